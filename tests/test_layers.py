@@ -35,8 +35,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "views": UPPER,
     "render": {"core", "config", "pricing", "views"},
     "memory": SHOWING,
-    # A command starts the MCP server.
-    "cli": SURFACE | {"mcp"},
+    # Settings of agents are written without asking the store anything.
+    "install": BASE,
+    # Commands start the MCP server and connect agents with it.
+    "cli": SURFACE | {"mcp", "install"},
     "web": SURFACE,
     "mcp": SURFACE,
     "integrations": SURFACE,

@@ -13,10 +13,10 @@ from session_memory.cli.kit.command import PROGRAM
 from session_memory.cli.kit.service_schedule import SCHEDULES
 from session_memory.cli.kit.settings import Settings
 from session_memory.collect.variables import deciding_variables
-from session_memory.config import CONFIG_VARIABLE, STORE_VARIABLE, home
-from session_memory.core.errors import ConfigError, SessionMemoryError
+from session_memory.config import home
+from session_memory.core.errors import SessionMemoryError
+from session_memory.install.program import option_words, program_words
 from session_memory.render.paths import short_path
-from session_memory.store.address import has_password, is_postgres, is_unknown_address
 
 
 class ServiceFile(NamedTuple):
@@ -85,33 +85,9 @@ def _service_files(manager: str, *, timed: bool) -> tuple[ServiceFile, ...]:
 def service_line(settings: Settings, work: Work) -> list[str]:
     """The command that the service runs; --quiet keeps texts of sessions out of the system log."""
     action = "watch" if work.every is None else "sync"
-    line = [*_program(), action, "--quiet", "--no-color"]
+    line = [*program_words(), action, "--quiet", "--no-color"]
     if work.analyze:
         line.append("--analyze")
     if work.retros is not None:
         line += ["--retro", str(work.retros.expanduser().absolute())]
-    if store := settings.store or os.environ.get(STORE_VARIABLE):
-        line += ["--store", _without_secrets(store)]
-    if config := settings.config or os.environ.get(CONFIG_VARIABLE):
-        line += ["--config", str(Path(config).expanduser().absolute())]
-    return line
-
-
-def _program() -> list[str]:
-    installed = Path(sys.executable).with_name(PROGRAM)
-    return [str(installed)] if installed.exists() else [sys.executable, "-m", "session_memory"]
-
-
-def _without_secrets(store: str) -> str:
-    """A path made absolute, or the address of a server; never one with a password in it."""
-    if is_unknown_address(store):
-        # The message does not quote the text, because it may contain a password.
-        hint = "Give the path of a file, or an address: postgresql://user@host:5432/database"
-        raise ConfigError("the store is neither a file nor a PostgreSQL address", hint)
-    if not is_postgres(store):
-        return str(Path(store).expanduser().absolute())
-    if has_password(store):
-        message = "the address of the store has a password, which must not be in a service file"
-        hint = "Put the password into ~/.pgpass, or the address into the configuration file."
-        raise ConfigError(message, hint)
-    return store.strip()
+    return line + option_words(settings.store, settings.config)

@@ -1,0 +1,91 @@
+"""What ``install`` and ``uninstall`` share: the agents, the place, the question and the answer."""
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from session_memory.cli.kit.output import print_json, remark
+from session_memory.cli.kit.settings import Settings
+from session_memory.render.text import safe
+
+if TYPE_CHECKING:
+    from session_memory.install.planning import InstallPlan
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def install_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The argument AGENT… and the options of both commands."""
+    project = "In the project of this directory, not for all your projects."
+    decorators: tuple[Decorator, ...] = (
+        click.argument("agents", nargs=-1, metavar="[AGENT]...", shell_complete=_complete),
+        click.option("--project", is_flag=True, help=project),
+        click.option("--dry-run", is_flag=True, help="Only show what would be done."),
+        click.option("--yes", is_flag=True, help="Do not ask."),
+    )
+    for decorate in reversed(decorators):
+        function = decorate(function)
+    return function
+
+
+def _complete(_ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    from session_memory.install.agents import NAMES
+
+    return [name for name in NAMES if name.startswith(incomplete)]
+
+
+def checked_agents(names: Iterable[str]) -> list[str]:
+    from session_memory.install.agents import NAMES
+
+    for name in names:
+        if name not in NAMES:
+            raise click.UsageError(f"no agent {safe(name)}; known are {', '.join(NAMES)}")
+    return list(dict.fromkeys(names))
+
+
+def project_root(is_project: bool) -> str:
+    """The directory of this project: the nearest with a repository, else the present one."""
+    if not is_project:
+        return ""
+    here = Path.cwd()
+    found = next((one for one in (here, *here.parents) if (one / ".git").exists()), here)
+    return str(found)
+
+
+def carry_out(
+    settings: Settings, plan: "InstallPlan", values: dict[str, Any], *, dry_run: bool, yes: bool
+) -> bool:
+    """Show the plan, ask, and write it. Whether something was written."""
+    from session_memory.cli.lines.installation import change_lines
+    from session_memory.install.planning import Installer
+
+    changes = [change for change in plan.changes if change.is_change]
+    if not settings.as_json:
+        for change in changes:
+            for line in change_lines(change):
+                click.echo(line)
+    written = bool(changes) and not dry_run
+    if written:
+        _confirm(settings, yes)
+    if not dry_run:
+        Installer(os.environ).carry_out(plan)
+    if settings.as_json:
+        files = [change.to_dict() for change in changes]
+        print_json({**values, "files": files, "written": written})
+    elif not changes:
+        remark(settings, "Nothing to do.")
+    return written
+
+
+def _confirm(settings: Settings, yes: bool) -> None:
+    if yes:
+        return
+    if settings.as_json:
+        raise click.UsageError("with --json, give --yes or --dry-run")
+    try:
+        click.confirm("Write this?", abort=True)
+    except click.Abort:
+        raise click.UsageError("nothing was changed; answer yes, or give --yes") from None

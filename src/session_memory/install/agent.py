@@ -1,0 +1,88 @@
+"""An agent that can be connected: which files it reads, and what stands in them."""
+
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from session_memory.config import home
+from session_memory.install.parts import FileParts
+
+NAME = "session-memory"
+EVENTS = ("failure", "end", "prompt", "start")
+DEFAULT_EVENTS = ("failure", "end")
+
+
+@dataclass(frozen=True)
+class InstallPlace:
+    """Where to install: for the user, or in the project whose directory is ``root``."""
+
+    root: Path | None = None
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+    @property
+    def home(self) -> Path:
+        return home(self.environ)
+
+    def directory(self, variable: str, default: str) -> Path:
+        """The directory that a variable names, else the default below the home directory."""
+        named = self.environ.get(variable)
+        return Path(named).expanduser() if named else self.home / default
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to install: ``words`` start this program, ``hooks`` are our names of events.
+
+    ``present`` are the names of all agents that are installed at the same place.
+    """
+
+    words: tuple[str, ...]
+    hooks: tuple[str, ...] = DEFAULT_EVENTS
+    skill: bool = True
+    present: frozenset[str] = frozenset()
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The options behind the program, such as ``--store``."""
+        return self.words[self._size :]
+
+    @property
+    def program(self) -> tuple[str, ...]:
+        return self.words[: self._size]
+
+    @property
+    def _size(self) -> int:
+        # ``python -m session_memory`` are three words.
+        return 3 if self.words[1:2] == ("-m",) else 1
+
+    def call(self, *command: str) -> list[str]:
+        """A command of this program with its options."""
+        return [*self.program, *command, *self.options]
+
+
+@dataclass(frozen=True)
+class AgentSetup:
+    """Everything about one agent. ``events`` are those of our events that it knows.
+
+    ``files`` gives the files with our parts for a place, ``directory`` is where the agent keeps its
+    settings, and ``advice`` are the sentences that its user must read.
+    """
+
+    name: str
+    title: str
+    program: str
+    events: tuple[str, ...]
+    directory: Callable[[InstallPlace], Path]
+    files: Callable[[InstallPlace, Request], list[FileParts]]
+    advice: Callable[[InstallPlace, Request], list[str]]
+
+    def is_here(self, place: InstallPlace) -> bool:
+        """Whether this machine seems to have the agent."""
+        path = place.environ.get("PATH")
+        found = shutil.which(self.program, path=path) is not None
+        return found or self.directory(place).is_dir()
+
+    def hooks_of(self, wanted: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(event for event in self.events if event in wanted)

@@ -1,0 +1,49 @@
+"""Claude Code: servers in ``~/.claude.json`` or ``.mcp.json``, hooks in ``settings.json``."""
+
+from pathlib import Path
+
+from session_memory.install.agent import AgentSetup, InstallPlace, Request
+from session_memory.install.hook_parts import AgentEvent, hook_parts, server_member
+from session_memory.install.parts import JSON, FileParts
+from session_memory.install.skill import skill_in
+
+EVENTS = {
+    # A command that fails fires this event and not PostToolUse.
+    "failure": AgentEvent("PostToolUseFailure", "Bash"),
+    "end": AgentEvent("SessionEnd"),
+    "prompt": AgentEvent("UserPromptSubmit"),
+    "start": AgentEvent("SessionStart"),
+}
+
+
+def _directory(place: InstallPlace) -> Path:
+    return place.directory("CLAUDE_CONFIG_DIR", ".claude")
+
+
+def _servers(place: InstallPlace) -> Path:
+    if place.root is not None:
+        return place.root / ".mcp.json"
+    # With the variable, Claude Code keeps this file in that directory too.
+    named = place.environ.get("CLAUDE_CONFIG_DIR")
+    return (Path(named).expanduser() if named else place.home) / ".claude.json"
+
+
+def _files(place: InstallPlace, request: Request) -> list[FileParts]:
+    folder = _directory(place) if place.root is None else place.root / ".claude"
+    # ``alwaysLoad`` shows the tools to the model at once. Otherwise it has to search for them.
+    server = server_member(request, before={"type": "stdio"}, after={"alwaysLoad": True})
+    hooks = hook_parts("claude", EVENTS, request)
+    return [
+        FileParts(_servers(place), JSON, (server,)),
+        FileParts(folder / "settings.json", JSON, tuple(hooks)),
+        *skill_in(folder, request),
+    ]
+
+
+def _advice(place: InstallPlace, request: Request) -> list[str]:
+    if place.root is None:
+        return []
+    return ["Claude Code asks once in this project whether to use the server; answer yes."]
+
+
+SETUP = AgentSetup("claude", "Claude Code", "claude", tuple(EVENTS), _directory, _files, _advice)

@@ -1,0 +1,49 @@
+"""Hooks in the form that most agents share: ``{"hooks": {EVENT: [{"matcher", "hooks"}]}}``."""
+
+import shlex
+from typing import Any, NamedTuple
+
+from session_memory.install.agent import NAME, Request
+from session_memory.install.parts import Hook, Member
+
+# The hook answers within 150 ms or not at all. This is for a machine that stands still.
+SECONDS = 5
+
+
+class AgentEvent(NamedTuple):
+    """What an agent calls one of our events, and the tools to which its hook is limited."""
+
+    name: str
+    matcher: str | None = None
+
+
+def hook_command(agent: str, event: str, request: Request) -> str:
+    """The line of a shell that an agent runs at an event."""
+    return shlex.join(request.call("hook", agent, event))
+
+
+def hook_parts(
+    agent: str, names: dict[str, AgentEvent], request: Request, timeout: int = SECONDS
+) -> list[Hook]:
+    """The wanted hooks of an agent; ``timeout`` is in the unit that the agent uses."""
+    parts = []
+    for event, named in names.items():
+        if event not in request.hooks:
+            continue
+        command = hook_command(agent, event, request)
+        hook: dict[str, Any] = {"type": "command", "command": command, "timeout": timeout}
+        matcher = {} if named.matcher is None else {"matcher": named.matcher}
+        group = {**matcher, "hooks": [hook]}
+        parts.append(Hook(("hooks", named.name), group, f"hook {agent} {event}"))
+    return parts
+
+
+def server_words(request: Request) -> dict[str, Any]:
+    """How most agents write the command of an MCP server."""
+    program, *arguments = request.call("mcp")
+    return {"command": program, "args": arguments}
+
+
+def server_member(request: Request, *, before: dict[str, Any], after: dict[str, Any]) -> Member:
+    value = {**before, **server_words(request), **after}
+    return Member(("mcpServers", NAME), value)

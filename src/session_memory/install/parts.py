@@ -1,0 +1,235 @@
+"""What an installation puts into one file: members, hooks and tables, or the whole file.
+
+A part changes a text and can be taken out of it again. It knows its own entries by their names and
+commands, so it works on files that were changed since.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from session_memory.install import json_edit, toml_edit
+from session_memory.install.errors import InstallError
+from session_memory.install.jsonc import BadJson, parse
+
+Created = list[json_edit.Path]
+JSON, TOML, WHOLE = "json", "toml", "whole"
+
+
+@dataclass(frozen=True)
+class Member:
+    """A member of an object. Keys of ``value`` are set; others that are there already stay."""
+
+    path: tuple[str, ...]
+    value: dict[str, Any]
+
+    def put(self, text: str) -> tuple[str, Created]:
+        old = json_edit.find(parse(text), self.path)
+        if old is None or not old.is_object:
+            return json_edit.put_member(text, self.path, self.value)
+        for key, value in self.value.items():
+            if key not in old.value or old.value[key] != value:
+                text, _ = json_edit.put_member(text, (*self.path, key), value)
+        return text, []
+
+    def remove(self, text: str) -> str:
+        return json_edit.remove(text, self.path)
+
+    def is_in(self, values: Any) -> bool:
+        found = _at(values, self.path)
+        return isinstance(found, dict) and self.value.items() <= found.items()
+
+    def any_in(self, values: Any) -> Any:
+        return _at(values, self.path)
+
+
+@dataclass(frozen=True)
+class Hook:
+    """A group with one hook in the list of an event: ``{"matcher": …, "hooks": [hook]}``.
+
+    ``call`` is what the hook's command calls, such as ``hook codex failure``.
+    """
+
+    path: tuple[str, ...]
+    value: dict[str, Any]
+    call: str
+
+    def put(self, text: str) -> tuple[str, Created]:
+        places = list(self._places(parse(text).value))
+        if not places:
+            return json_edit.add_element(text, self.path, self.value)
+        root, wanted = parse(text), self.value["hooks"][0]
+        group, inner = places[0]
+        if root_hooks := _at(root.value, self.path):
+            found = root_hooks[group]
+            if len(found["hooks"]) == 1 and found != self.value:
+                text = _replaced(text, (*self.path, group), self.value)
+            elif found["hooks"][inner] != wanted:
+                text = _replaced(text, (*self.path, group, "hooks", inner), wanted)
+        return self._without(text, places[1:]), []
+
+    def remove(self, text: str) -> str:
+        return self._without(text, list(self._places(parse(text).value)))
+
+    def _without(self, text: str, places: list[tuple[int, int]]) -> str:
+        for group, inner in reversed(places):
+            hooks = _at(parse(text).value, self.path)[group]["hooks"]
+            place: json_edit.Path = (*self.path, group)
+            text = json_edit.remove(text, place if len(hooks) == 1 else (*place, "hooks", inner))
+        return text
+
+    def is_in(self, values: Any) -> bool:
+        groups, wanted = _at(values, self.path), self.value["hooks"][0]
+        return any(groups[group]["hooks"][inner] == wanted for group, inner in self._places(values))
+
+    def any_in(self, values: Any) -> Any:
+        groups = _at(values, self.path)
+        return next((groups[group]["hooks"][inner] for group, inner in self._places(values)), None)
+
+    def _places(self, values: Any) -> Iterator[tuple[int, int]]:
+        """The indexes of our groups in the list, and of our hooks in them."""
+        groups = _at(values, self.path)
+        for group, found in enumerate(groups if isinstance(groups, list) else []):
+            hooks = found.get("hooks") if isinstance(found, dict) else None
+            for inner, hook in enumerate(hooks if isinstance(hooks, list) else []):
+                if isinstance(hook, dict) and is_ours(hook.get("command"), self.call):
+                    yield group, inner
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a TOML file. Keys of ``value`` are set; others that are there already stay."""
+
+    path: tuple[str, ...]
+    value: dict[str, Any]
+
+    def put(self, text: str) -> tuple[str, Created]:
+        return toml_edit.put_table(text, self.path, self.value), []
+
+    def remove(self, text: str) -> str:
+        return toml_edit.remove_table(text, self.path)
+
+    def is_in(self, values: Any) -> bool:
+        found = _at(values, self.path)
+        return isinstance(found, dict) and self.value.items() <= found.items()
+
+    def any_in(self, values: Any) -> Any:
+        return _at(values, self.path)
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A file that is ours alone. ``mark`` is a text that only our files have."""
+
+    text: str
+    mark: str
+
+    def put(self, text: str) -> tuple[str, Created]:
+        return self.text, []
+
+    def remove(self, text: str) -> str:
+        return ""
+
+    def is_in(self, values: Any) -> bool:
+        return bool(values == self.text)
+
+    def any_in(self, values: Any) -> Any:
+        return values if isinstance(values, str) and self.mark in values else None
+
+
+Part = Member | Hook | Table | Whole
+
+
+@dataclass(frozen=True)
+class FileParts:
+    """A file, what it is written in, and our parts of it."""
+
+    path: Path
+    kind: str
+    parts: tuple[Part, ...]
+
+
+def is_ours(command: Any, call: str) -> bool:
+    """Whether a command line calls this program so."""
+    pattern = rf"session[-_]memory.*\s{re.escape(call)}(\s|$)"
+    return isinstance(command, str) and re.search(pattern, command) is not None
+
+
+def read_values(kind: str, text: str | None, path: Path) -> Any:
+    """The values of a file; raises `InstallError` if it cannot be read."""
+    if text is None or (kind != WHOLE and not text.strip("\ufeff \t\r\n")):
+        return {} if kind != WHOLE else text
+    if kind == WHOLE:
+        return text
+    try:
+        found = parse(text).value if kind == JSON else toml_edit.values(text)
+    except (BadJson, toml_edit.BadToml) as error:
+        hint = f"Correct {path}, or move it away, and run the command again."
+        raise InstallError(f"{path} is not valid {kind.upper()}: {error}", hint) from error
+    if not isinstance(found, dict):
+        hint = f"Correct {path}, or move it away, and run the command again."
+        raise InstallError(f"{path} has no settings but another value", hint)
+    return found
+
+
+def put_all(kind: str, text: str | None, parts: Iterable[Part], path: Path) -> tuple[str, Created]:
+    """The text with all parts, and the containers that were added for them."""
+    is_blank = text is None or not text.strip("\ufeff \t\r\n")
+    start = ("{}\n" if kind == JSON and is_blank else text) or ""
+    return _edited(kind, start, [part.put for part in parts], path)
+
+
+def remove_all(kind: str, text: str, parts: Iterable[Part], created: Created, path: Path) -> str:
+    """The text without the parts, and without containers of ours that are empty now."""
+
+    def removal(part: Part) -> Callable[[str], tuple[str, Created]]:
+        return lambda now: (part.remove(now), [])
+
+    if kind == JSON and not text.strip("\ufeff \t\r\n"):
+        return text
+    text, _ = _edited(kind, text, [removal(part) for part in parts], path)
+    for place in sorted(created, key=len, reverse=True):
+        if place and json_edit.is_empty(text, place):
+            text = json_edit.remove(text, place)
+    return text
+
+
+def existing(text: str, created: Created) -> Created:
+    """Those of the containers that the text has."""
+    root = parse(text)
+    return [path for path in created if json_edit.find(root, path) is not None]
+
+
+def _edited(
+    kind: str, text: str, steps: Iterable[Callable[[str], tuple[str, Created]]], path: Path
+) -> tuple[str, Created]:
+    created: Created = []
+    try:
+        for step in steps:
+            text, added = step(text)
+            created += added
+    except (json_edit.NotThere, BadJson, toml_edit.BadToml) as error:
+        hint = f"Change that in {path} yourself, and run the command again."
+        reason = f"{error} is no object or list" if isinstance(error, json_edit.NotThere) else error
+        raise InstallError(f"{path} cannot be edited: {reason}", hint) from error
+    read_values(kind, text, path)
+    return text, created
+
+
+def _replaced(text: str, path: json_edit.Path, value: Any) -> str:
+    node = json_edit.find(parse(text), path)
+    assert node is not None
+    return json_edit.replace(text, node, value)
+
+
+def _at(values: Any, path: tuple[str, ...]) -> Any:
+    for key in path:
+        values = values.get(key) if isinstance(values, dict) else None
+    return values
+
+
+def pretty(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"

@@ -1,0 +1,226 @@
+"""Compare what is wanted with the files, and carry it out.
+
+A plan is made without writing anything. Every file is described by the parts of all agents that
+are installed in it, so it does not matter in which order agents are installed and uninstalled.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import unified_diff
+from pathlib import Path
+
+from session_memory.install.agent import EVENTS, InstallPlace, Request
+from session_memory.install.agents import setup_of
+from session_memory.install.errors import InstallError
+from session_memory.install.parts import (
+    JSON,
+    WHOLE,
+    Created,
+    FileParts,
+    Part,
+    existing,
+    put_all,
+    read_values,
+    remove_all,
+)
+from session_memory.install.record import (
+    FileRecord,
+    InstalledAgent,
+    InstallRecord,
+    RecordFile,
+    content_hash,
+)
+from session_memory.install.target_file import (
+    missing_directories,
+    read_text,
+    remove_file,
+    write_text,
+)
+from session_memory.redact.masking import mask
+
+
+@dataclass(frozen=True)
+class FileChange:
+    """One file: its content now and afterwards (None: no file), and what to record about it.
+
+    ``before`` is the content without our parts; ``is_ours`` says whether it has parts afterwards.
+    """
+
+    path: Path
+    now: str | None
+    after: str | None
+    before: str | None = None
+    created: Created = field(default_factory=list)
+    is_ours: bool = False
+
+    @property
+    def is_change(self) -> bool:
+        return self.now != self.after
+
+    def to_dict(self) -> dict[str, str]:
+        action = "remove" if self.after is None else "create" if self.now is None else "change"
+        return {"path": str(self.path), "action": action, "diff": mask(self.diff())}
+
+    def diff(self) -> str:
+        lines = unified_diff(
+            (self.now or "").splitlines(keepends=True),
+            (self.after or "").splitlines(keepends=True),
+            str(self.path) if self.now is not None else "/dev/null",
+            str(self.path) if self.after is not None else "/dev/null",
+        )
+        return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+
+
+@dataclass
+class InstallPlan:
+    """The agents that will be installed, and the files that have to change for that."""
+
+    agents: list[InstalledAgent]
+    changes: list[FileChange] = field(default_factory=list)
+
+    @property
+    def is_change(self) -> bool:
+        return any(change.is_change for change in self.changes)
+
+
+class Installer:
+    """Plans and carries out installations with the record of this user."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self.environ = environ
+        self.records = RecordFile(environ)
+
+    def plan(
+        self, wanted: Iterable[InstalledAgent], unwanted: Iterable[tuple[str, str]] = ()
+    ) -> InstallPlan:
+        """What changes if ``wanted`` are installed and ``unwanted`` (name, root) are not."""
+        record = self.records.read()
+        agents = {one.key: one for one in record.agents}
+        touched = {one.key for one in wanted} | set(unwanted)
+        agents.update({one.key: one for one in wanted})
+        for key in unwanted:
+            agents.pop(key, None)
+        roots = {root for _, root in touched}
+        # One agent may read what is written for another one, so all at the same place are planned.
+        touched |= {key for key in agents if key[1] in roots}
+        present = {
+            root: frozenset(name for name, other in agents if other == root) for root in roots
+        }
+        here = [one for one in agents.values() if one.root in roots]
+        plan = InstallPlan(list(agents.values()))
+        possible = _merged(self._parts(*key) for key in sorted(touched))
+        parts = _merged(self._wanted(one, present[one.root]) for one in here)
+        for path, whole in possible.items():
+            mine = parts.get(path)
+            plan.changes.append(self._change(record, whole, mine.parts if mine else ()))
+        return plan
+
+    def carry_out(self, plan: InstallPlan) -> None:
+        """Write the files of a plan. The record is written first: a killed run can be repeated."""
+        with self.records.held():
+            record = self.records.read()
+            for change in plan.changes:
+                if read_text(change.path) != change.now:
+                    hint = "Run the command again."
+                    raise InstallError(f"another program changed {change.path} just now", hint)
+            record.agents = plan.agents
+            for change in plan.changes:
+                self._note(record, change)
+            self.records.write(record)
+            for change in plan.changes:
+                self._write(record, change)
+            self.records.write(record)
+
+    def _parts(self, name: str, root: str) -> list[FileParts]:
+        """All parts that an agent may have at a place."""
+        setup, place = setup_of(name), self.place(root)
+        return setup.files(place, Request(("session-memory",), EVENTS))
+
+    def _wanted(self, one: InstalledAgent, present: frozenset[str]) -> list[FileParts]:
+        request = Request(one.words, one.hooks, one.skill, present)
+        return setup_of(one.agent).files(self.place(one.root), request)
+
+    def place(self, root: str) -> InstallPlace:
+        return InstallPlace(Path(root) if root else None, self.environ)
+
+    def _change(
+        self, record: InstallRecord, whole: FileParts, wanted: tuple[Part, ...]
+    ) -> FileChange:
+        path, kind, now = whole.path, whole.kind, read_text(whole.path)
+        values = read_values(kind, now, path)
+        known = record.files.get(str(path))
+        if kind == WHOLE and now is not None and whole.parts[0].any_in(values) is None:
+            if not wanted:
+                return FileChange(path, now, now)
+            hint = "Look at the file, and move it away yourself."
+            raise InstallError(f"{path} was not written by session-memory", hint)
+        if not wanted:
+            return FileChange(path, now, self._without(whole, now, known))
+        has_all = now is not None and all(part.is_in(values) for part in wanted)
+        is_foreign = known is None and kind != WHOLE and not has_all
+        # An entry of somebody else comes back when ours is uninstalled.
+        before = now if is_foreign else self._without(whole, now, known)
+        created: Created = list(known.created) if known else []
+        unwanted = [part for part in whole.parts if not _same_place(part, wanted)]
+        text = now
+        if text is not None and unwanted:
+            text = remove_all(kind, text, unwanted, created, path)
+            created = existing(text, created) if kind == JSON else []
+        if not all(part.is_in(read_values(kind, text, path)) for part in wanted):
+            text, added = put_all(kind, text, wanted, path)
+            created += added
+        return FileChange(path, now, text, before, created, is_ours=True)
+
+    def _without(self, whole: FileParts, now: str | None, known: FileRecord | None) -> str | None:
+        """The content without our parts: as it was, if nobody else changed the file since."""
+        if now is None:
+            return None
+        former = self.records.kept(known.before) if known and known.before else None
+        is_kept = known is not None and (former is not None or known.before is None)
+        if known is not None and is_kept and content_hash(now) == known.after:
+            return former
+        if former == now:
+            # The run that recorded this was killed before it wrote the file.
+            return now
+        created: Created = list(known.created) if known else []
+        text = remove_all(whole.kind, now, whole.parts, created, whole.path)
+        if text.strip() not in ("", "{}"):
+            return text
+        if whole.kind == WHOLE or (known is not None and known.before is None):
+            return None
+        return former if former is not None and not former.strip() else text
+
+    def _note(self, record: InstallRecord, change: FileChange) -> None:
+        """Record a file before it is written."""
+        if change.is_ours and change.after is not None:
+            name, known = str(change.path), record.files.get(str(change.path))
+            before = None if change.before is None else self.records.keep(change.before)
+            after = content_hash(change.after)
+            made = known.made if known else missing_directories(change.path)
+            record.files[name] = FileRecord(before, after, change.created, made)
+
+    def _write(self, record: InstallRecord, change: FileChange) -> None:
+        known = record.files.get(str(change.path))
+        if change.is_change and change.after is None:
+            remove_file(change.path, known.made if known else [])
+        elif change.is_change and change.after is not None:
+            write_text(change.path, change.after)
+        if not change.is_ours:
+            record.files.pop(str(change.path), None)
+
+
+def _same_place(part: Part, wanted: tuple[Part, ...]) -> bool:
+    """Whether one of the wanted parts takes the place of this one."""
+    key = getattr(part, "call", None), getattr(part, "path", None)
+    return any((getattr(one, "call", None), getattr(one, "path", None)) == key for one in wanted)
+
+
+def _merged(lists: Iterable[list[FileParts]]) -> dict[Path, FileParts]:
+    """The parts of all agents by file."""
+    found: dict[Path, FileParts] = {}
+    for one in (file for files in lists for file in files):
+        old = found.get(one.path)
+        earlier = () if old is None else old.parts
+        parts = (*earlier, *(part for part in one.parts if part not in earlier))
+        found[one.path] = FileParts(one.path, one.kind, parts)
+    return found

@@ -1,0 +1,50 @@
+"""The words that start this installation of the program, as they are written into other files."""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from session_memory.config import CONFIG_VARIABLE, STORE_VARIABLE
+from session_memory.core.errors import ConfigError
+from session_memory.store.address import has_password, is_postgres, is_unknown_address
+
+PROGRAM = "session-memory"
+PACKAGE = Path(__file__).parents[1]
+
+
+def program_words() -> list[str]:
+    """The full path of the program, else Python with the package."""
+    started = Path(sys.argv[0])
+    if started.name == PROGRAM and started.is_file():
+        # A link stays a link: an installer of tools changes where it leads with an upgrade.
+        return [str(started.absolute())]
+    installed = Path(sys.executable).with_name(PROGRAM)
+    return [str(installed)] if installed.exists() else [sys.executable, "-m", "session_memory"]
+
+
+def option_words(
+    store: str | None, config: Path | None, environ: Mapping[str, str] = os.environ
+) -> list[str]:
+    """``--store`` and ``--config``, if others than the default ones are named."""
+    words = []
+    if named := store or environ.get(STORE_VARIABLE):
+        words += ["--store", written_store(named)]
+    if file := config or environ.get(CONFIG_VARIABLE):
+        words += ["--config", str(Path(file).expanduser().absolute())]
+    return words
+
+
+def written_store(store: str) -> str:
+    """A path made absolute, or the address of a server; never one with a password in it."""
+    if is_unknown_address(store):
+        # The message does not quote the text, because it may contain a password.
+        hint = "Give the path of a file, or an address: postgresql://user@host:5432/database"
+        raise ConfigError("the store is neither a file nor a PostgreSQL address", hint)
+    if not is_postgres(store):
+        return str(Path(store).expanduser().absolute())
+    if has_password(store):
+        message = "the address of the store has a password, which must not be in a file of settings"
+        hint = "Put the password into ~/.pgpass, or the address into the configuration file."
+        raise ConfigError(message, hint)
+    return store.strip()

@@ -1,0 +1,66 @@
+"""Installing writes our entries and nothing else; uninstalling restores every byte."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from session_memory.install.agents import NAMES
+
+CLAUDE = '{\n  // mine\n  "model": "opus", // yes\n  "hooks": {\n    "PostToolUse": []\n  }\n}\n'
+CODEX = 'model = "x" # mine\n\n[mcp_servers.other]\ncommand = "y"'
+
+
+def files(home: Path) -> dict[str, bytes]:
+    """Every file and directory below home but our own."""
+    return {
+        str(path.relative_to(home)): path.read_bytes() if path.is_file() else b""
+        for path in sorted(home.rglob("*"))
+        if ".session-memory" not in path.parts
+    }
+
+
+@pytest.fixture
+def settings(home: Path) -> dict[str, bytes]:
+    """Settings of both agents with comments."""
+    (home / ".claude").mkdir()
+    (home / ".claude" / "settings.json").write_text(CLAUDE)
+    (home / ".codex").mkdir()
+    (home / ".codex" / "config.toml").write_text(CODEX)
+    return files(home)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_uninstall_leaves_what_was_there_before(home, settings, run, name) -> None:
+    assert run("install", name, "--yes").exit_code == 0
+    assert files(home) != settings
+    assert run("uninstall", name, "--yes").exit_code == 0
+    assert files(home) == settings
+
+
+def test_a_second_installation_has_nothing_to_do(home, settings, answer) -> None:
+    assert answer("install", *NAMES, "--yes")["written"] is True
+    after = files(home)
+    again = answer("install", *NAMES, "--yes")
+    assert (again["written"], again["files"]) == (False, [])
+    assert files(home) == after
+
+
+def test_a_dry_run_and_a_no_write_nothing(home, settings, run) -> None:
+    shown = run("install", "claude", "--dry-run")
+    assert '+    "session-memory": {' in shown.stdout
+    refused = run("install", "claude", input="n\n")
+    assert refused.exit_code == 2
+    assert files(home) == settings
+
+
+def test_the_entries_are_those_that_the_agents_read(home, settings, run) -> None:
+    run("install", "claude", "codex", "--yes")
+    server = json.loads((home / ".claude.json").read_text())["mcpServers"]["session-memory"]
+    assert os.access(server["command"], os.X_OK)
+    assert server["args"] == ["mcp"]
+    hooks = json.loads((home / ".codex" / "hooks.json").read_text())["hooks"]
+    (group,) = hooks["PostToolUse"]
+    assert group["hooks"][0]["command"] == f"{server['command']} hook codex failure"
+    assert (home / ".claude" / "settings.json").read_text().startswith('{\n  // mine\n  "model"')
