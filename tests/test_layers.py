@@ -33,21 +33,23 @@ MAY_IMPORT: dict[str, set[str]] = {
     "learn": MIDDLE,
     "retain": MIDDLE,
     "views": UPPER,
-    "render": {"core", "config", "pricing", "views"},
+    "render": {"core", "config", "redact", "pricing", "views"},
     "memory": SHOWING,
     # Settings of agents are written without asking the store anything.
     "install": BASE,
-    # Commands start the MCP server and connect agents with it.
-    "cli": SURFACE | {"mcp", "install"},
+    # Commands start the MCP server and hooks, and connect agents with them.
+    "cli": SURFACE | {"mcp", "hooks", "install"},
     "web": SURFACE,
-    "mcp": SURFACE,
+    # Some agents ask the server instead of starting a hook.
+    "mcp": SURFACE | {"hooks"},
+    "hooks": SURFACE,
     "integrations": SURFACE,
     # Contract suites run against anything below the surfaces; nothing in the package needs them.
     "testing": UPPER | {"views", "adapters"},
     # The modules directly in the package.
     "__init__": BASE | {"live", "memory"},
     "__main__": {"cli"},
-    "start": {"cli", "mcp"},
+    "start": {"cli", "mcp", "hooks"},
 }
 
 # A library that belongs to some rooms only: SQL stays in the store, the terminal in the cli.

@@ -7,9 +7,9 @@ import pytest
 
 from mcp_server.conftest import Ask
 from session_memory.learn.analyze import analyze
-from session_memory.mcp.answer_text import QUOTED, AnswerText
 from session_memory.mcp.asking import AskedMemory
 from session_memory.mcp.catalog import ToolError
+from session_memory.render.answer_text import QUOTED, AnswerText
 from session_memory.store import open_store
 from session_memory.testing.claude import ClaudeHome
 from session_memory.testing.collecting import collect

@@ -3,32 +3,23 @@
 Texts are read from the stored logs only when something asks for them.
 """
 
-import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
-
-import msgspec
 
 from session_memory.core.changes import Change
 from session_memory.derive.agents import changes_asked
 from session_memory.derive.detecting import command_of
 from session_memory.learn.digest.command_parts import Part, is_same_check, parts_of, run_again
-from session_memory.learn.digest.error_lines import (
-    ErrorLine,
-    error_line,
-    error_lines,
-    hidden_errors,
-)
+from session_memory.learn.digest.error_lines import ErrorLine, error_line
 from session_memory.learn.digest.harmless import looks_only
+from session_memory.learn.digest.output_errors import errors_in_output, was_stopped
 from session_memory.learn.digest.steps import FinishedCall
 from session_memory.learn.digest.telling import names_in
 from session_memory.learn.digest.texts import Texts
 from session_memory.store.brief_events import BriefEvent
 
 MOST_CHANGED_LINES = 400
-# Without a telling line, the first line of a longer output says nothing.
-_SHORT = 25
 _STOPPED = (130, -2)
 # Arguments of a call that do not change what it does.
 _REMARKS_WORDS = """
@@ -36,14 +27,6 @@ _REMARKS_WORDS = """
     run_in_background
 """
 _REMARKS = frozenset(_REMARKS_WORDS.split())
-# A person or the agent stopped the call. That is no error of the call.
-_NO_ERROR = re.compile(
-    r"""\s*(?:exit\ code\ \d+\s+)?(?:</?\w+>)?(?:error:\s*)?
-    (?: sibling\ tool\ call\ errored | cancelled:\ parallel
-      | \[?request\ interrupted | the\ user\ doesn'?t\ want | user\ rejected | user\ cancel
-      | .{0,40}aborted\ by\ (?:the\ )?user | command\ was\ interrupted )""",
-    re.VERBOSE | re.IGNORECASE,
-)
 
 
 class Action:
@@ -174,20 +157,14 @@ class Action:
         if not failed and not (self.is_shell and self._may_hide_errors()):
             return []
         text = self._texts.output(self.result)
-        if _NO_ERROR.match(text):
+        if was_stopped(text):
             self.was_stopped = True
             return []
         if failed and not self.is_shell:
             # What follows is the text that the call was given, not an error.
             line = error_line("\n".join(text.strip().split("\n")[:2])) or error_line(text)
             return [ErrorLine(line)] if line else []
-        text, status = _without_wrapping(text)
-        if not failed and not status:
-            return hidden_errors(text)
-        found = error_lines(text)
-        if not found and text.count("\n") <= _SHORT and (line := error_line(text)):
-            found = [ErrorLine(line)]
-        return found
+        return errors_in_output(text, failed=failed)
 
     def _may_hide_errors(self) -> bool:
         # The counts in the output of a test run were read already.
@@ -196,23 +173,6 @@ class Action:
         return self.result.exit_code is None or self.is_check
 
 
-def _without_wrapping(text: str) -> tuple[str, int]:
-    """The output and the exit status in the JSON of a script that ran a command for the agent."""
-    if '"exit_code"' not in text[:_WRAPPED]:
-        return text, 0
-    status = next((int(one) for one in _STATUS.findall(text) if one != "0"), 0)
-    outputs = []
-    for quoted in _OUTPUT.findall(text[: 8 * _WRAPPED]):
-        try:
-            outputs.append(str(msgspec.json.decode(quoted)))
-        except msgspec.DecodeError:
-            outputs.append(quoted)
-    return "\n".join(outputs) or text, status
-
-
-_WRAPPED = 4_000
-_STATUS = re.compile(r'"exit_code": ?(-?\d{1,10})')
-_OUTPUT = re.compile(r'"output": ?("(?:[^"\\]|\\.)*")', re.DOTALL)
 _CHECKING = """
     lint check tsc typecheck types build compile test tests vet clippy biome eslint ruff mypy
     pyright golangci-lint oxlint prettier format fmt verify ci validate commit push make mvn

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
+from session_memory import redact
 from session_memory.core.text import escaped, one_line
 from session_memory.learn.digest.likely_lines import likely_lines, may_be_of_check, may_tell
 from session_memory.learn.digest.runner_lines import (
@@ -20,7 +21,6 @@ from session_memory.learn.digest.runner_lines import (
     STATUS_LINE,
     LineForm,
 )
-from session_memory.redact import mask
 
 SAMPLE = 300
 CHECKED = frozenset({"type", "lint", "format", "test"})
@@ -57,20 +57,24 @@ class ErrorLine(NamedTuple):
         return self.tool, self.code, "", self.text
 
 
-def error_lines(text: str) -> list[ErrorLine]:
-    """The errors in an output, the most telling ones only; [] if no line tells anything."""
+def error_lines(text: str, *, masked: bool = True) -> list[ErrorLine]:
+    """The errors in an output, the most telling ones only; [] if no line tells anything.
+
+    Without ``masked``, secrets stay in them: such lines must not be kept or shown.
+    """
     # Masking takes long, and most texts have no such line.
-    return _errors(cleaned_lines(text)) if may_tell(_TAG.sub("", _examined(text))) else []
+    may = may_tell(_TAG.sub("", _examined(text)))
+    return _errors(cleaned_lines(text, masked=masked)) if may else []
 
 
-def hidden_errors(text: str) -> list[ErrorLine]:
+def hidden_errors(text: str, *, masked: bool = True) -> list[ErrorLine]:
     """The errors in an output whose exit status was lost in a pipe, or hidden by a wrapper."""
     if ends_with_failure(text):
-        found = error_lines(text)
+        found = error_lines(text, masked=masked)
         if found and found[0].grade >= MESSAGE:
             return found
     elif may_be_of_check(_TAG.sub("", _examined(text))):
-        found = error_lines(text)
+        found = error_lines(text, masked=masked)
     else:
         return []
     return [one for one in found if one.grade == DIAGNOSTIC and one.is_of_check]
@@ -87,9 +91,9 @@ def _errors(lines: list[str]) -> list[ErrorLine]:
     return []
 
 
-def error_line(text: str) -> str:
+def error_line(text: str, *, masked: bool = True) -> str:
     """The line of an output that says best what went wrong, at most `SAMPLE` characters."""
-    lines = cleaned_lines(text)
+    lines = cleaned_lines(text, masked=masked)
     return _telling_line(lines) or _status_line(lines)
 
 
@@ -120,10 +124,11 @@ def reason_line(*texts: str) -> str:
     return found or (_sample(first, 0) if first else "")
 
 
-def cleaned_lines(text: str) -> list[str]:
-    """The lines of an output without colors, margins and empty lines. Secrets are masked."""
+def cleaned_lines(text: str, *, masked: bool = True) -> list[str]:
+    """The lines of an output without colors, margins and empty lines, by default masked."""
     # Mask before the text is split and cut: a key spans lines, and half a secret is not recognized.
-    text = _TAG.sub("", mask(_examined(text)))
+    text = _examined(text)
+    text = _TAG.sub("", redact.mask(text) if masked else text)
     stripped = (line.strip(_BLANKS) for line in text.replace("\r", "\n").split("\n"))
     lines = (_MARGIN.sub("", line).lstrip(_BLANKS) for line in stripped if line)
     return [line[:_LONGEST_LINE] for line in lines if line]

@@ -40,9 +40,14 @@ class FinishedCall(NamedTuple):
         """The same, for a call whose whole command is known."""
         if self.result.exit_code != 1 or not self.is_shell:
             return False
-        # The status is that of the last command. ``bun run test`` is not ``test``.
-        commands = simple_commands(command)
-        return bool(commands) and _program_and_verb(commands[-1].words) in _QUIET
+        return says_no(command)
+
+
+def says_no(command: str) -> bool:
+    """Whether exit status 1 of a shell text is the answer "no"."""
+    # The status is that of the last command. ``bun run test`` is not ``test``.
+    commands = simple_commands(command)
+    return bool(commands) and _program_and_verb(commands[-1].words) in _QUIET
 
 
 _NO_SAYERS = "grep egrep fgrep rg ag diff cmp test [ which type -v pgrep git-diff git-grep"

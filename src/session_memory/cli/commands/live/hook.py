@@ -1,0 +1,32 @@
+"""Answer a hook of a coding agent.
+
+Agents start this command themselves, with their JSON on standard input. EVENT is failure (a command
+failed: what resolved the same error before in this repository), end (the session ended: collect
+it), prompt (what earlier sessions say about a prompt) or start (a line about this repository).
+
+The answer is in the form that AGENT accepts. Mostly there is none, and nothing is printed. The exit
+status is always 0; session-memory doctor tells why a hook failed. docs/hooks.md has the details.
+"""
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.settings import Settings
+
+
+@make_command(
+    examples=(
+        ("hook claude failure < payload.json", "what Claude Code starts after a failed command"),
+        ("hook codex end < payload.json", "collect the session that ended"),
+    ),
+    json_shape="What is printed is for the agent, with and without it.",
+)
+@click.argument("agent")
+@click.argument("event")
+@click.pass_obj
+def command(settings: Settings, agent: str, event: str) -> None:
+    from session_memory.hooks.running import run
+
+    place = [] if settings.store is None else ["--store", settings.store]
+    own = [] if settings.config is None else ["--config", str(settings.config)]
+    click.get_current_context().exit(run([agent, event, *place, *own]))

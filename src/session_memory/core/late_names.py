@@ -1,0 +1,28 @@
+"""Names of a package that are imported on first use, so that importing the package costs little.
+
+A program that must start quickly needs one module of a large package, and Python always runs the
+package's ``__init__`` before it.
+"""
+
+# Importing typing takes longer than the rest of this module. Type checkers know this name.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+
+def late_names(package: str, modules: "dict[str, str]") -> "Callable[[str], Any]":
+    """A ``__getattr__`` for a package: ``modules`` names the module that defines each name."""
+
+    def get(name: str) -> "Any":
+        module = modules.get(name)
+        if module is None:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        from importlib import import_module  # noqa: PLC0415
+        from sys import modules as loaded  # noqa: PLC0415
+
+        value = getattr(import_module(f"{package}.{module}"), name)
+        setattr(loaded[package], name, value)
+        return value
+
+    return get

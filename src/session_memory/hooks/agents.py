@@ -1,0 +1,129 @@
+"""What each agent sends to its hooks, and which answer it accepts. Agents are named only here.
+
+Evidence: docs/hooks.md. Keys are paths into the JSON of standard input; the first that is there
+counts. All spellings are tried for each agent, because one agent may run the hooks of another.
+"""
+
+import re
+
+TYPE_CHECKING = False  # Importing typing takes time. Type checkers know this name.
+if TYPE_CHECKING:
+    from typing import Any
+
+SESSION = ("session_id", "sessionId")
+CWD = ("cwd",)
+TRANSCRIPT = ("transcript_path", "transcriptPath")
+NATIVE_EVENT = ("hook_event_name", "hookEventName")
+COMMAND = (
+    *("tool_input.command", "toolInput.command", "toolArgs.command", "command"),
+    *("tool_input.cmd", "toolArgs.cmd"),
+)
+OUTPUT = ("error", "tool_response", "toolResult", "tool_result", "output")
+EXIT = ("exit",)
+_EXAMINED = 4_000
+
+
+class HookedAgent:
+    """One agent. ``names`` maps our events to those of the agent, for its answers.
+
+    ``is_flat``: the answer is ``{"additionalContext": …}`` without anything around it.
+    ``fires_for_failures``: the event itself says that the command failed. Else ``exit`` has the
+    paths of the exit status and ``exit_text`` finds it in the output; without both, the text of
+    the output decides.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        names: "dict[str, str] | None" = None,
+        is_flat: bool = False,
+        fires_for_failures: bool = False,
+        output: "tuple[str, ...]" = OUTPUT,
+        exit: "tuple[str, ...]" = EXIT,
+        exit_text: str = "",
+    ) -> None:
+        self.name = name
+        self.names = names or {}
+        self.is_flat = is_flat
+        self.fires_for_failures = fires_for_failures
+        self.output = output
+        self.exit = exit
+        self.exit_text = exit_text
+
+    def answer(self, event: str, native: str | None, text: str) -> "dict[str, Any]":
+        """The value to print so that ``text`` reaches the model."""
+        if self.is_flat:
+            return {"additionalContext": text}
+        own = native or self.names[event]
+        return {"hookSpecificOutput": {"hookEventName": own, "additionalContext": text}}
+
+
+_CLAUDE_NAMES = {
+    "failure": "PostToolUseFailure",
+    "prompt": "UserPromptSubmit",
+    "start": "SessionStart",
+}
+_AFTER_NAMES = {**_CLAUDE_NAMES, "failure": "PostToolUse"}
+AGENTS = {
+    agent.name: agent
+    for agent in (
+        HookedAgent(
+            "claude",
+            names=_CLAUDE_NAMES,
+            fires_for_failures=True,
+            output=("error",),
+            exit_text=r"\AExit code (\d{1,10})$",
+        ),
+        HookedAgent(
+            "qwen",
+            names=_CLAUDE_NAMES,
+            fires_for_failures=True,
+            output=("error",),
+            exit_text=r"^Exit Code: (-?\d{1,10})\s*$",
+        ),
+        HookedAgent(
+            "codex",
+            names=_AFTER_NAMES,
+            output=("tool_response", "tool_response.output"),
+            exit=("tool_response.exit_code", "tool_response.metadata.exit_code"),
+        ),
+        HookedAgent(
+            "grok",
+            names=_AFTER_NAMES,
+            output=(
+                *("toolResult.output_for_prompt", "tool_result.output_for_prompt"),
+                *("tool_response.output_for_prompt", "error", "tool_response", "toolResult"),
+            ),
+            exit=(
+                *("toolResult.exit_code", "tool_result.exit_code", "tool_response.exit_code"),
+                "toolResult.exitCode",
+            ),
+        ),
+        HookedAgent(
+            "gemini",
+            names={**_AFTER_NAMES, "failure": "AfterTool", "prompt": "BeforeAgent"},
+            output=("tool_response.llmContent", "tool_response"),
+            exit_text=r"^Exit Code: (-?\d{1,10})\s*$",
+        ),
+        HookedAgent(
+            "copilot",
+            is_flat=True,
+            output=(
+                *("toolResult.textResultForLlm", "tool_result.text_result_for_llm"),
+                *("tool_result.textResultForLlm", "tool_response", "error"),
+            ),
+            exit_text=r"\bexit code (-?\d{1,10})\b",
+        ),
+        HookedAgent("opencode", is_flat=True, output=("output",)),
+        HookedAgent("pi", is_flat=True, output=("output",)),
+    )
+}
+
+
+def exit_in(text: str, pattern: str) -> int | None:
+    """The last exit status that a text names; None if there is none."""
+    if len(text) > 2 * _EXAMINED:
+        text = text[:_EXAMINED] + text[-_EXAMINED:]
+    found = re.findall(pattern, text, re.MULTILINE) if pattern else []
+    return int(found[-1]) if found else None

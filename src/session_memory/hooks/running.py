@@ -1,0 +1,103 @@
+"""Run a hook: read what the agent says, print what it accepts, and never disturb it.
+
+The exit status is 0 whatever happens, and nothing is printed unless there is something to say.
+"""
+
+import os
+from contextlib import suppress
+
+TYPE_CHECKING = False  # As in `agents`.
+if TYPE_CHECKING:
+    from typing import Any
+
+LARGEST_INPUT = 8 << 20
+OPTIONS = {"--store": "SESSION_MEMORY_STORE", "--config": "SESSION_MEMORY_CONFIG"}
+EVENTS = ("failure", "end", "prompt", "start")
+
+
+def run(words: "list[str]") -> int:
+    agent, event = [*(words := _placed(words)), "", ""][:2]
+    output = _private_output()
+    try:
+        data = _answer(agent, event)
+        while data:
+            data = data[os.write(output, data) :]
+    except BaseException as error:
+        # An agent shows a failing hook to its user, or stops. `doctor` tells what happened.
+        _note(agent, event, error)
+    return 0
+
+
+def _placed(words: "list[str]") -> "list[str]":
+    """The words without the options that name the store and the configuration file."""
+    rest, left = [], iter(words)
+    for word in left:
+        name, _, value = word.partition("=")
+        if name in OPTIONS:
+            os.environ[OPTIONS[name]] = value or next(left, "")
+        else:
+            rest.append(word)
+    return rest
+
+
+def _answer(agent: str, event: str) -> bytes:
+    from session_memory.hooks.agents import AGENTS
+    from session_memory.hooks.hook_input import HookInput
+
+    if agent not in AGENTS or event not in EVENTS:
+        raise ValueError("unknown agent or event")
+    values = _read()
+    if values is None:
+        raise ValueError("standard input has no JSON object")
+    payload = HookInput(AGENTS[agent], values)
+    text = _text(event, payload)
+    if not text:
+        return b""
+    from json import dumps
+
+    return dumps(payload.agent.answer(event, payload.native_event, text)).encode()
+
+
+def _text(event: str, payload: "Any") -> str | None:
+    if event == "failure":
+        from session_memory.hooks.failure import answer
+
+        return answer(payload)
+    return None
+
+
+def _read() -> "dict[str, Any] | None":
+    if os.isatty(0):
+        return None
+    data = bytearray()
+    while len(data) <= LARGEST_INPUT:
+        piece = os.read(0, 1 << 16)
+        if not piece:
+            break
+        data += piece
+    from json import loads
+
+    values = loads(data.decode("utf-8", "replace")) if len(data) <= LARGEST_INPUT else None
+    return values if isinstance(values, dict) else None
+
+
+def _private_output() -> int:
+    """A copy of standard output. What anything else prints goes nowhere."""
+    try:
+        output = os.dup(1)
+    except OSError:
+        return -1
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for descriptor in (1, 2):
+        os.dup2(nowhere, descriptor)
+    os.close(nowhere)
+    return output
+
+
+def _note(agent: str, event: str, error: BaseException) -> None:
+    with suppress(Exception):
+        from session_memory.hooks.state import note_failure
+        from session_memory.store.quick_reading import CannotRead
+
+        is_ours = isinstance(error, CannotRead) or type(error) is ValueError
+        note_failure(agent, event, str(error) if is_ours else type(error).__name__)

@@ -1,0 +1,79 @@
+"""What hooks remember between runs: small files that need no lock of the store.
+
+``given`` has an empty file for each text that a session got. ``failures.jsonl`` has the latest
+reasons why a hook had no answer, for ``session-memory doctor``; it never has text of a transcript.
+"""
+
+import os
+import time
+from contextlib import suppress
+
+from session_memory.hooks.place import state_directory
+
+TYPE_CHECKING = False  # As in `agents`.
+if TYPE_CHECKING:
+    pass
+
+GIVEN, FAILURES = "given", "failures.jsonl"
+MOST_GIVEN = 4_000
+KEPT_SECONDS = 30 * 24 * 3600
+LARGEST_LOG = 64 * 1024
+LONGEST_REASON = 200
+
+
+def take(*names: str) -> bool:
+    """Whether this is the first time that these names are given together.
+
+    Of two hooks at the same moment, one gets True."""
+    from hashlib import blake2b
+
+    given = "\0".join(names).encode("utf-8", "surrogatepass")
+    directory = os.path.join(state_directory(), GIVEN)
+    os.makedirs(directory, mode=0o700, exist_ok=True)
+    name = blake2b(given, digest_size=12).hexdigest()
+    try:
+        flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY
+        os.close(os.open(os.path.join(directory, name), flags, 0o600))
+    except FileExistsError:
+        return False
+    if name.startswith("0"):
+        _drop_old(directory)
+    return True
+
+
+def _drop_old(directory: str) -> None:
+    """Keep the number of files bounded. One of sixteen new files leads here."""
+    with os.scandir(directory) as found:
+        ages = sorted((one.stat(follow_symlinks=False).st_mtime, one.path) for one in found)
+    oldest = time.time() - KEPT_SECONDS
+    excess = len(ages) - MOST_GIVEN // 2 if len(ages) > MOST_GIVEN else 0
+    for place, (moment, path) in enumerate(ages):
+        if moment < oldest or place < excess:
+            with suppress(FileNotFoundError):
+                os.unlink(path)
+
+
+def note_failure(agent: str, event: str, reason: str) -> None:
+    """Append to the log of failures. If even that fails, nobody can be told."""
+    from json import dumps
+
+    line = dumps(
+        {
+            "at": int(time.time()),
+            "agent": agent[:40],
+            "event": event[:40],
+            "reason": reason[:LONGEST_REASON],
+        }
+    )
+    with suppress(OSError):
+        directory = state_directory()
+        os.makedirs(directory, mode=0o700, exist_ok=True)
+        path = os.path.join(directory, FAILURES)
+        file = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
+        try:
+            os.write(file, f"{line}\n".encode())
+            is_large = os.fstat(file).st_size > LARGEST_LOG
+        finally:
+            os.close(file)
+        if is_large:
+            os.replace(path, f"{path}.1")
