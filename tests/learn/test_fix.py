@@ -9,6 +9,7 @@ from session_memory.derive.reindex import reindex
 from session_memory.learn.analyze import analyze
 from session_memory.store import Store
 from session_memory.testing.claude import ClaudeHome
+from session_memory.testing.codex import ran
 from session_memory.testing.collecting import collect, new_store
 from session_memory.views.fixes import Remedies, Remedy, remedies
 
@@ -57,6 +58,32 @@ def test_the_same_error_is_found_whichever_agent_met_it(
     assert result["codex"].steps[0].lines == ()  # SWITCHING 0.86: one empty line was printed here.
     assert result["grok"].kind == "edit"
     assert result["grok"].steps[0].lines == ("-deps = []", "+deps = ['zonal']")
+
+
+def test_each_file_of_a_patch_is_a_step_and_the_one_that_the_error_names_comes_first(
+    fleet: SyntheticFleet,
+) -> None:
+    problem = "src/cart.ts(9,2): error TS2304: Cannot find name 'zonalPrice'."
+    log = fleet.codex.session("s1", cwd=fleet.cwd)
+    log.turn("make the types right")
+    log.shell("pnpm check")
+    log.result(ran(2, problem))
+    log.custom(
+        "apply_patch",
+        "*** Begin Patch\n*** Update File: /home/mira/code/app/package.json\n@@\n-a = 1\n+a = 2\n"
+        "*** Update File: /home/mira/code/app/src/cart.ts\n@@\n-zonalPrice()\n"
+        "+shop.zonalPrice()\n*** End Patch",
+    )
+    log.result("Success. Updated the following files:")
+    log.shell("pnpm check")
+    log.result(ran(0))
+    with fleet.learned() as store:
+        (remedy,) = asked(store, problem).remedies
+    assert [step.path for step in remedy.steps] == [
+        "/home/mira/code/app/src/cart.ts",
+        "/home/mira/code/app/package.json",
+    ]
+    assert "+shop.zonalPrice()" in remedy.steps[0].lines
 
 
 def test_the_same_error_is_found_in_another_repository_at_another_place(

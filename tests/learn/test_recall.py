@@ -11,7 +11,8 @@ from session_memory.learn.digest_check import check_digests
 from session_memory.learn.recall import recall
 from session_memory.retain.forget import forget
 from session_memory.search import Filters
-from session_memory.search.ranking import concepts_in, rank
+from session_memory.search.question import concepts_in
+from session_memory.search.ranking import rank
 from session_memory.store import Store
 from session_memory.store.recall import Recall
 from session_memory.testing.claude import ClaudeHome

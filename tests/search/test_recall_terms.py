@@ -2,6 +2,7 @@
 
 import pytest
 
+from session_memory.search.question import concepts_in
 from session_memory.search.recall_terms import terms_in
 from session_memory.search.stems import stem
 from session_memory.search.synonyms import synonyms
@@ -19,6 +20,14 @@ from session_memory.search.synonyms import synonyms
         "hopeful hopefulness",
         "fall falling",
         "agree agreed",
+        "recognise recognised recognize recognizing",
+        "optimisation optimization optimise",
+        "colour colours coloured color",
+        "dialogue dialog dialogs",
+        "analyse analysis analyze",
+        "choose chose chosen choosing",
+        "write wrote written writing",
+        "raise raised raising",
     ],
 )
 def test_forms_of_a_word_have_one_stem(words: str) -> None:
@@ -64,3 +73,28 @@ def test_synonyms_go_both_ways() -> None:
 def test_a_word_is_no_synonym_of_itself() -> None:
     for word in ("fix", "stop", "file", "run"):
         assert stem(word) not in synonyms(stem(word))
+
+
+@pytest.mark.parametrize(
+    ("question", "term", "name"),
+    [
+        ("how did we get rid of the banner", "rid", "remove"),
+        ("the text of the merge request", "merg", "pr"),
+        ("Release Notes of last week", "note", "changelog"),
+        ("a call to action nobody sees", "action", "cta"),
+    ],
+)
+def test_a_phrase_has_names(question: str, term: str, name: str) -> None:
+    (found,) = [one for one in concepts_in(question) if one.term == term]
+    assert stem(name) in found.names and stem(name) in found.others
+
+
+def test_two_neighbours_may_be_one_word() -> None:
+    found = {one.term: one for one in concepts_in("show it on the side bar")}
+    assert stem("sidebar") in found["side"].others and stem("sidebar") in found["bar"].others
+    assert not found["side"].names
+
+
+def test_a_long_question_is_asked_in_its_own_words() -> None:
+    words = " ".join(f"word{chr(97 + number)}" for number in range(20))
+    assert not any(one.others for one in concepts_in(f"remove {words}"))

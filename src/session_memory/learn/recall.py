@@ -11,7 +11,8 @@ import msgspec
 
 from session_memory.learn.digest import Digest
 from session_memory.learn.digests import digest_of
-from session_memory.search.ranking import Concept, RankedSession, TermMatch, concepts_in, rank
+from session_memory.search.question import Concept, concepts_in
+from session_memory.search.ranking import RankedSession, TermMatch, rank
 from session_memory.search.recall_terms import may_have, terms_in
 from session_memory.store.store import Store
 

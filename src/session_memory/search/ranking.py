@@ -11,22 +11,20 @@ from heapq import nsmallest
 import msgspec
 
 from session_memory.redact import mask_cut
+from session_memory.search.question import Concept
 from session_memory.search.recall_fields import FIELDS, fields_of, packed_weight, weight_of
-from session_memory.search.recall_terms import ERROR_MARK, parts_in, terms_in
-from session_memory.search.synonyms import synonyms
+from session_memory.search.recall_terms import ERROR_MARK, terms_in
 from session_memory.store.recall import Recall
 from session_memory.store.store import Store
 
 SATURATION = 8.0
 """A term with this weight counts half of what it can count at most."""
 SYNONYM = 0.6
-# A part of an identifier in the question, beside the identifier itself.
-PART = 0.25
+NAME = 0.9
 SUBAGENT = 0.5
 # A subagent whose session was not collected stands for itself, but it did only a part.
 ORPHAN = 0.6
 MOST_CONCEPTS = 24
-MOST_WITH_SYNONYMS = 12
 # Reading more rows would take too long. Terms with more are looked up only for the best sessions.
 MOST_ROWS = 20_000
 CANDIDATES = 200
@@ -36,16 +34,6 @@ EVERY_OTHER, LEAST_SESSIONS = 0.5, 3
 
 # The score of a term in a session, the term, and the bits of the fields where it stands.
 _Best = tuple[float, str, int]
-
-
-class Concept(msgspec.Struct, frozen=True):
-    """A word of a question: its term, and the terms that may stand for it, each with a share."""
-
-    term: str
-    share: float
-    others: tuple[str, ...] = ()
-    most: float = 1.0
-    """The most that a session is expected to gain, as a share of ``share``."""
 
 
 class TermMatch(msgspec.Struct, frozen=True):
@@ -64,18 +52,6 @@ class RankedSession(msgspec.Struct, frozen=True):
     score: float
     fit: float
     matches: list[TermMatch]
-
-
-def concepts_in(text: str) -> list[Concept]:
-    """The words of a question. Synonyms are looked up only for short questions."""
-    terms, parts = list(dict.fromkeys(terms_in(text))), parts_in(text)
-    is_short = len(terms) <= MOST_WITH_SYNONYMS
-    return [
-        Concept(term, PART)
-        if term in parts
-        else Concept(term, 1.0, tuple(sorted(synonyms(term).difference(terms) if is_short else ())))
-        for term in terms
-    ]
 
 
 def concepts_of(terms: Mapping[str, int]) -> list[Concept]:
@@ -170,7 +146,8 @@ class _Ranking:
             if term != concept.term:
                 # A synonym is no more telling than the word itself.
                 own = self._rarity(term)
-                value = SYNONYM * (min(own, rarity) if self._used[concept.term] else own)
+                share = NAME if term in concept.names else SYNONYM
+                value = share * (min(own, rarity) if self._used[concept.term] else own)
             for number, (weight, places) in self._weights(term, only).items():
                 score = value * weight / (SATURATION + weight)
                 known = best.get(number)

@@ -5,7 +5,7 @@ them, because texts and questions are treated alike.
 """
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 
 SHORTEST = 4
 _VOWEL = re.compile("[aeiouy]")
@@ -44,6 +44,23 @@ _SIMPLE_ENDINGS = {
     "ful": "",
     "ness": "",
 }
+# British spelling, and verbs whose forms have no common stem. A form that is also another word
+# ("left", "found a bug") is not here.
+_BRITISH_VERB = re.compile("is(e|ed|es|er|ers|ing|ation|ations)$")
+_BRITISH_NOUN = re.compile("(o)u(r)(s|ed|ing|al)?$|(og)ue(s)?$")
+_IRREGULAR_VERBS = """
+    analyze analyse analysed analysing analysis analyses / begin began begun / break broke
+    broken / bring brought / build built / buy bought / catch caught / choose chose chosen /
+    draw drew drawn / drive drove driven / fall fell fallen / find found / forbid forbade
+    forbidden / forget forgot forgotten / freeze froze frozen / give gave given / grow grew
+    grown / hide hid hidden / hold held / keep kept / know knew known / lose lost / mean meant /
+    override overrode overridden / overwrite overwrote overwritten / rebuild rebuilt / rewrite
+    rewrote rewritten / ride rode ridden / run ran / seek sought / send sent / shake shook
+    shaken / show shown / shrink shrank shrunk / sink sank sunk / speak spoke spoken / spend
+    spent / steal stole stolen / stick stuck / take took taken / teach taught / tell told /
+    think thought / throw threw thrown / wake woke woken / withdraw withdrew withdrawn / write
+    wrote written
+"""
 _LAST_ENDINGS = (
     *("ement", "ance", "ence", "able", "ible", "ment", "ant", "ent", "ion", "ism", "ate", "iti"),
     *("ous", "ive", "ize", "al", "er", "ic", "ou"),
@@ -55,6 +72,11 @@ def stem(word: str) -> str:
     """The stem of a lower-case word. Other words than ASCII ones stay as they are."""
     if len(word) < SHORTEST or not word.isascii() or not word.isalpha():
         return word
+    word = _irregular().get(word, word)
+    if (british := _BRITISH_VERB.search(word)) and _measure(word[: british.start()]) > 1:
+        word = f"{word[: british.start()]}iz{british[1]}"
+    elif (british := _BRITISH_NOUN.search(word)) and _measure(word[: british.start()]):
+        word = word[: british.start()] + "".join(filter(None, british.groups()))
     word = _replaced(word, _PLURALS, least=-1)
     word = _without_verb_ending(word)
     # Not after a vowel: "deploy" and "deployment" have one stem.
@@ -64,6 +86,13 @@ def stem(word: str) -> str:
     word = _replaced(word, _SIMPLE_ENDINGS, least=0)
     word = _without_last_ending(word)
     return _without_final_letter(word)
+
+
+@cache
+def _irregular() -> dict[str, str]:
+    """Irregular forms with the verb itself."""
+    groups = [text.split() for text in _IRREGULAR_VERBS.split("/")]
+    return {form: group[0] for group in groups for form in group[1:]}
 
 
 def _without_verb_ending(word: str) -> str:

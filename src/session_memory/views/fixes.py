@@ -25,6 +25,7 @@ DEFAULT_LIMIT = 5
 MOST_LINES = 24
 LONGEST = 2_000
 MOST_WORDS = 6
+MOST_FILES = 4
 
 
 class FixStep(msgspec.Struct, frozen=True, kw_only=True):
@@ -144,23 +145,29 @@ def _steps(store: Store, occurrence: ErrorOccurrence) -> Iterator[FixStep]:
         if brief.role == "assistant" and brief.event_uid in how.event_uids:
             event = readable.events.at(row.id, uid, brief.seq) if row else None
             if event is not None:
-                yield _step(event, bodies, names)
+                yield from _steps_of(event, bodies, names)
 
 
-def _step(event: SessionEvent, bodies: Bodies, names: frozenset[str]) -> FixStep:
+def _steps_of(event: SessionEvent, bodies: Bodies, names: frozenset[str]) -> Iterator[FixStep]:
+    """What a call did: its command, or each file it changed, those that the error names first."""
     body = bodies.of(event)
-    changes = (
-        changes_asked(event.session_uid, body.arguments, body.text, event.path)
-        if event.is_a("edit")
-        else []
-    )
-    lines = mask_lines([line for change in changes for line in change.lines])
     text = command_of(event.tool or "", body.arguments) or body.text
-    return FixStep(
+    step = FixStep(
         event_uid=event.event_uid or "",
         seq=event.seq,
         tool=event.tool,
-        path=event.path or (changes[0].path if changes else None),
+        path=event.path,
         text=mask(text[: 4 * LONGEST])[:LONGEST] or mask_cut(event.summary),
-        lines=tuple(line[:LONGEST] for line in telling_lines(lines, names, MOST_LINES)),
     )
+    if not event.is_a("edit"):
+        yield step
+        return
+    asked = changes_asked(event.session_uid, body.arguments, body.text, event.path)
+    changes = [(change.path, mask_lines(change.lines)) for change in asked if change.lines]
+    # Sorting keeps the order of changes that name as much.
+    changes.sort(key=lambda one: -len(names & names_in("\n".join((one[0], *one[1])))))
+    for path, lines in changes[:MOST_FILES]:
+        shown = tuple(line[:LONGEST] for line in telling_lines(lines, names, MOST_LINES))
+        yield msgspec.structs.replace(step, path=path or event.path, lines=shown)
+    if not changes:
+        yield msgspec.structs.replace(step, path=event.path or (asked[0].path if asked else None))

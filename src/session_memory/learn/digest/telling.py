@@ -36,9 +36,13 @@ def telling_lines(lines: Sequence[str], names: frozenset[str], most: int) -> lis
     """The lines of a change that matter most: those around the names, else the first ones."""
     if len(lines) <= most or most <= 0:
         return list(lines[: max(0, most)])
-    marked = [
-        place for place, line in enumerate(lines) if names & names_in(line) and line[:1] == "+"
-    ] or [place for place, line in enumerate(lines) if names & names_in(line)]
+    named = [place for place, line in enumerate(lines) if names & names_in(line)]
+    marked = (
+        [place for place in named if lines[place][:1] == "+"]
+        or [place for place in named if lines[place][:1] == "-"]
+        or [place for place, line in enumerate(lines) if line[:1] in ("+", "-")][:most]
+        or named
+    )
     kept: set[int] = set()
     for place in marked:
         for near in (place, place - 1, place + 1, place + 2):

@@ -6,7 +6,8 @@ from session_memory.core.schema import Session
 from session_memory.learn.digests import digest_of
 from session_memory.mcp.asking import Question
 from session_memory.mcp.session_line import head_line
-from session_memory.search.ranking import concepts_in, rank
+from session_memory.search.question import concepts_in
+from session_memory.search.ranking import rank
 from session_memory.views.session_labels import session_labels
 
 SHOWN = 20

@@ -16,8 +16,8 @@ from session_memory.cli.kit.command import limit_option, make_command
 from session_memory.cli.kit.lesson_options import print_learned, remark_unread
 from session_memory.cli.kit.output import print_lines, remark, terminal_width
 from session_memory.cli.kit.settings import Settings
-from session_memory.cli.lines.diff import diff_lines
 from session_memory.cli.lines.look_line import look_line
+from session_memory.cli.lines.short_diff import short_diff
 from session_memory.core.text import below_repo
 from session_memory.render.text import cut, cut_middle, safe
 
@@ -129,10 +129,10 @@ def _changes(remedy: "Remedy", columns: int) -> Iterator[str]:
             yield from _step(step, remedy.repo, columns)
         if not remedy.steps:
             yield f"    {cut_middle(below_repo(safe(remedy.text), remedy.repo), columns - 4)}"
-            yield from (f"      {line}" for line in diff_lines(remedy.lines, columns - 6))
+            yield from (f"      {line}" for line in short_diff(remedy.lines, columns - 6))
         return
     texts = [step.text for step in remedy.steps] if remedy.kind == "command" else []
-    for text in dict.fromkeys(texts or filter(None, [remedy.text])):
+    for text in dict.fromkeys(texts or [remedy.text or remedy.again]):
         yield from _quoted(text, remedy.repo, columns)
 
 
@@ -141,7 +141,7 @@ def _step(step: "FixStep", repo: str | None, columns: int) -> Iterator[str]:
     if path:
         yield f"    {cut_middle(path, columns - 4)}"
     if step.lines:
-        yield from (f"      {line}" for line in diff_lines(step.lines, columns - 6))
+        yield from (f"      {line}" for line in short_diff(step.lines, columns - 6))
     else:
         yield from _quoted(step.text, repo, columns)
 

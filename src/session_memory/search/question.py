@@ -1,0 +1,108 @@
+"""How a question becomes concepts: each word, and what else it may be called.
+
+Several words may have one name together: "get rid of" is also "remove", and "home page" is also
+"homepage".
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+import msgspec
+
+from session_memory.search.recall_terms import parts_in, terms_in
+from session_memory.search.stems import stem
+from session_memory.search.synonyms import synonyms
+
+# A part of an identifier in the question, beside the identifier itself.
+PART = 0.25
+MOST_WITH_SYNONYMS = 12
+SHORTEST_JOINED = 3
+_WORDS = re.compile(r"[a-z0-9]+")
+
+_PHRASES = """
+    get rid = remove delete drop / got rid = remove delete drop / put back = restore revert / take
+    back = revert undo / turn on = enable / turn off = disable / turned on = enable / turned off =
+    disable / switch on = enable / switch off = disable / look up = search find / set up =
+    configure install / speed up = performance faster optimize / log in = auth / sign in = login
+    auth / log on = login auth / log out = signout / sign out = logout / sign up = register / roll
+    back = revert / start page = homepage home welcome / front page = homepage home readme /
+    landing page = homepage home welcome / home page = welcome / main page = homepage home /
+    welcome page = homepage home / release notes = changelog / merge request = pr pull / pull
+    request = pr / command line = cli terminal / point to = pointer reference / call to action =
+    cta button / look and feel = style theme / drop down = select / pop up = modal dialog /
+    spelling mistake = typo / dead end = stuck / source of truth = canonical / out of date =
+    outdated stale / up to date = current latest / in parallel = concurrent / at once = parallel
+    concurrent / one by one = sequential / by hand = manual / by itself = auto automatic / on its
+    own = auto automatic / access rights = permission / sign off = approve / full screen =
+    maximize / key binding = shortcut hotkey / load balancer = proxy / real time = live / open
+    source = oss license / env var = environment / environment variable = env / rate limit =
+    throttle quota / stack trace = traceback / version number = bump / git hook = precommit husky /
+    pre commit = hook husky / continuous integration = ci workflow / github actions = ci workflow /
+    build server = ci / type check = types / type hints = annotation / code style = lint format /
+    dark mode = theme / light mode = theme / nav bar = navigation / text field = input / search box
+    = input / progress bar = spinner / access token = credential / api key = token credential
+    secret / single sign = sso / two factor = 2fa mfa / file name = path / data base = db / code
+    base = repo / work flow = ci / dry run = preview simulate / feature flag = toggle / edge case =
+    corner boundary / race condition = concurrency / null pointer = npe nil / cut off = truncate /
+    cut short = truncate / goes wrong = error fail / went wrong = error fail / not found = missing
+    404
+"""
+
+
+class Concept(msgspec.Struct, frozen=True):
+    """A word of a question: its term, and the terms that may stand for it. Those of them that are
+    ``names`` of the phrase with this word count nearly as much as the word itself."""
+
+    term: str
+    share: float
+    others: tuple[str, ...] = ()
+    names: frozenset[str] = frozenset()
+    most: float = 1.0
+    """The most that a session is expected to gain, as a share of ``share``."""
+
+
+def concepts_in(text: str) -> list[Concept]:
+    """The words of a question. Synonyms are looked up only for short questions."""
+    terms, parts = list(dict.fromkeys(terms_in(text))), parts_in(text)
+    if len(terms) > MOST_WITH_SYNONYMS:
+        return [Concept(term, PART if term in parts else 1.0) for term in terms]
+    words = _WORDS.findall(text.lower())
+    phrases, joined = _phrases_in(words), _joined(words)
+    found = []
+    for term in terms:
+        if term in parts:
+            found.append(Concept(term, PART))
+            continue
+        names = frozenset(phrases.get(term, ()))
+        others = (synonyms(term) | names | joined.get(term, set())).difference(terms)
+        found.append(Concept(term, 1.0, tuple(sorted(others)), names))
+    return found
+
+
+def _phrases_in(words: Sequence[str]) -> dict[str, set[str]]:
+    """The terms of the phrases among these words, each with what the phrase may be called."""
+    found: dict[str, set[str]] = {}
+    for size in (2, 3):
+        for start in range(len(words) - size + 1):
+            phrase = words[start : start + size]
+            if names := _phrases().get(" ".join(phrase)):
+                for term in terms_in(" ".join(phrase)):
+                    found.setdefault(term, set()).update(names)
+    return found
+
+
+def _joined(words: Sequence[str]) -> dict[str, set[str]]:
+    """For each term the words that it makes with its neighbours: "home page" is "homepage"."""
+    found: dict[str, set[str]] = {}
+    for pair in zip(words, words[1:], strict=False):
+        if min(map(len, pair)) >= SHORTEST_JOINED:
+            for term in terms_in(" ".join(pair)):
+                found.setdefault(term, set()).add(stem("".join(pair)))
+    return found
+
+
+@cache
+def _phrases() -> Mapping[str, frozenset[str]]:
+    pairs = (one.split(" = ") for one in " ".join(_PHRASES.split()).split(" / "))
+    return {phrase: frozenset(map(stem, names.split())) for phrase, names in pairs}
