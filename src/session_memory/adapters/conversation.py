@@ -16,6 +16,7 @@ from session_memory.adapters.jsonl import decode_anything
 from session_memory.adapters.token_counts import count_of, part_of, together, without
 from session_memory.adapters.tool_calls import call_event
 from session_memory.adapters.tool_results import result_event
+from session_memory.core.injected import without_injected
 from session_memory.core.text import escaped, one_line
 
 SPOKEN = frozenset({"text", "input_text", "output_text"})
@@ -103,8 +104,10 @@ def _plain(message: ConversationMessage, text: str, label: str) -> NativeEvent:
     event = NativeEvent("lifecycle", "system", one_line(text), label, body=text)
     if message.role == "user":
         event.role = "user"
-        if not message.is_injected:
-            event.kind, event.is_prompt, event.text = "user_msg", True, text[:LONGEST_TEXT]
+        words = without_injected(text)
+        if not message.is_injected and (words.strip() or not text.strip()):
+            event.kind, event.is_prompt, event.text = "user_msg", True, words[:LONGEST_TEXT]
+            event.summary = one_line(words)
     elif message.role == "assistant":
         event.kind, event.role = "assistant_msg", "assistant"
     if message.name and event.role == "system":

@@ -2,13 +2,13 @@
 
 import re
 
+from session_memory.core.injected import marked
 from session_memory.core.text import below_repo, one_line
 from session_memory.hooks.known_fix import KnownFix
 from session_memory.learn.digest.digest_version import DIGEST_VERSION
 from session_memory.render.answer_text import CHARACTERS_PER_TOKEN, AnswerText
 
 MOST_TOKENS = 120
-MARK = "session-memory"
 MOST_LINES = 3
 # A quotation cannot end the mark, nor what an agent puts around the text of a hook.
 _TAG = re.compile(
@@ -22,10 +22,8 @@ _HOW = {
 
 
 def fix_text(fix: KnownFix, now: float) -> str:
-    opening = f'<{MARK} ref="{fix.ref}">'
-    closing = f"</{MARK}>"
-    room = MOST_TOKENS - (len(opening) + len(closing) + 2) // CHARACTERS_PER_TOKEN - 1
-    text = AnswerText(room)
+    around = len(marked("", ref=fix.ref))
+    text = AnswerText(MOST_TOKENS - around // CHARACTERS_PER_TOKEN - 1)
     days = max(int((now - fix.ended / 1000) // 86_400), 0)
     age = f"{days} days ago" if days > 1 else "yesterday" if days else "today"
     text.say(f"This error was resolved here {age}; check that it fits.")
@@ -40,7 +38,7 @@ def fix_text(fix: KnownFix, now: float) -> str:
     if how.get("said"):
         text.quote("why", _harmless(how["said"]), rank=2, most=140, cut=is_old)
     text.quote("error", _harmless(fix.sample), rank=3, most=120, cut=is_old)
-    return f"{opening}\n{text}\n{closing}"
+    return marked(str(text), ref=fix.ref)
 
 
 def _below(paths: str, repo: str | None) -> str:

@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+from session_memory.core.injected import is_injected, without_injected
+
 DELEGATION = "codex_delegation"
 _TAGS = (
     *("environment_context", "user_instructions", "turn_aborted", "subagent_notification"),
@@ -81,6 +83,8 @@ def injected_as(text: str) -> str:
     if text.startswith("<"):
         if tagged := _TAGGED.match(text):
             return tagged[1]
+        if is_injected(text):
+            return "session_memory"
         wrapped = _WRAPPED.match(text)
         return wrapped[1] if wrapped and text.endswith(f"</{wrapped[1]}>") else ""
     if opening := _OPENING.match(text):
@@ -101,7 +105,8 @@ def is_injected_kind(kind: str | None) -> bool:
 
 
 def persons_words(text: str) -> str:
-    """The typed text, without the context that an editor put in front of it."""
+    """The typed text, without the context that an editor or a hook put beside it."""
+    text = without_injected(text)
     if _REQUEST_BEGINS in text and (request := _REQUEST.search(text)):
         return text[request.end() :].strip() or text
     return text

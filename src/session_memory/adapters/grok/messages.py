@@ -5,6 +5,7 @@ import re
 from session_memory.adapters.base import NativeEvent, Record
 from session_memory.adapters.grok.lines import Text, Update, UpdateMeta
 from session_memory.adapters.grok.state import LogState
+from session_memory.core.injected import is_injected, without_injected
 from session_memory.core.text import one_line
 
 _FRAMED = re.compile(r"The user [^\n]{1,80}:\n<user_query>\n(.*)\n</user_query>\n[^\n]*", re.DOTALL)
@@ -61,7 +62,11 @@ def _prompt_kind(meta: UpdateMeta, turn: int | None, state: LogState) -> str:
 def _is_reminder(text: str) -> bool:
     """Whether the agent only reminds its model of something. Not every version hides that."""
     text = text.strip()
-    return text.startswith("<system-reminder>") and text.endswith("</system-reminder>")
+    return (
+        is_injected(text)
+        or text.startswith("<system-reminder>")
+        and text.endswith("</system-reminder>")
+    )
 
 
 def _typed_command(update: Update) -> str | None:
@@ -76,7 +81,7 @@ def _words(update: Update, text: str) -> str:
     if meta and meta.display_text:
         return meta.display_text
     framed = _FRAMED.match(text) if text.startswith("The user ") else None
-    return framed[1] if framed else text
+    return without_injected(framed[1] if framed else text)
 
 
 def agent_chunk(update: Update, record: Record, state: LogState, saying: str) -> None:

@@ -1,10 +1,12 @@
 """The texts of events. The stored logs are read only if the summary does not hold the whole text.
 
-Secrets are masked before a text is cut, because half a secret would not be recognized.
+Secrets are masked before a text is cut, because half a secret would not be recognized. What hooks
+of ours injected is left out: it was learned from the session that it quotes.
 """
 
 from typing import TYPE_CHECKING, Any
 
+from session_memory.core.injected import without_injected
 from session_memory.core.text import SUMMARY, escaped
 from session_memory.learn.digest.error_lines import reason_line
 from session_memory.redact import mask
@@ -107,4 +109,4 @@ class Texts:
         if self._bodies is None:
             return ""
         found = self._bodies.at(event.source, event.place, event.length, event.block)
-        return escaped(found.text)
+        return without_injected(escaped(found.text))
