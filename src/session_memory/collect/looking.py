@@ -4,6 +4,7 @@ Nothing is read here. A source is compared with its stored row by size, times an
 """
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -40,6 +41,12 @@ class Looking:
                 run.vanished.append(row)
         logs = [row for row in run.vanished if row.role == LOG and row.ingested_at is not None]
         run.outcome.vanished = len(logs)
+
+    def look_for(self, where: list[Root], is_asked: Callable[[str], bool]) -> None:
+        """Look at those sources below some roots whose paths are asked for."""
+        for found in discover(self._run.config, where):
+            if is_asked(str(found.ref.path)):
+                self._look_at(found)
 
     def look_at_paths(self, named: dict[str, Path], flavors: set[str]) -> list[Path]:
         """Look at known sources by path. Returns the paths that are unknown or do not exist."""

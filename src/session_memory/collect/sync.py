@@ -6,7 +6,7 @@ written in one short transaction, together with the cursors.
 
 import gc
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
@@ -81,6 +81,24 @@ def sync_paths(
     return run.outcome, unexplained
 
 
+def sync_sessions(
+    store: Store,
+    config: Config,
+    where: list[Root],
+    ids: Collection[str],
+    *,
+    host: str | None = None,
+) -> SyncOutcome:
+    """Read what is new in the sources whose paths contain one of these ids of sessions."""
+    started = time.perf_counter()
+    with _collector_off(), store.db.operation_lock(shared=True):
+        run = Sync(store, config, host or this_host(config), ReadProgress())
+        run.look_for(where, lambda path: any(one in path for one in ids))
+        run.read()
+    run.outcome.report.seconds = round(time.perf_counter() - started, 3)
+    return run.outcome
+
+
 class Sync:
     """One run over everything, or over the sources at ``paths`` alone."""
 
@@ -119,6 +137,9 @@ class Sync:
     def look_below(self, where: list[Root]) -> None:
         """Find the sources below some roots that changed."""
         self._looking.look_below(where)
+
+    def look_for(self, where: list[Root], is_asked: Callable[[str], bool]) -> None:
+        self._looking.look_for(where, is_asked)
 
     def look_at_paths(self, named: dict[str, Path], flavors: set[str]) -> list[Path]:
         """Find which known sources changed. Returns the paths that are none, or gone."""

@@ -10,6 +10,8 @@ TYPE_CHECKING = False  # As in `agents`.
 if TYPE_CHECKING:
     from typing import Any
 
+    from session_memory.hooks.hook_input import HookInput
+
 LARGEST_INPUT = 8 << 20
 OPTIONS = {"--store": "SESSION_MEMORY_STORE", "--config": "SESSION_MEMORY_CONFIG"}
 EVENTS = ("failure", "end", "prompt", "start")
@@ -49,20 +51,24 @@ def _answer(agent: str, event: str) -> bytes:
     values = _read()
     if values is None:
         raise ValueError("standard input has no JSON object")
-    payload = HookInput(AGENTS[agent], values)
-    text = _text(event, payload)
+    hook = HookInput(AGENTS[agent], values)
+    text = _text(event, hook)
     if not text:
         return b""
     from json import dumps
 
-    return dumps(payload.agent.answer(event, payload.native_event, text)).encode()
+    return dumps(hook.agent.answer(event, hook.native_event, text)).encode()
 
 
-def _text(event: str, payload: "Any") -> str | None:
+def _text(event: str, hook: "HookInput") -> str | None:
     if event == "failure":
         from session_memory.hooks.failure import answer
 
-        return answer(payload)
+        return answer(hook)
+    if event == "end":
+        from session_memory.hooks.ending import end
+
+        end(hook)
     return None
 
 

@@ -1,6 +1,7 @@
 """What hooks remember between runs: small files that need no lock of the store.
 
-``given`` has an empty file for each text that a session got. ``failures.jsonl`` has the latest
+``given`` has an empty file for each text that a session got, ``ended`` a file for each session that
+waits to be collected. ``failures.jsonl`` has the latest
 reasons why a hook had no answer, for ``session-memory doctor``; it never has text of a transcript.
 """
 
@@ -14,8 +15,9 @@ TYPE_CHECKING = False  # As in `agents`.
 if TYPE_CHECKING:
     pass
 
-GIVEN, FAILURES = "given", "failures.jsonl"
+GIVEN, ENDED, FAILURES = "given", "ended", "failures.jsonl"
 MOST_GIVEN = 4_000
+MOST_ENDED = 200
 KEPT_SECONDS = 30 * 24 * 3600
 LARGEST_LOG = 64 * 1024
 LONGEST_REASON = 200
@@ -51,6 +53,56 @@ def _drop_old(directory: str) -> None:
         if moment < oldest or place < excess:
             with suppress(FileNotFoundError):
                 os.unlink(path)
+
+
+class EndedSession:
+    """A session to collect. ``is_last``: it was ended, and not only a turn of it."""
+
+    def __init__(self, agent: str, session: str, *, is_last: bool) -> None:
+        self.agent, self.session, self.is_last = agent, session, is_last
+
+
+def note_ended(agent: str, session: str, *, is_last: bool) -> None:
+    from hashlib import blake2b
+
+    directory = os.path.join(state_directory(), ENDED)
+    os.makedirs(directory, mode=0o700, exist_ok=True)
+    if len(os.listdir(directory)) >= MOST_ENDED:
+        # Something keeps them from being collected. The next sync finds the logs.
+        raise ValueError(f"{MOST_ENDED} sessions wait to be collected")
+    text = f"{agent}\n{int(is_last)}\n{session}".encode("utf-8", "backslashreplace")
+    name = blake2b(text, digest_size=12).hexdigest()
+    path = os.path.join(directory, name)
+    file = os.open(f"{path}.new", os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
+    try:
+        os.write(file, text)
+    finally:
+        os.close(file)
+    os.replace(f"{path}.new", path)
+
+
+def take_ended() -> "list[EndedSession]":
+    """The sessions that wait. They are taken from the list."""
+    directory = os.path.join(state_directory(), ENDED)
+    found = []
+    with suppress(FileNotFoundError):
+        for name in sorted(os.listdir(directory)):
+            path = os.path.join(directory, name)
+            with suppress(OSError, UnicodeDecodeError):
+                with open(path, encoding="utf-8") as file:
+                    agent, last, session = [*file.read(10_000).split("\n", 2), "", ""][:3]
+                os.unlink(path)
+                if session and not name.endswith(".new"):
+                    found.append(EndedSession(agent, session, is_last=last == "1"))
+    return found
+
+
+def is_waiting() -> bool:
+    """Whether a session waits to be collected."""
+    try:
+        return bool(os.listdir(os.path.join(state_directory(), ENDED)))
+    except FileNotFoundError:
+        return False
 
 
 def note_failure(agent: str, event: str, reason: str) -> None:

@@ -1,0 +1,78 @@
+"""Collect and analyze the sessions that ended, in the background, one process at a time."""
+
+import fcntl
+import os
+import time
+from collections import defaultdict
+from pathlib import Path
+
+from session_memory.collect.discover import loadable_flavors, roots
+from session_memory.collect.sync import sync_sessions
+from session_memory.config import default_store, load_config
+from session_memory.core.errors import SessionMemoryError
+from session_memory.core.time import now_ms
+from session_memory.hooks.place import state_directory
+from session_memory.hooks.state import EndedSession, is_waiting, note_failure, take_ended
+from session_memory.learn.analyze import analyze
+from session_memory.store import Store, open_store
+
+LOCK = "collect.lock"
+SECONDS = 60
+# A session that goes on is read as a whole by each analysis.
+ANALYZE_EVERY_MS = 600_000
+
+
+def collect_ended(seconds: float = SECONDS) -> None:
+    """Collect all sessions that are noted, unless another process does."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        lock = os.open(Path(state_directory(), LOCK), os.O_CREAT | os.O_RDWR, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            # The other process looks again after its last session.
+            os.close(lock)
+            return
+        try:
+            if noted := take_ended():
+                _collect(noted, until)
+        finally:
+            os.close(lock)
+        # Who noted a session meanwhile could not get the lock.
+        if not is_waiting():
+            return
+
+
+def _collect(noted: list[EndedSession], until: float) -> None:
+    try:
+        config = load_config()
+        by_agent: dict[str, list[EndedSession]] = defaultdict(list)
+        for one in noted:
+            by_agent[one.agent].append(one)
+        known = set(loadable_flavors())
+        with open_store(default_store(lambda: config), create=False) as store:
+            if not store.index.is_complete:
+                reason = "the search index is not complete; run session-memory store reindex"
+                note_failure(noted[0].agent, "end", reason)
+                return
+            for agent, some in by_agent.items():
+                # Agents without an adapter have logs that nobody can read.
+                if agent not in known or not config.source(agent).enabled:
+                    continue
+                ids = {one.session for one in some}
+                outcome = sync_sessions(store, config, roots(config, (), (agent,)), ids)
+                last = any(one.is_last for one in some)
+                _analyze(store, list(outcome.touched), until, is_last=last)
+    except SessionMemoryError as error:
+        note_failure(noted[0].agent, "end", str(error))
+    except Exception as error:
+        # Nobody sees this process. `doctor` tells what happened.
+        note_failure(noted[0].agent, "end", type(error).__name__)
+
+
+def _analyze(store: Store, uids: list[str], until: float, *, is_last: bool) -> None:
+    rows = [row for uid in uids if (row := store.sessions.row(uid)) is not None]
+    recent = now_ms() - ANALYZE_EVERY_MS
+    some = [row.uid for row in rows if is_last or (row.analyzed_at or 0) < recent]
+    if some:
+        analyze(store, some, keep_going=lambda: time.monotonic() < until)

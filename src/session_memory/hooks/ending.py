@@ -1,0 +1,46 @@
+"""The event ``end``: a session ended, or a turn of it. It is collected by a process of its own.
+
+The agent does not wait: the hook notes the session, starts the process and returns. One process at
+a time collects all sessions that are noted, and ends. If it is killed, the next one goes on.
+"""
+
+import os
+
+from session_memory.hooks.hook_input import HookInput
+from session_memory.hooks.state import note_ended
+
+# After so many seconds the system ends the process, whatever it does. No log is lost by that.
+LONGEST_SECONDS = 120
+SHORTEST_ID = 8
+
+
+def end(hook: HookInput) -> None:
+    """Note the session and start a process that collects it, if it can have a log here."""
+    session = hook.session or os.path.basename(hook.transcript).partition(".")[0]
+    if len(session) < SHORTEST_ID or "/" in session or not hasattr(os, "fork"):
+        return
+    event = (hook.native_event or "end").lower()
+    note_ended(hook.agent.name, session, is_last="end" in event or "shutdown" in event)
+    if os.fork():
+        return
+    try:
+        _detach()
+        from session_memory.hooks.collecting import collect_ended
+
+        collect_ended()
+    finally:
+        os._exit(0)
+
+
+def _detach() -> None:
+    """Leave the agent's terminal and its pipes, and do not run for ever."""
+    import signal
+
+    os.setsid()
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(LONGEST_SECONDS)
+    os.nice(10)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for descriptor in range(3):
+        os.dup2(nowhere, descriptor)
+    os.closerange(3, 256)
