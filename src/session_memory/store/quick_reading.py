@@ -31,7 +31,7 @@ class QuickReader:
         self._rows = _server(where) if is_server else _file(where)
         found = self.all(_SCHEMA)[0][0] or 0
         if found != newest_step():
-            age = "newer" if found > newest_step() else "older"
+            age = "a newer" if found > newest_step() else "an older"
             raise CannotRead(f"the store has the schema of {age} release")
 
     def all(self, sql: str, **params: "Any") -> "list[Row]":

@@ -42,8 +42,13 @@ SHOWN = 5
 )
 @click.pass_context
 def command(ctx: click.Context) -> None:
+    import msgspec
+
+    from session_memory.hooks.health import hook_checks
+
     settings: Settings = ctx.obj
-    diagnosis = _examine(settings)
+    found = _examine(settings)
+    diagnosis = msgspec.structs.replace(found, checks=[*found.checks, *hook_checks()])
     if settings.as_json:
         print_json(diagnosis.to_dict())
     else:
