@@ -1,0 +1,58 @@
+"""What the bench has to know about an agent: its package, how it is started in one shot against
+the scripted model, and by which names a model calls the shell and the memory in it."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from real_agents.wires import MODEL, Call
+
+SERVER = "session-memory"
+KEY = "scripted"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an agent runs: its own home, a repository, and the address of the model."""
+
+    home: Path
+    repo: Path
+    url: str
+
+    def write(self, path: str, content: str | dict[str, Any]) -> None:
+        target = self.home / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        text = content if isinstance(content, str) else json.dumps(content, indent=2) + "\n"
+        target.write_text(text)
+
+
+class Agent:
+    """One agent. `configure` writes what its user had set up before Session Memory came: the
+    model, and where the format allows it a comment and a server and a hook of the user's own."""
+
+    name = ""
+    title = ""
+    package = ""
+    program = ""
+    # What the user has to do by hand, because the installer never writes trust.
+    trust = ""
+    seconds = 90
+
+    def configure(self, place: Place) -> None:
+        raise NotImplementedError
+
+    def environment(self, place: Place) -> dict[str, str]:
+        return {}
+
+    def arguments(self, prompt: str) -> list[str]:
+        raise NotImplementedError
+
+    def shell(self, command: str) -> Call:
+        raise NotImplementedError
+
+    def memory(self, tool: str, arguments: dict[str, Any]) -> Call:
+        raise NotImplementedError
+
+
+__all__ = ["KEY", "MODEL", "SERVER", "Agent", "Call", "Place"]

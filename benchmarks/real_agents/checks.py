@@ -1,0 +1,231 @@
+"""What one agent has to show, check by check."""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from real_agents.agent import Agent
+from real_agents.model import Model, Script
+from real_agents.planted import KNOWN, MENDED, QUERY, RECALLED, UNKNOWN, make_repository, plant
+from real_agents.running import Bed, Run
+from real_agents.wires import Reply, Sent
+
+CHECKS = {
+    "install": "`install` succeeds, a second time it changes nothing",
+    "undo": "`uninstall` restores every file and directory at once",
+    "recall": "the answer of `recall` is in the next request",
+    "fix": "the answer of `fix` is in the next request",
+    "unknown": "an unknown error injects nothing",
+    "injected": "a known error: its fix is in the next request",
+    "prefix": "before it, the request is byte for byte the earlier one",
+    "once": "the same error again injects nothing more",
+    "collected": "the sessions are in the store after they ended",
+    "ended": "no process is left behind",
+    "uninstall": "`uninstall` after the sessions restores every file",
+}
+ASKED = "PriceTableError: currency table EUR has no column net_minor"
+MARK = "<session-memory"
+
+
+@dataclass
+class Result:
+    """How an agent did. `failed` has a reason for each check that did not hold."""
+
+    agent: str
+    version: str
+    passed: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def check(self, name: str, reason: str | None) -> None:
+        """A check that was made; without a reason it holds."""
+        if reason:
+            self.failed.setdefault(name, reason)
+        elif name not in self.passed:
+            self.passed.append(name)
+
+    def state(self, name: str) -> str:
+        return "no" if name in self.failed else "yes" if name in self.passed else "–"
+
+
+def run(bed: Bed, model: Model, result: Result) -> None:
+    agent, place = bed.agent, bed.place
+    agent.configure(place)
+    make_repository(place.repo, bed.environment)
+    plant(bed.memory, bed.store, place.repo, place.home.parent / "planted")
+    before = _files(bed)
+    if not _install(bed, result):
+        return
+    _check_undo(bed, before, result)
+    _install(bed, result)
+    installed = _files(bed)
+    runs = [_asks(bed, model, result), _fails(bed, model, result)]
+    left = [command for run in runs for command in run.left]
+    result.check("ended", f"still running: {'; '.join(left)}" if left else None)
+    result.check("collected", _not_collected(bed))
+    _check_uninstall(bed, before, installed, result)
+
+
+def _install(bed: Bed, result: Result) -> bool:
+    for times in ("first", "second"):
+        here = _files(bed)
+        done = bed.ask("install", bed.agent.name, "--yes")
+        if done.returncode:
+            result.check("install", f"the {times} time: {done.stderr.strip()[-300:]}")
+            return False
+        if times == "second" and (changed := _changed(here, _files(bed))):
+            result.check("install", f"the second time changed {', '.join(changed)}")
+    result.check("install", None)
+    return True
+
+
+def _check_undo(bed: Bed, before: dict[str, bytes | None], result: Result) -> None:
+    done = bed.ask("uninstall", bed.agent.name, "--yes")
+    changed = _changed(before, _files(bed))
+    told = done.stderr.strip()[-300:] if done.returncode else ""
+    reason = told or (f"not as before: {', '.join(changed)}" if changed else None)
+    result.check("undo", reason)
+
+
+def _asks(bed: Bed, model: Model, result: Result) -> Run:
+    agent = bed.agent
+    script = Script(
+        "asks",
+        agent.shell("").name,
+        "Please look up what is known about the price check (scripted session A).",
+        (
+            Reply("I look it up.", (agent.memory("recall", {"query": QUERY}),)),
+            Reply("And the error.", (agent.memory("fix", {"error": ASKED, "command": KNOWN}),)),
+            Reply("That is all."),
+        ),
+    )
+    run = bed.play(model, script)
+    result.seconds["asks"] = round(run.seconds, 1)
+    asked = script.requests
+    for name, place, words in (("recall", 1, RECALLED), ("fix", 2, MENDED)):
+        reason = _missing(run, asked, place)
+        if reason is None and words not in _new_text(asked, place):
+            reason = f"not in the request: {words}; it has: {_new_text(asked, place)[-300:]}"
+        result.check(name, reason)
+    return run
+
+
+def _fails(bed: Bed, model: Model, result: Result) -> Run:
+    agent = bed.agent
+    script = Script(
+        "fails",
+        agent.shell("").name,
+        "Please run the checks of the repository (scripted session B).",
+        (
+            Reply("The stock first.", (agent.shell(UNKNOWN),)),
+            Reply("Then the prices.", (agent.shell(KNOWN),)),
+            Reply("Once more.", (agent.shell(KNOWN),)),
+            Reply("Both fail."),
+        ),
+    )
+    run = bed.play(model, script)
+    result.seconds["fails"] = round(run.seconds, 1)
+    asked = script.requests
+    counts = [sent.text.count(MARK) for sent in asked]
+    for place, error in ((1, "StockDriftError"), (2, "PriceTableError"), (3, "PriceTableError")):
+        if _missing(run, asked, place) is None and error not in _new_text(asked, place):
+            result.remarks.append(f"request {place} of the failing session lacks {error}")
+    result.check("unknown", _missing(run, asked, 1) or _grown(counts, 1, 0))
+    injected = _missing(run, asked, 2) or _grown(counts, 2, 1)
+    if injected is None and MENDED not in _new_text(asked, 2):
+        injected = f"the injected text does not name {MENDED}"
+    result.check("injected", injected)
+    result.check("once", _missing(run, asked, 3) or _grown(counts, 3, 0))
+    broken = [
+        f"request {place}: {part}"
+        for place in range(1, min(len(asked), 4))
+        if (part := asked[place].broken_prefix(asked[place - 1]))
+    ]
+    result.check("prefix", _missing(run, asked, 3) or "; ".join(broken) or None)
+    return run
+
+
+def _missing(run: Run, asked: list[Sent], place: int) -> str | None:
+    if place < len(asked):
+        return None
+    status = "it was stopped" if run.status is None else f"status {run.status}"
+    return f"{len(asked)} requests only ({status}): {run.output.strip()[-400:]}"
+
+
+def _new_text(asked: list[Sent], place: int) -> str:
+    """What the conversation of a request has behind that of the earlier one."""
+    return asked[place].text.removeprefix(asked[place - 1].text)
+
+
+def _grown(counts: list[int], place: int, wanted: int) -> str | None:
+    grown = counts[place] - counts[place - 1]
+    return None if grown == wanted else f"{grown} injected texts in request {place}"
+
+
+def _not_collected(bed: Bed) -> str | None:
+    """Both sessions are asked for by the words of their prompts."""
+    done = bed.ask("sessions", "--json", "--flavor", bed.agent.name)
+    if done.returncode:
+        return done.stderr.strip()[-300:]
+    found = json.loads(done.stdout)
+    sessions = found["sessions"] if isinstance(found, dict) else found
+    titles = " ".join(json.dumps(one) for one in sessions)
+    lacking = [name for name in ("session A", "session B") if f"scripted {name}" not in titles]
+    return f"not collected: {', '.join(lacking)}" if lacking else None
+
+
+def _check_uninstall(
+    bed: Bed,
+    before: dict[str, bytes | None],
+    installed: dict[str, bytes | None],
+    result: Result,
+) -> None:
+    touched = _changed(before, installed)
+    used = _files(bed)
+    done = bed.ask("uninstall", bed.agent.name, "--yes")
+    if done.returncode:
+        result.check("uninstall", done.stderr.strip()[-300:])
+        return
+    after, wrong = _files(bed), []
+    for name in touched:
+        if used.get(name) == installed.get(name):
+            if after.get(name, b"absent") != before.get(name, b"absent"):
+                wrong.append(f"{name} is not as before")
+        elif b"session-memory" in (after.get(name) or b""):
+            wrong.append(f"{name}, which the agent changed, still has our parts")
+        else:
+            result.remarks.append(f"{name} was changed by the agent itself; our parts are gone")
+    result.check("uninstall", "; ".join(wrong) or None)
+
+
+def _files(bed: Bed) -> dict[str, bytes | None]:
+    """Every file and directory of the agent's world, but for our own; directories have None."""
+    found: dict[str, bytes | None] = {}
+    for root in (bed.place.home, bed.place.repo):
+        for path in sorted(root.rglob("*")):
+            name = str(path.relative_to(root.parent))
+            if name.startswith(("home/.session-memory", "webshop/.git/")) or path.is_socket():
+                continue
+            if path.is_symlink():
+                found[name] = str(path.readlink()).encode()
+            else:
+                found[name] = path.read_bytes() if path.is_file() else None
+    return found
+
+
+def _changed(one: dict[str, bytes | None], other: dict[str, bytes | None]) -> list[str]:
+    absent = b"\0absent"
+    return [
+        name
+        for name in sorted(one.keys() | other.keys())
+        if one.get(name, absent) != other.get(name, absent)
+    ]
+
+
+def examine(
+    agent: Agent, program: Path, node: Path, directory: Path, model: Model, result: Result
+) -> None:
+    """Everything about one agent."""
+    bed = Bed(agent, program, node, directory, model.url)
+    run(bed, model, result)

@@ -1,0 +1,39 @@
+from typing import Any
+
+from real_agents.agent import KEY, SERVER, Agent, Call, Place
+
+_SETTINGS = """\
+{
+  // The model of the bench.
+  "security": {"auth": {"selectedType": "gemini-api-key"}},
+  "general": {"enableAutoUpdate": false, "enableAutoUpdateNotification": false},
+  "privacy": {"usageStatisticsEnabled": false},
+  "telemetry": {"enabled": false},
+  "mcpServers": {"other": {"command": "true", "args": []}}
+}
+"""
+
+
+class Gemini(Agent):
+    name, title, program = "gemini", "Gemini CLI", "gemini"
+    package = "@google/gemini-cli"
+    trust = "the folder is trusted in the terminal (here: GEMINI_CLI_TRUST_WORKSPACE)"
+
+    def configure(self, place: Place) -> None:
+        place.write(".gemini/settings.json", _SETTINGS)
+
+    def environment(self, place: Place) -> dict[str, str]:
+        return {
+            "GEMINI_API_KEY": KEY,
+            "GOOGLE_GEMINI_BASE_URL": place.url,
+            "GEMINI_CLI_TRUST_WORKSPACE": "true",
+        }
+
+    def arguments(self, prompt: str) -> list[str]:
+        return ["-p", prompt, "--approval-mode", "yolo", "-m", "gemini-2.5-pro"]
+
+    def shell(self, command: str) -> Call:
+        return Call("run_shell_command", {"command": command, "description": "Run a check"})
+
+    def memory(self, tool: str, arguments: dict[str, Any]) -> Call:
+        return Call(f"mcp_{SERVER}_{tool}", arguments)

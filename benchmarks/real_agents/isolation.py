@@ -1,0 +1,68 @@
+"""A place without a network, whose processes all end with the bench.
+
+If the machine allows it, the agents run in namespaces of their own: a network with nothing but
+loopback, and process ids of their own, so that what an agent left behind ends with the bench.
+Elsewhere the agents get proxies that lead nowhere.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+INSIDE = "REMEMBER_AGENTS_WITHOUT_NETWORK"
+_UNSHARE = ["--user", "--map-root-user", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"]
+_NOWHERE = "http://127.0.0.1:9"
+
+
+def run_without_network(words: list[str]) -> int:
+    """Run a program in namespaces of its own, or with the network if there are none."""
+    environment, unshare = dict(os.environ), shutil.which("unshare")
+    if unshare is not None and shutil.which("ip") is not None:
+        tried = [unshare, *_UNSHARE, "ip", "link", "set", "lo", "up"]
+        if not subprocess.run(tried, capture_output=True).returncode:
+            begin = 'ip link set lo up && exec "$@"'
+            words = [unshare, *_UNSHARE, "sh", "-c", begin, "sh", *words]
+            environment[INSIDE] = "1"
+    return subprocess.run(words, env=environment).returncode
+
+
+def is_without_network() -> bool:
+    return bool(os.environ.get(INSIDE))
+
+
+def proxies() -> dict[str, str]:
+    """Variables that keep programs from the network where there is one."""
+    if is_without_network():
+        return {}
+    names = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+    nowhere = dict.fromkeys((*names, *map(str.lower, names)), _NOWHERE)
+    return nowhere | {"NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost"}
+
+
+def running_in(home: Path) -> dict[int, str]:
+    """The processes with this home directory, with their command lines."""
+    mark, found = f"HOME={home}".encode(), {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark in (entry / "environ").read_bytes().split(b"\0"):
+                words = (entry / "cmdline").read_bytes().split(b"\0")
+                found[int(entry.name)] = b" ".join(words).decode(errors="replace").strip()
+        except OSError:
+            continue  # It ended, or it is another user's.
+    return {pid: command for pid, command in found.items() if command}
+
+
+def end_all_in(home: Path, grace: float) -> list[str]:
+    """Give what an agent started time to end. What is still there then is ended, and returned."""
+    until = time.monotonic() + grace
+    while (left := running_in(home)) and time.monotonic() < until:
+        time.sleep(0.1)
+    for pid in left:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+    return list(left.values())
