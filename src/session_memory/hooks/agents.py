@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 SESSION = ("session_id", "sessionId")
 CWD = ("cwd",)
+CALL = ("tool_use_id", "toolUseId")
 TRANSCRIPT = ("transcript_path", "transcriptPath")
 NATIVE_EVENT = ("hook_event_name", "hookEventName")
 COMMAND = (
@@ -28,8 +29,8 @@ class HookedAgent:
 
     ``is_flat``: the answer is ``{"additionalContext": …}`` without anything around it.
     ``fires_for_failures``: the event itself says that the command failed. Else ``exit`` has the
-    paths of the exit status and ``exit_text`` finds it in the output; without both, the text of
-    the output decides.
+    paths of the exit status and ``exit_text`` finds it in the output. ``is_in_log``: the log of the
+    session has it by then. Without all of these, the text of the output decides.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class HookedAgent:
         output: "tuple[str, ...]" = OUTPUT,
         exit: "tuple[str, ...]" = EXIT,
         exit_text: str = "",
+        is_in_log: bool = False,
     ) -> None:
         self.name = name
         self.names = names or {}
@@ -50,6 +52,7 @@ class HookedAgent:
         self.output = output
         self.exit = exit
         self.exit_text = exit_text
+        self.is_in_log = is_in_log
 
     def answer(self, event: str, native: str | None, text: str) -> "dict[str, Any]":
         """The value to print so that ``text`` reaches the model."""
@@ -87,6 +90,7 @@ AGENTS = {
             names=_AFTER_NAMES,
             output=("tool_response", "tool_response.output"),
             exit=("tool_response.exit_code", "tool_response.metadata.exit_code"),
+            is_in_log=True,
         ),
         HookedAgent(
             "grok",

@@ -1,6 +1,7 @@
 """What an agent told a hook. Every part of it may be missing, of another type, or hostile."""
 
 from session_memory.hooks.agents import (
+    CALL,
     COMMAND,
     CWD,
     NATIVE_EVENT,
@@ -93,6 +94,12 @@ class HookInput:
             return status
         if isinstance(status, str) and status.lstrip("-").isdecimal() and len(status) < 12:
             return int(status)
+        if self.agent.is_in_log:
+            from session_memory.hooks.transcript_status import status_in_log
+
+            written = status_in_log(self.transcript, self.text(CALL))
+            if written is not None:
+                return written
         return exit_in(self.output, self.agent.exit_text)
 
 
