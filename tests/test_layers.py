@@ -37,8 +37,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "memory": SHOWING,
     # Settings of agents are written without asking the store anything.
     "install": BASE,
-    # Commands start the MCP server and hooks, and connect agents with them.
-    "cli": SURFACE | {"mcp", "hooks", "install"},
+    # Commands start the servers and hooks, and connect agents with them.
+    "cli": SURFACE | {"mcp", "hooks", "install", "web"},
     "web": SURFACE,
     # Some agents ask the server instead of starting a hook.
     "mcp": SURFACE | {"hooks"},
@@ -59,6 +59,9 @@ ONLY_IN: dict[str, set[str]] = {
     "psycopg_pool": {"store"},
     "click": {"cli"},
     "rich": {"cli"},
+    "jinja2": {"web", "testing"},
+    "starlette": {"web"},
+    "uvicorn": {"web"},
 }
 
 

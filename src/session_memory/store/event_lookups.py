@@ -81,6 +81,14 @@ _PROMPTS_OF = """
     where session_id = :session and branch is null order by seq
 """
 
+_PLACE = """
+    select seq from events where record = :record and session_id = :session and block = :block
+    union all
+    select seq from copies
+    where record = :record and session_id = :session and block = :block and seq is not null
+    order by 1
+"""
+
 
 class EventLookups:
     """Answers about stored events, a few columns each."""
@@ -136,6 +144,12 @@ class EventLookups:
         """``(record, source uid, place, length)`` of records that the session owns."""
         sql = _PLACES.format(session=int(session_id))
         return [(row[0], row[1], row[2], row[3]) for row in self._db.matching(sql, records)]
+
+    def place_of(self, session_id: int, record: bytes, block: int) -> int | None:
+        """The seq of an event in a session that owns or inherits it."""
+        where = {"session": session_id, "record": record, "block": block}
+        row = self._db.one(_PLACE, where)
+        return None if row is None else int(row[0])
 
     def last_seq(self, session_id: int) -> int:
         """The highest seq of an event that the session owns or inherits; -1 without events."""

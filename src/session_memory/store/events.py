@@ -39,6 +39,8 @@ _CALLS_PAGE = _PAGE.replace("and e.seq >", "and e.call_id is not null and e.seq 
 _INHERITED_PAGE = f"""
     {_INHERITED.replace("order by", "and c.seq > :after order by")} limit {{most}}
 """
+_BETWEEN = _OF_SESSION.replace("order by", "and e.seq between :first and :last order by")
+_INHERITED_BETWEEN = _INHERITED.replace("order by", "and c.seq between :first and :last order by")
 _INHERITS = """
     select s.uid, count(*) from copies c
     join events e on e.record = c.record and e.block = c.block
@@ -89,6 +91,20 @@ class Events(EventWriting, EventLookups):
         """The events that the session inherits: each with its seq here, as its owner has it."""
         rows = self._db.all(_INHERITED, {"session": session_id})
         return [(row[25], self._event(row[24], row)) for row in rows]
+
+    def between(
+        self, session_id: int, uid: str, first: int, last: int
+    ) -> list[tuple[int, str | None, SessionEvent]]:
+        """``(seq, owner, event)`` of all events from ``first`` to ``last``, inherited ones too.
+
+        The owner of the session's own events is None."""
+        asked = {"session": session_id, "first": first, "last": last}
+        own = ((row[0], None, self._event(uid, row)) for row in self._db.all(_BETWEEN, asked))
+        inherited = (
+            (row[25], row[24], self._event(row[24], row))
+            for row in self._db.all(_INHERITED_BETWEEN, asked)
+        )
+        return sorted([*own, *inherited], key=lambda placed: placed[0])
 
     def each_of(
         self, session_id: int, uid: str, most: int = 500, *, calls_only: bool = False

@@ -97,6 +97,18 @@ class SessionConditions(msgspec.Struct, frozen=True, kw_only=True):
     until: int | None = None
 
 
+class PageKey(msgspec.Struct, frozen=True):
+    """The last session of a page: the next page begins after it."""
+
+    ended_at: int | None
+    uid: str
+
+
+# Without an end, sessions come last.
+_AFTER_ENDED = "s.ended_at <= :after_end and (s.ended_at < :after_end or s.uid > :after_uid)"
+_AFTER_UNENDED = "s.ended_at is null and s.uid > :after_uid"
+
+
 class SessionPages:
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -107,6 +119,42 @@ class SessionPages:
         most = f"limit {limit:d}" if limit else ""
         rows = self._db.all(f"{SHOWN} where {where} order by {ORDERS[order]} {most}", given)
         return [to_session(row) for row in rows]
+
+    def newest_after(
+        self, conditions: SessionConditions, key: PageKey | None, limit: int
+    ) -> list[Session]:
+        """The next ``limit`` sessions after a key, newest first. Earlier ones are not read."""
+        where, given = _where(conditions)
+        start = key or PageKey(1 << 62, "")
+        given |= {"after_end": start.ended_at or 0, "after_uid": start.uid}
+        found: list[Session] = []
+        parts = [(_AFTER_UNENDED, start.uid if start.ended_at is None else "")]
+        if start.ended_at is not None:
+            parts.insert(0, (_AFTER_ENDED, start.uid))
+        for part, uid in parts:
+            left = limit - len(found)
+            sql = f"{SHOWN} where {where} and {part} order by {_NEWEST} limit {left:d}"
+            if left:
+                found += map(to_session, self._db.all(sql, {**given, "after_uid": uid}))
+        return found
+
+    def from_place(
+        self, conditions: SessionConditions, order: str, first: int, limit: int
+    ) -> list[Session]:
+        """``limit`` sessions in an order of ``ORDERS``, without the ``first`` ones."""
+        where, given = _where(conditions)
+        order_by = f"order by {ORDERS[order]} limit {limit:d} offset {first:d}"
+        return [to_session(row) for row in self._db.all(f"{SHOWN} where {where} {order_by}", given)]
+
+    def counts(self, name: str, conditions: SessionConditions, limit: int) -> list[tuple[str, int]]:
+        """How many matching sessions have each value of a field, the most frequent first."""
+        column = "s.outcome" if name == "outcome" else _COLUMNS[name]
+        where, given = _where(conditions)
+        sql = f"""
+            select {column}, count(*) from sessions s where {where} and {column} is not null
+            group by {column} order by 2 desc, 1 limit {limit:d}
+        """
+        return [(row[0], int(row[1])) for row in self._db.all(sql, given)]
 
     def each(self, conditions: SessionConditions, order: str = "newest") -> Iterator[Session]:
         """All matching sessions one by one. A caller that stops early does not read the others."""

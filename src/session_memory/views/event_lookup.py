@@ -4,6 +4,7 @@ from session_memory.core.errors import UnknownEvent, UnknownSession
 from session_memory.core.text import short_repr
 from session_memory.derive.archived import readable_store
 from session_memory.store import Store
+from session_memory.store.record_keys import place_key, record_key
 
 SHORTEST = 4
 
@@ -23,6 +24,8 @@ def find_event(store: Store, uid: str, text: str) -> int:
         if seq > last:
             raise UnknownEvent(f"{uid} has no event {seq:,}; its last one is {last:,}", uid)
         return seq
+    if (place := _place_of(store, row.id, text)) is not None:
+        return place
     own = ((event_uid, seq) for seq, _, _, event_uid, _ in store.events.chain(row.id))
     known = dict(own)
     for seq, event in store.events.inherited(row.id):
@@ -38,3 +41,13 @@ def find_event(store: Store, uid: str, text: str) -> int:
     if not alike:
         raise UnknownEvent(f"{uid} has no event {short_repr(text)}", uid)
     return min(known[name] for name in alike)
+
+
+def _place_of(store: Store, session_id: int, text: str) -> int | None:
+    """The place of the event with exactly this id, by the index. None if that does not find it."""
+    native, _, block = text.rpartition(":")
+    if not native or not block.isdecimal():
+        return None
+    keys = (record_key(native), place_key(native))
+    found = (store.events.place_of(session_id, key, int(block)) for key in keys)
+    return next((seq for seq in found if seq is not None), None)

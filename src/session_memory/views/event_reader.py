@@ -118,9 +118,14 @@ class EventReader:
             marks.append("compaction")
         return tuple(dict.fromkeys(marks))
 
+    def note_call(self, event: SessionEvent) -> None:
+        """Remember when a call began: the duration of its result may have to be computed."""
+        is_call = event.call_id and event.ts and event.is_a("tool_call")
+        if is_call and len(self._called) < MOST_OPEN_CALLS:
+            self._called[event.call_id or ""] = parse_time(event.ts or "")
+
     def _duration(self, event: SessionEvent, sort: str) -> int | None:
-        if event.call_id and event.ts and sort == "call" and len(self._called) < MOST_OPEN_CALLS:
-            self._called[event.call_id] = parse_time(event.ts)
+        self.note_call(event)
         if sort != "result":
             return event.duration_ms
         started = self._called.pop(event.call_id or "", None)

@@ -112,7 +112,7 @@ def list_sessions(
     else:
         listed, total = pages.page(conditions, sort, limit), pages.count(conditions)
     uids = [session.session_uid for session in listed]
-    folds = _folded_below(store, pages, listed) if filters.folded else {}
+    folds = folded_below(store, pages, listed) if filters.folded else {}
     members = [uid for some in folds.values() for uid in some]
     amounts = session_amounts(store, [*uids, *members]) if priced else {}
     return SessionList(
@@ -131,7 +131,7 @@ def list_sessions(
     )
 
 
-def _folded_below(store: Store, pages: SessionPages, listed: list[Session]) -> dict[str, list[str]]:
+def folded_below(store: Store, pages: SessionPages, listed: list[Session]) -> dict[str, list[str]]:
     """The subagents that each listed session stands for, at any depth."""
     siblings = pages.orphans(
         session.parent_uid

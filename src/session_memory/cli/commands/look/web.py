@@ -1,0 +1,55 @@
+"""Open the web page: sessions, transcripts, search and cost.
+
+The server listens on this machine only. The printed address has a token, which the browser then
+keeps; without it, nobody gets an answer. New lines of your agents' logs appear while you look.
+Ctrl-C ends it.
+"""
+
+import webbrowser
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.output import print_json, remark
+from session_memory.cli.kit.settings import Settings
+
+
+@make_command(
+    examples=(
+        ("web", "open the page in the browser"),
+        ("web --no-open --port 8900", "only print its address"),
+        ("web --no-watch", "do not collect what agents write meanwhile"),
+    ),
+    json_shape='{"address", "port"}, printed when the server is ready.',
+)
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Listen on this port."
+)
+@click.option("--no-open", "is_quiet", is_flag=True, help="Do not open the browser.")
+@click.option(
+    "--no-watch", "is_still", is_flag=True, help="Do not collect what agents write meanwhile."
+)
+@click.pass_obj
+def command(settings: Settings, port: int, is_quiet: bool, is_still: bool) -> None:
+    from session_memory.derive.evicted import beside
+    from session_memory.memory import Memory
+    from session_memory.web.serving import MARK, WebServer
+
+    config = settings.configuration()
+    where = settings.where(config)
+    with settings.opened(config, create=True) as store:
+        directory = beside(store)
+    server = WebServer(
+        lambda: Memory(where, settings.config, create=False),
+        port=port,
+        place=None if directory is None else directory / MARK,
+        follows=not is_still,
+    )
+    if settings.as_json:
+        print_json({"address": server.address, "port": server.port})
+    else:
+        click.echo(server.address)
+        remark(settings, "Ctrl-C ends the server.")
+    if not is_quiet and not settings.as_json:
+        webbrowser.open(server.address)
+    server.run()

@@ -1,0 +1,119 @@
+"""The columns of a session's events that an outline is made of, read in one pass."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from session_memory.store.database import Database
+from session_memory.store.name_table import NameTable
+from session_memory.store.record_keys import event_uid
+
+_OWN = """
+    select seq, ts, kind, marks, role, native_kind, branch, call_id, is_error, record, block
+    from events where session_id = :session order by seq
+"""
+_INHERITED = """
+    select c.seq, e.ts, e.kind, e.marks, e.role, e.native_kind, e.branch, e.call_id, e.is_error,
+        e.record, e.block
+    from copies c join events e on e.record = c.record and e.block = c.block
+    where c.session_id = :session and c.seq is not null and e.session_id <> :session
+    order by c.seq
+"""
+_SUMMARIES = "select seq, summary from events where session_id = {session} and seq in ({keys})"
+# Of a long session every so-many-th event is enough for a small drawing.
+_STRIPS = """
+    select s.uid, e.ts, e.kind, e.marks, e.role, e.is_error from events e
+    join sessions s on s.id = e.session_id
+    where s.uid in ({keys}) and e.seq % (1 + s.event_count / {most}) = 0
+    order by s.uid, e.seq
+"""
+
+
+class OutlineEvent(msgspec.Struct, gc=False):
+    """One event, without its text. ``kinds`` are its kind and its marks."""
+
+    seq: int
+    ts: int | None
+    kinds: tuple[str, ...]
+    role: str | None
+    native_kind: str
+    branch: str | None
+    call_id: str | None
+    is_error: bool
+    is_inherited: bool
+    record: bytes
+    block: int
+
+    @property
+    def event_uid(self) -> str:
+        return event_uid(self.record, self.block)
+
+
+def outline_events(db: Database, names: NameTable, session_id: int) -> Iterator[OutlineEvent]:
+    """All events of a session in their order, inherited ones included."""
+    own = db.all(_OWN, {"session": session_id})
+    inherited = db.all(_INHERITED, {"session": session_id})
+    rows = [(row, False) for row in own]
+    if inherited:
+        rows = sorted([*rows, *((row, True) for row in inherited)], key=lambda one: one[0][0])
+    kinds: dict[tuple[int, int], tuple[str, ...]] = {}
+    word = names.word
+    for (
+        seq,
+        ts,
+        kind,
+        marks,
+        role,
+        native,
+        branch,
+        call,
+        error,
+        record,
+        block,
+    ), from_other in rows:
+        if (kind, marks) not in kinds:
+            parts = (word(kind) or "", *(word(marks) or "").split(","))
+            kinds[kind, marks] = tuple(part for part in parts if part)
+        yield OutlineEvent(
+            seq,
+            ts,
+            kinds[kind, marks],
+            word(role),
+            word(native) or "",
+            branch,
+            call,
+            bool(error),
+            from_other,
+            record,
+            block,
+        )
+
+
+def summaries(db: Database, session_id: int, seqs: list[int]) -> dict[int, str]:
+    """The one line that is kept of the text of some of the session's own events."""
+    sql = _SUMMARIES.replace("{session}", f"{session_id:d}")
+    return {row[0]: row[1] for row in db.matching(sql, seqs)}
+
+
+class StripEvent(msgspec.Struct, gc=False):
+    """One event of a small drawing of a session. ``kinds`` are its kind and its marks."""
+
+    ts: int | None
+    kinds: tuple[str, ...]
+    role: str | None
+    is_error: bool
+
+
+def strip_events(
+    db: Database, names: NameTable, uids: list[str], most: int
+) -> dict[str, list[StripEvent]]:
+    """About ``most`` events of each session, evenly spread over it."""
+    found: dict[str, list[StripEvent]] = {}
+    word = names.word
+    for uid, ts, kind, marks, role, error in db.matching(
+        _STRIPS.replace("{most}", f"{most:d}"), uids
+    ):
+        parts = (word(kind) or "", *(word(marks) or "").split(","))
+        kinds = tuple(part for part in parts if part)
+        found.setdefault(uid, []).append(StripEvent(ts, kinds, word(role), bool(error)))
+    return found

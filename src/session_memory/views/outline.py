@@ -1,0 +1,338 @@
+"""The outline of a session: turns, who was at work when, marks, subagents, and the money over time.
+
+It is made in one pass over a few columns of the events, without their texts. A surface keeps it
+until the session's revision changes.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from session_memory.core.errors import UnknownSession
+from session_memory.core.schema import Session
+from session_memory.core.time import parse_time
+from session_memory.pricing import tree_amounts
+from session_memory.pricing.amounts import UsageFilter, charges
+from session_memory.store import Store
+from session_memory.store.outlines import OutlineEvent, outline_events, summaries
+from session_memory.views.evicted import readable_events
+from session_memory.views.session import children_of
+from session_memory.views.session_titles import best_titles
+
+SECTION = 50
+"""How many events a part of a transcript has."""
+LONG_GAP_MS = 5 * 60 * 1000
+MOST_PIECES, MOST_MARKS, MOST_POINTS = 400, 1500, 200
+
+
+class OutlineTurn(msgspec.Struct, frozen=True, kw_only=True):
+    """One turn, from ``seq`` to ``last``. ``microdollars`` is what the session itself used in it.
+
+    A turn that a rewind left behind ``is_left``. The events before the first prompt are turn 0.
+    """
+
+    number: int
+    seq: int
+    last: int
+    event_uid: str
+    title: str
+    started: int | None
+    seconds: float | None
+    microdollars: int
+    output_tokens: int
+    is_left: bool
+
+
+class OutlineMark(msgspec.Struct, frozen=True):
+    """A place worth finding: ``passed``, ``failed`` (tests), ``error``, ``edit``, ``compaction``,
+    ``prompt`` or ``person`` (an interruption or a decision)."""
+
+    seq: int
+    ts: int | None
+    sort: str
+
+
+class OutlinePiece(msgspec.Struct, frozen=True):
+    """A stretch in which ``who`` was at work: ``person``, ``model`` or ``tools``."""
+
+    who: str
+    start: int
+    end: int
+    seq: int
+
+
+class OutlineLane(msgspec.Struct, frozen=True, kw_only=True):
+    """A subagent or fork (``uid``), or a branch that was left behind (no uid)."""
+
+    sort: str
+    title: str
+    seq: int | None
+    start: int | None
+    end: int | None
+    microdollars: int
+    uid: str | None = None
+
+
+class Outline(msgspec.Struct, frozen=True, kw_only=True):
+    """``spend`` has ``(time, seq, microdollars)`` and ``context`` ``(seq, tokens)`` of responses.
+
+    ``calls`` has the subagents that each call started, ``unplaced`` those that no call names.
+    """
+
+    uid: str
+    revision: int
+    events: int
+    last_seq: int
+    turns: tuple[OutlineTurn, ...]
+    marks: tuple[OutlineMark, ...]
+    pieces: tuple[OutlinePiece, ...]
+    lanes: tuple[OutlineLane, ...]
+    spend: tuple[tuple[int | None, int, int], ...]
+    context: tuple[tuple[int, int], ...]
+    calls: dict[str, tuple[str, ...]]
+    unplaced: tuple[str, ...]
+    microdollars: int
+
+    @property
+    def sections(self) -> int:
+        return self.last_seq // SECTION + 1
+
+    def to_dict(self) -> dict[str, Any]:
+        values: dict[str, Any] = msgspec.to_builtins(self)
+        return values
+
+
+def outline(store: Store, uid: str) -> Outline:
+    """The outline of a session; that of an evicted one is made from its archive."""
+    session = store.sessions.get(uid)
+    if session is None:
+        raise UnknownSession(uid)
+    read, _ = readable_events(store, uid)
+    row = read.sessions.row(uid)
+    events = [] if row is None else list(outline_events(read.db, read.names, row.id))
+    spent = _spending(store, uid)
+    prompts = [event for event in events if _is_prompt(event) and not event.is_inherited]
+    titles = {} if row is None else summaries(read.db, row.id, [event.seq for event in prompts])
+    children = children_of(store, uid)
+    call_seqs = {e.call_id: e for e in events if e.call_id and "tool_call" in e.kinds}
+    calls: dict[str, tuple[str, ...]] = {}
+    for child in children:
+        if child.relation == "subagent" and child.spawn_call_id in call_seqs:
+            calls[child.spawn_call_id] = (*calls.get(child.spawn_call_id, ()), child.session_uid)
+    placed = {one for some in calls.values() for one in some}
+    return Outline(
+        uid=uid,
+        revision=session.revision,
+        events=len(events),
+        last_seq=events[-1].seq if events else 0,
+        turns=tuple(_turns(events, titles, spent)),
+        marks=tuple(_marks(events)),
+        pieces=tuple(_merged(_pieces(events))),
+        lanes=(*_children(store, children, call_seqs), *_branches(events, spent)),
+        spend=tuple((one.ts, one.seq, one.microdollars) for one in spent),
+        context=_context(spent),
+        calls=calls,
+        unplaced=tuple(
+            child.session_uid
+            for child in children
+            if child.relation == "subagent" and child.session_uid not in placed
+        ),
+        microdollars=sum(one.microdollars for one in spent),
+    )
+
+
+class _Spent(msgspec.Struct, gc=False):
+    seq: int
+    ts: int | None
+    microdollars: int
+    output: int
+    context: int
+
+
+def _spending(store: Store, uid: str) -> list[_Spent]:
+    """What each response used, in order. Usage without a place counts at the end."""
+    sums: dict[int, _Spent] = {}
+    for charge in charges(store, ("seq",), UsageFilter(uids=(uid,))):
+        seq = charge.key[0]
+        place = 1 << 40 if seq is None else int(seq)
+        one = sums.setdefault(place, _Spent(place, None, 0, 0, 0))
+        uncached, output, read, written, *_ = charge.buckets
+        one.microdollars += charge.microdollars
+        one.output += output
+        one.context = max(one.context, uncached + read + written)
+    return [sums[seq] for seq in sorted(sums)]
+
+
+def _is_prompt(event: OutlineEvent) -> bool:
+    return "user_msg" in event.kinds
+
+
+def _turns(
+    events: Sequence[OutlineEvent], titles: dict[int, str], spent: list[_Spent]
+) -> Iterable[OutlineTurn]:
+    own = [event for event in events if not event.is_inherited]
+    starts = [place for place, event in enumerate(own) if _is_prompt(event)]
+    if not starts or starts[0] > 0:
+        starts = [0, *starts] if own else []
+    times = {event.seq: event.ts for event in own}
+    for one in spent:
+        one.ts = times.get(one.seq)
+    at, number = 0, 0
+    for place, following in zip(starts, [*starts[1:], len(own)], strict=True):
+        first, last = own[place], own[following - 1]
+        number += _is_prompt(first)
+        until = own[following].seq if following < len(own) else 1 << 62
+        microdollars = output = 0
+        while at < len(spent) and spent[at].seq < until:
+            microdollars += spent[at].microdollars
+            output += spent[at].output
+            at += 1
+        if not _is_prompt(first) and not microdollars and following < len(own):
+            continue
+        yield OutlineTurn(
+            number=number,
+            seq=first.seq,
+            last=last.seq,
+            event_uid=first.event_uid,
+            title=titles.get(first.seq, "") if _is_prompt(first) else "",
+            started=first.ts,
+            seconds=_seconds(first.ts, last.ts),
+            microdollars=microdollars,
+            output_tokens=output,
+            is_left=first.branch is not None,
+        )
+
+
+def _seconds(first: int | None, last: int | None) -> float | None:
+    return None if first is None or last is None else max(last - first, 0) / 1000
+
+
+def _marks(events: Iterable[OutlineEvent]) -> list[OutlineMark]:
+    """Tests, errors, edits and compactions; of very many, the errors and edits are thinned out."""
+    found = [
+        OutlineMark(event.seq, event.ts, sort) for event in events if (sort := _mark_of(event))
+    ]
+    for sort in ("edit", "error"):
+        if len(found) > MOST_MARKS:
+            rare = [mark for mark in found if mark.sort != sort]
+            common = [mark for mark in found if mark.sort == sort]
+            step = max(len(common) // max(MOST_MARKS - len(rare), 1), 1)
+            found = sorted([*rare, *common[::step]], key=lambda mark: mark.seq)
+    return found[:MOST_MARKS]
+
+
+def _mark_of(event: OutlineEvent) -> str | None:
+    kinds = event.kinds
+    if "user_msg" in kinds:
+        return "prompt"
+    if "tool_result" in kinds and "test_run" in kinds:
+        return "failed" if event.is_error else "passed"
+    if event.is_error or "error" in kinds:
+        return "error"
+    if "human_intervention" in kinds or "decision" in kinds:
+        return "person"
+    if "edit" in kinds and "tool_call" in kinds:
+        return "edit"
+    if "lifecycle" in kinds and "compact" in event.native_kind:
+        return "compaction"
+    return None
+
+
+def who_acted(kinds: Sequence[str], role: str | None) -> str | None:
+    """Who made an event: by the rule of ``stats time``. None for what nobody did on purpose."""
+    if {"user_msg", "human_intervention", "decision"}.intersection(kinds):
+        return "person"
+    if "tool_result" in kinds:
+        return "tools"
+    if role == "assistant" and "lifecycle" not in kinds:
+        return "model"
+    return "model" if "error" in kinds or "retry" in kinds else None
+
+
+def _pieces(events: Iterable[OutlineEvent]) -> Iterable[OutlinePiece]:
+    latest: int | None = None
+    for event in events:
+        who = who_acted(event.kinds, event.role)
+        if who is None or event.ts is None or event.is_inherited:
+            continue
+        if latest is not None and 0 < event.ts - latest < LONG_GAP_MS:
+            yield OutlinePiece(who, latest, event.ts, event.seq)
+        latest = event.ts if latest is None else max(latest, event.ts)
+
+
+def _merged(pieces: Iterable[OutlinePiece]) -> list[OutlinePiece]:
+    """Neighbours of the same sort as one piece; then the shortest pieces join their neighbours."""
+    joined: list[OutlinePiece] = []
+    for piece in pieces:
+        before = joined[-1] if joined else None
+        if before and before.who == piece.who and before.end == piece.start:
+            joined[-1] = OutlinePiece(piece.who, before.start, piece.end, before.seq)
+        else:
+            joined.append(piece)
+    while len(joined) > MOST_PIECES:
+        joined = _halved(joined)
+    return joined
+
+
+def _halved(pieces: list[OutlinePiece]) -> list[OutlinePiece]:
+    """Each two neighbours as one piece of the longer one's sort, unless a gap is between them."""
+    halved: list[OutlinePiece] = []
+    for first, second in zip(pieces[::2], [*pieces[1::2], None][: len(pieces[::2])], strict=True):
+        if second is None or second.start != first.end:
+            halved.extend(one for one in (first, second) if one is not None)
+            continue
+        longer = max(first, second, key=lambda one: one.end - one.start)
+        halved.append(OutlinePiece(longer.who, first.start, second.end, first.seq))
+    if len(halved) == len(pieces):
+        # Only gaps: every second piece has to do.
+        return pieces[::2]
+    return halved
+
+
+def _children(
+    store: Store, children: list[Session], calls: dict[str, OutlineEvent]
+) -> Iterable[OutlineLane]:
+    uids = [child.session_uid for child in children]
+    titles = best_titles(store, uids) if uids else {}
+    amounts = tree_amounts(store, uids) if uids else {}
+    for child in children:
+        call = calls.get(child.spawn_call_id or "")
+        uid = child.session_uid
+        yield OutlineLane(
+            sort=child.relation or "child",
+            title=titles[uid],
+            seq=None if call is None else call.seq,
+            start=None if child.started_at is None else parse_time(child.started_at),
+            end=None if child.ended_at is None else parse_time(child.ended_at),
+            microdollars=amounts[uid].microdollars,
+            uid=uid,
+        )
+
+
+def _branches(events: Sequence[OutlineEvent], spent: list[_Spent]) -> Iterable[OutlineLane]:
+    found: dict[str, list[OutlineEvent]] = {}
+    for event in events:
+        if event.branch is not None and not event.is_inherited:
+            found.setdefault(event.branch, []).append(event)
+    for members in found.values():
+        seqs = {event.seq for event in members}
+        times = [event.ts for event in members if event.ts is not None]
+        yield OutlineLane(
+            sort="left",
+            title="left behind",
+            seq=members[0].seq,
+            start=min(times, default=None),
+            end=max(times, default=None),
+            microdollars=sum(one.microdollars for one in spent if one.seq in seqs),
+        )
+
+
+def _context(spent: list[_Spent]) -> tuple[tuple[int, int], ...]:
+    sizes = [(one.seq, one.context) for one in spent if one.context]
+    step = max(-(-len(sizes) // MOST_POINTS), 1)
+    # The largest of each group, so that a peak stays visible.
+    return tuple(
+        max(sizes[start : start + step], key=lambda point: point[1])
+        for start in range(0, len(sizes), step)
+    )

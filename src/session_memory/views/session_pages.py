@@ -1,0 +1,159 @@
+"""One page of a list of sessions, with what a row shows, and how many sessions there are by field.
+
+A page begins after the last session of the page before it, so all pages take the same time.
+"""
+
+import msgspec
+
+from session_memory.core.errors import InvalidRecord
+from session_memory.core.schema import Session
+from session_memory.core.time import parse_time
+from session_memory.pricing import Amount, session_amounts
+from session_memory.store import Store
+from session_memory.store.outlines import StripEvent, strip_events
+from session_memory.store.session_pages import PageKey, SessionConditions, SessionPages
+from session_memory.views.outline import LONG_GAP_MS, who_acted
+from session_memory.views.session_titles import best_titles
+from session_memory.views.sessions import (
+    Filter,
+    conditions_of,
+    folded_below,
+    list_sessions,
+)
+
+PAGE = 50
+STRIP = 44
+_STRIP_EVENTS = 400
+FACETS = {"repo": "repos", "outcome": "outcome", "flavor": "flavors", "model": "models"}
+MOST_VALUES = 8
+
+
+class PageRow(msgspec.Struct, frozen=True):
+    """A session in a list. ``amount`` includes its subagents, of which there are ``subagents``.
+
+    ``strip`` has a letter for each of 44 parts of the session: who worked (``p``, ``m``, ``t``),
+    and a capital letter where something failed; ``+`` is a test run that passed."""
+
+    session: Session
+    title: str
+    amount: Amount
+    subagents: int
+    strip: str
+
+
+class SessionPage(msgspec.Struct, frozen=True):
+    """``next`` is the key of the following page; None on the last one."""
+
+    rows: list[PageRow]
+    next: str | None
+
+
+def session_page(
+    store: Store, filters: Filter, *, sort: str = "newest", after: str | None = None
+) -> SessionPage:
+    """The next ``PAGE`` sessions after the key of an earlier page."""
+    pages = SessionPages(store.db)
+    if sort == "newest" and filters.min_cost is None:
+        key = None if after is None else _key(after)
+        found = pages.newest_after(conditions_of(store, filters), key, PAGE + 1)
+        following = _key_after(found[PAGE - 1]) if len(found) > PAGE else None
+    else:
+        first = 0 if after is None else _place(after)
+        if sort == "cost" or filters.min_cost is not None:
+            listed = list_sessions(store, filters, sort=sort, limit=first + PAGE + 1).sessions
+            found = listed[first:]
+        else:
+            conditions = conditions_of(store, filters)
+            found = pages.from_place(conditions, sort, first, PAGE + 1)
+        following = f"{first + PAGE}" if len(found) > PAGE else None
+    return SessionPage(rows_of(store, found[:PAGE]), following)
+
+
+def rows_of(store: Store, sessions: list[Session]) -> list[PageRow]:
+    """Rows for these sessions, in their order."""
+    uids = [session.session_uid for session in sessions]
+    members = folded_below(store, SessionPages(store.db), sessions)
+    amounts = session_amounts(store, {*uids, *(one for some in members.values() for one in some)})
+    titles, strips = best_titles(store, uids), strips_of(store, uids)
+    return [
+        PageRow(
+            session,
+            titles[uid],
+            sum((amounts[one] for one in (uid, *members.get(uid, ()))), Amount()),
+            len(members.get(uid, ())),
+            strips[uid],
+        )
+        for uid, session in zip(uids, sessions, strict=True)
+    ]
+
+
+def facets(store: Store, filters: Filter) -> dict[str, list[tuple[str, int]]]:
+    """How many sessions have each value of a field, if all other filters stay as they are."""
+    pages = SessionPages(store.db)
+    found: dict[str, list[tuple[str, int]]] = {}
+    for name, column in FACETS.items():
+        others: SessionConditions = conditions_of(
+            store, msgspec.structs.replace(filters, **{name: None})
+        )
+        found[name] = pages.counts(column, others, MOST_VALUES)
+    return found
+
+
+def strips_of(store: Store, uids: list[str]) -> dict[str, str]:
+    """The strip of each session; empty without events."""
+    found = strip_events(store.db, store.names, uids, _STRIP_EVENTS) if uids else {}
+    return {uid: strip(found.get(uid, [])) for uid in uids}
+
+
+def strip(events: list[StripEvent]) -> str:
+    acted = [(who_acted(event.kinds, event.role), event) for event in events]
+    named = [(who, event) for who, event in acted if who is not None]
+    spans = _spans([event for _, event in named])
+    known = [(who, event, took) for (who, event), took in zip(named, spans, strict=True)]
+    if not known:
+        return ""
+    letters = []
+    for place in range(STRIP):
+        first = place * len(known) // STRIP
+        part = known[first : max((place + 1) * len(known) // STRIP, first + 1)]
+        letters.append(_letter(part))
+    return "".join(letters)
+
+
+def _spans(events: list[StripEvent]) -> list[int]:
+    """How long each event took: since the one before it, and at least a little."""
+    spans, latest = [], None
+    for event in events:
+        took = 1 if latest is None or event.ts is None else event.ts - latest
+        spans.append(min(max(took, 1), LONG_GAP_MS))
+        latest = event.ts if latest is None else max(latest, event.ts or latest)
+    return spans
+
+
+def _letter(part: list[tuple[str, StripEvent, int]]) -> str:
+    if any("test_run" in one.kinds and "tool_result" in one.kinds for _, one, _ in part):
+        failed = any("test_run" in one.kinds and one.is_error for _, one, _ in part)
+        return "X" if failed else "+"
+    times: dict[str, int] = {}
+    for who, _, took in part:
+        times[who[0]] = times.get(who[0], 0) + took
+    most = max(sorted(times), key=lambda who: times[who])
+    return most.upper() if any(one.is_error for _, one, _ in part) else most
+
+
+def _key_after(session: Session) -> str:
+    ended = "" if session.ended_at is None else str(parse_time(session.ended_at))
+    return f"{ended},{session.session_uid}"
+
+
+def _key(text: str) -> PageKey:
+    ended, _, uid = text.partition(",")
+    if ended and not (ended.lstrip("-").isdigit() and ended.isascii()):
+        raise InvalidRecord("the page key is not one of ours", field="after")
+    return PageKey(int(ended) if ended else None, uid)
+
+
+def _place(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise InvalidRecord("the page key is not one of ours", field="after")
+    return int(text)

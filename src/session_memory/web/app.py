@@ -1,0 +1,88 @@
+"""The application: each route asks a page, in a thread, with a memory of its own."""
+
+from collections.abc import Callable
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from session_memory.core.errors import (
+    AmbiguousSession,
+    InvalidRecord,
+    SessionMemoryError,
+    UnknownEvent,
+    UnknownPattern,
+    UnknownSession,
+)
+from session_memory.web.asked import Asked
+from session_memory.web.live import Changes
+from session_memory.web.memories import Memories
+from session_memory.web.routes import ROUTES
+from session_memory.web.security import RequestGuard
+from session_memory.web.site import Site
+
+_NOT_FOUND = (UnknownSession, UnknownEvent, UnknownPattern)
+_WRONG = (InvalidRecord, AmbiguousSession)
+FOR_EVER = "public, max-age=31536000, immutable"
+
+
+def make_app(memories: Memories, changes: Changes, site: Site, token: str, port: int) -> ASGIApp:
+    """The whole application behind its guard."""
+    routes = [
+        Route(path, _endpoint(page, memories, site), methods=list(methods))
+        for path, page, methods in ROUTES
+    ]
+    routes.append(Route("/events", changes.endpoint))
+    routes.append(Route("/static/{version}/{name}", _static(site)))
+    app = Starlette(routes=routes, exception_handlers={404: _no_page})
+    return RequestGuard(app, token, port)
+
+
+def _endpoint(
+    page: Callable[[Asked], Response], memories: Memories, site: Site
+) -> Callable[[Request], object]:
+    def answer(request: Request) -> Response:
+        with memories.one() as memory:
+            asked = Asked(request, memory, site)
+            try:
+                return page(asked)
+            except _NOT_FOUND as error:
+                return _failed(asked, error, 404)
+            except _WRONG as error:
+                return _failed(asked, error, 400)
+
+    async def endpoint(request: Request) -> Response:
+        try:
+            return await run_in_threadpool(answer, request)
+        except SessionMemoryError as error:
+            hint = f"\n{error.hint}" if error.hint else ""
+            return PlainTextResponse(f"{error}{hint}\n", 503)
+
+    return endpoint
+
+
+def _failed(asked: Asked, error: SessionMemoryError, status: int) -> Response:
+    if asked.address.startswith("/api/"):
+        kind = type(error).__name__
+        said = {"kind": kind, "message": str(error), "hint": error.hint}
+        return asked.json({"error": said}, status)
+    return asked.page("failed", status, message=str(error), hint=error.hint or "")
+
+
+def _static(site: Site) -> Callable[[Request], object]:
+    async def endpoint(request: Request) -> Response:
+        found = site.assets.at(request.url.path)
+        if found is None:
+            return PlainTextResponse("No such file.\n", 404)
+        return Response(
+            found.body, media_type=found.media_type, headers={"Cache-Control": FOR_EVER}
+        )
+
+    return endpoint
+
+
+async def _no_page(request: Request, _error: Exception) -> Response:
+    return PlainTextResponse("There is no such page.\n", 404)

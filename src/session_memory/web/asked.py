@@ -1,0 +1,66 @@
+"""A request as a page sees it, and the answers a page can give."""
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from starlette.responses import HTMLResponse, Response
+
+from session_memory.web.markup import templates
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from session_memory.memory import Memory
+    from session_memory.web.site import Site
+
+PART = "X-Part"
+
+
+class Asked:
+    """One request: the memory to ask, the parameters of the address, and how to answer."""
+
+    def __init__(self, request: "Request", memory: "Memory", site: "Site") -> None:
+        self.memory = memory
+        self.site = site
+        self.path: dict[str, str] = request.path_params
+        self.query = {name: value for name, value in request.query_params.items() if value}
+        self.part = request.headers.get(PART)
+        self.is_current = request.headers.get("If-None-Match")
+        self.theme = request.cookies.get("session-memory-theme", "")
+        self.address = request.url.path
+
+    def number(self, name: str, default: int = 0, most: int = 1 << 40) -> int:
+        """A whole number in the address. Anything else is the default."""
+        text = self.query.get(name, self.path.get(name, ""))
+        return min(int(text), most) if text.isascii() and text.isdigit() else default
+
+    def page(self, name: str, status: int = 200, **values: Any) -> Response:
+        """A page, or with the header ``X-Part`` only that block of its template."""
+        template = templates().get_template(f"{name}.html")
+        if self.part and self.part in template.blocks:
+            context = template.new_context({**self._frame(), **values})
+            body = "".join(template.blocks[self.part](context))
+        else:
+            body = template.render(**self._frame(), **values)
+        return HTMLResponse(body, status)
+
+    def _frame(self) -> dict[str, Any]:
+        return {
+            "site": self.site,
+            "theme": self.theme if self.theme in ("light", "dark") else "",
+            "here": self.address,
+            "total_sessions": self.memory.store.sessions.count(),
+        }
+
+    def json(self, value: Any, status: int = 200) -> Response:
+        body = msgspec.json.encode(value)
+        return Response(body, status, media_type="application/json")
+
+    def tagged(self, answer: Response, tag: str) -> Response:
+        """The answer with an ETag; nothing but that if the browser has the same answer."""
+        etag = f'"{tag}"'
+        if self.is_current == etag:
+            return Response(None, 304, {"ETag": etag})
+        answer.headers["ETag"] = etag
+        answer.headers["Cache-Control"] = "private, no-cache"
+        return answer

@@ -1,0 +1,87 @@
+"""Server-sent events: which sessions changed. A page that is open asks for what is new itself."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from threading import Lock
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
+
+from session_memory.memory import Memory
+
+MOST_OPEN = 8
+LOOK_EVERY_S = 0.1
+AT_MOST_EVERY_S = 0.25
+PING_S = 15.0
+LONGEST_UID = 500
+
+
+class Changes:
+    """Looks at the store while somebody listens, and tells every listener what changed."""
+
+    def __init__(self, opened: Callable[[], Memory]) -> None:
+        self._opened = opened
+        # A number that says whether others wrote is only comparable within one connection.
+        self._memory: Memory | None = None
+        self._lock = Lock()
+        self._number = 0
+        self._open = 0
+        self.is_closing = False
+
+    async def endpoint(self, request: Request) -> Response:
+        if self._open >= MOST_OPEN:
+            return PlainTextResponse("Too many open pages follow the store.\n", 503)
+        uid = request.query_params.get("session", "")[:LONGEST_UID]
+        return StreamingResponse(self._stream(request, uid), media_type="text/event-stream")
+
+    async def _stream(self, request: Request, uid: str) -> AsyncIterator[str]:
+        self._open += 1
+        try:
+            seen = await run_in_threadpool(self._look, uid)
+            yield f": following\n\nid: {self._number}\n\n"
+            quiet = 0.0
+            while not self.is_closing and not await request.is_disconnected():
+                await asyncio.sleep(LOOK_EVERY_S)
+                quiet += LOOK_EVERY_S
+                now = await run_in_threadpool(self._look, uid, seen)
+                if now != seen:
+                    seen, quiet = now, 0.0
+                    self._number += 1
+                    yield self._event(now)
+                    await asyncio.sleep(AT_MOST_EVERY_S - LOOK_EVERY_S)
+                elif quiet >= PING_S:
+                    quiet = 0.0
+                    yield ": still here\n\n"
+        finally:
+            self._open -= 1
+
+    def _event(self, state: dict[str, Any]) -> str:
+        sessions = [state["session"]] if state["session"] else []
+        data = json.dumps({"number": self._number, "sessions": sessions})
+        return f"id: {self._number}\nevent: changed\ndata: {data}\n\n"
+
+    def _look(self, uid: str, before: dict[str, Any] | None = None) -> dict[str, Any]:
+        """The state of the store, and of the session that the page shows."""
+        with self._lock:
+            if self._memory is None:
+                self._memory = self._opened()
+            memory = self._memory
+            version = memory.store.db.write_mark()
+            if before is not None and before["version"] == version:
+                return before
+            found = memory.store.sessions.row(uid) if uid else None
+            session = None
+            if found is not None:
+                last = memory.store.events.last_seq(found.id)
+                session = {"uid": uid, "revision": found.revision, "events": last + 1}
+            return {"version": version, "session": session}
+
+    def close(self) -> None:
+        self.is_closing = True
+        with self._lock:
+            if self._memory is not None:
+                self._memory.close()
+                self._memory = None

@@ -1,0 +1,47 @@
+"""Open memories for the threads that answer requests.
+
+A connection to a database belongs to one thread at a time. So each request takes a memory, and the
+next request uses it again.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from queue import Empty, LifoQueue
+
+from session_memory.core.errors import StoreError
+from session_memory.memory import Memory
+
+MOST_IDLE = 4
+
+
+class Memories:
+    def __init__(self, opened: Callable[[], Memory]) -> None:
+        self._opened = opened
+        self._idle: LifoQueue[Memory] = LifoQueue()
+
+    @contextmanager
+    def one(self) -> Iterator[Memory]:
+        """A memory for one request. After a failure of the store it is closed."""
+        memory = self._taken()
+        try:
+            yield memory
+        except StoreError:
+            memory.close()
+            raise
+        if self._idle.qsize() < MOST_IDLE:
+            self._idle.put(memory)
+        else:
+            memory.close()
+
+    def _taken(self) -> Memory:
+        try:
+            return self._idle.get_nowait()
+        except Empty:
+            return self._opened()
+
+    def close(self) -> None:
+        while True:
+            try:
+                self._idle.get_nowait().close()
+            except Empty:
+                return

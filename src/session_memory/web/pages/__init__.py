@@ -1,0 +1,1 @@
+"""The pages: each asks views for values, and gives them to its template."""

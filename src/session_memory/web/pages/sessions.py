@@ -1,0 +1,241 @@
+"""The list of sessions, and the hits of a search grouped by session.
+
+The query in the search field has words and filters (``repo:shop since:90d``). A facet adds or
+removes such a filter, so the address is all the state there is.
+"""
+
+from collections.abc import Iterable, Iterator
+from urllib.parse import urlencode
+
+import msgspec
+from starlette.responses import Response
+
+from session_memory.search.query import parse
+from session_memory.views.figures import plural
+from session_memory.views.periods import period
+from session_memory.views.search import ShownHit
+from session_memory.views.session_pages import facets, rows_of, session_page
+from session_memory.views.sessions import SORTS, Filter
+from session_memory.web.asked import Asked
+from session_memory.web.rows import DOTS, ListRow, event_address, list_row, session_address
+
+MOST_HITS = 60
+LONGEST_QUERY = 2000
+ORDERS = {"newest": "Newest", "cost": "Dearest", "time": "Longest", "tokens": "Most tokens"}
+FACET_NAMES = {"repo": "Repository", "outcome": "Outcome", "flavor": "Agent", "model": "Model"}
+# Fields of a query that a list of sessions can filter by. Any other field needs a search.
+_LISTED = frozenset({"repo", "outcome", "flavor", "model", "branch", "since", "until"})
+_SORT_NAMES = {"title": "title", "message": "message", "summary": "summary"}
+
+
+class Choice(msgspec.Struct, frozen=True, kw_only=True):
+    text: str
+    address: str
+    number: int = 0
+    is_chosen: bool = False
+    dot: str = ""
+
+
+class ShownFacet(msgspec.Struct, frozen=True):
+    name: str
+    field: str
+    choices: list[Choice]
+
+
+class Chip(msgspec.Struct, frozen=True):
+    text: str
+    without: str
+
+
+class HitLine(msgspec.Struct, frozen=True, kw_only=True):
+    sort: str
+    text: str
+    marks: list[tuple[int, int]]
+    address: str
+    seq: int | None
+    is_code: bool
+
+
+class HitGroup(msgspec.Struct, frozen=True):
+    row: ListRow
+    hits: list[HitLine]
+    more: int
+    every: str
+
+
+class Found(msgspec.Struct, frozen=True):
+    groups: list[HitGroup]
+    nothing: str
+    meant: list[Choice]
+
+
+class _QueryState:
+    """The query and the order: what the address of this page says."""
+
+    def __init__(self, asked: Asked) -> None:
+        self.text = asked.query.get("q", "").strip()[:LONGEST_QUERY]
+        self.sort = asked.query.get("sort", "newest")
+        if self.sort not in SORTS:
+            self.sort = "newest"
+        self.query = parse(self.text)
+        self.fields = list(self.query.fields)
+        self.words = _words_of(self.text, self.fields)
+        self.is_search = bool(self.query.terms) or any(
+            name not in _LISTED for name, _ in self.fields
+        )
+
+    def address(
+        self,
+        fields: Iterable[tuple[str, str]] | None = None,
+        *,
+        sort: str | None = None,
+        after: str | None = None,
+        words: str | None = None,
+    ) -> str:
+        chosen = self.fields if fields is None else fields
+        text = " ".join(
+            filter(None, [self.words if words is None else words, *(_written(*f) for f in chosen)])
+        )
+        order = sort or self.sort
+        given = {"q": text, "sort": "" if order == "newest" else order, "after": after or ""}
+        rest = urlencode({name: value for name, value in given.items() if value})
+        return f"/sessions?{rest}" if rest else "/sessions"
+
+    def toggled(self, field: str, value: str) -> str:
+        """The address with this filter, or without it if it is chosen. A field has one value."""
+        others = [one for one in self.fields if one[0] != field]
+        is_chosen = (field, value) in self.fields
+        return self.address(others if is_chosen else [*others, (field, value)])
+
+    def filters(self) -> Filter:
+        values: dict[str, object] = {}
+        for name, value in self.fields:
+            if name in ("since", "until"):
+                values[name] = period(value)[name == "until"]
+            elif name in _LISTED:
+                values[name] = value
+        return Filter(folded=True, **values)  # type: ignore[arg-type]
+
+
+def sessions(asked: Asked) -> Response:
+    state = _QueryState(asked)
+    store = asked.memory.store
+    after = asked.query.get("after")
+    page, found, more = None, None, None
+    said, nothing = "", ""
+    filters = state.filters()
+    if state.is_search:
+        found, said = _found(asked, state)
+    else:
+        page = session_page(store, filters, sort=state.sort, after=after)
+        more = state.address(after=page.next) if page.next else None
+        nothing = _nothing(asked, state)
+    return asked.page(
+        "sessions",
+        query=state.text,
+        rows=[list_row(row) for row in page.rows] if page else [],
+        found=found,
+        more=more,
+        said=said,
+        nothing=nothing,
+        chips=[
+            Chip(_written(*field), state.address([f for f in state.fields if f != field]))
+            for field in state.fields
+        ],
+        orders=list(_orders(state)),
+        facets=[] if asked.part == "rows" else list(_facets(asked, state, filters)),
+    )
+
+
+def _orders(state: _QueryState) -> Iterator[dict[str, object]]:
+    if state.is_search:
+        return
+    for name, title in ORDERS.items():
+        yield {
+            "name": title,
+            "address": state.address(sort=name),
+            "is_chosen": name == state.sort,
+        }
+
+
+def _facets(asked: Asked, state: _QueryState, filters: Filter) -> Iterator[ShownFacet]:
+    for field, counts in facets(asked.memory.store, filters).items():
+        choices = [
+            Choice(
+                text="not analyzed or unknown" if value == "unknown" else value,
+                number=number,
+                address=state.toggled(field, value),
+                is_chosen=(field, value) in state.fields,
+                dot=DOTS.get(value, "unknown") if field == "outcome" else "",
+            )
+            for value, number in counts
+        ]
+        if len(choices) > 1 or any(choice.is_chosen for choice in choices):
+            yield ShownFacet(FACET_NAMES[field], field, choices)
+
+
+def _nothing(asked: Asked, state: _QueryState) -> str:
+    if not asked.memory.store.sessions.count():
+        return "The store is empty. Run session-memory sync to collect your agents' logs."
+    return "No session matches these filters."
+
+
+def _found(asked: Asked, state: _QueryState) -> tuple[Found, str]:
+    results = asked.memory.search(state.text, limit=MOST_HITS)
+    store = asked.memory.store
+    sessions = [store.sessions.get(one.session.uid) for one in results.sessions]
+    rows = {
+        row.session.session_uid: list_row(row)
+        for row in rows_of(store, [one for one in sessions if one is not None])
+    }
+    groups = [
+        HitGroup(
+            row=rows[one.session.uid],
+            hits=[_line(hit) for hit in one.hits if hit.name != "title"],
+            more=one.more,
+            every=state.address([*state.fields, ("session", one.session.uid)]),
+        )
+        for one in results.sessions
+        if one.session.uid in rows
+    ]
+    number = f"{results.total:,}" if results.total_exact else f"at least {results.total:,}"
+    hits = "hit" if results.total == 1 else "hits"
+    said = f"{number} {hits} in {plural(len(groups), 'session')}" if groups else ""
+    if results.total > MOST_HITS:
+        said += f", the best {MOST_HITS} are shown"
+    meant = [
+        Choice(text=word, address=state.address(words=word))
+        for words in results.meant.values()
+        for word in words
+    ]
+    return Found(groups, "Nothing found.", meant), said
+
+
+def _line(hit: ShownHit) -> HitLine:
+    is_placed = hit.event_uid is not None
+    return HitLine(
+        sort=_SORT_NAMES.get(hit.name, hit.name),
+        text=hit.snippet.text,
+        marks=[(start, end) for start, end in hit.snippet.marks],
+        address=event_address(hit.session_uid, hit.event_uid or "")
+        if is_placed
+        else session_address(hit.session_uid),
+        seq=hit.seq,
+        is_code=hit.name in ("call", "output"),
+    )
+
+
+def _written(field: str, value: str) -> str:
+    quoted = f'"{value}"' if any(sign in value for sign in " \t") else value
+    return f"{field}:{quoted}"
+
+
+def _words_of(text: str, fields: list[tuple[str, str]]) -> str:
+    """The query without its filters."""
+    rest = text
+    for field, value in fields:
+        for written in (_written(field, value), f'{field}:"{value}"'):
+            if written in rest:
+                rest = rest.replace(written, " ", 1)
+                break
+    return " ".join(rest.split())

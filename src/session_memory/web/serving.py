@@ -1,0 +1,165 @@
+"""Run the server: a port of this machine, a token, and the logs followed beside it."""
+
+import contextlib
+import json
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+import uvicorn
+
+from session_memory.core.errors import ConfigError
+from session_memory.memory import Memory
+from session_memory.web.app import make_app
+from session_memory.web.live import Changes
+from session_memory.web.memories import Memories
+from session_memory.web.security import PARAMETER, new_token
+from session_memory.web.site import Site
+
+if TYPE_CHECKING:
+    from session_memory.memory.follow import Follow
+
+HOST = "127.0.0.1"
+SECONDS_TO_END = 1
+MARK = "web.json"
+
+
+class Running(msgspec.Struct):
+    """A server that runs, or the port that the last one had. Only its user may read this."""
+
+    port: int
+    token: str = ""
+    pid: int = 0
+
+
+class WebServer:
+    """One server for one store. ``place`` keeps its port, so that links stay valid."""
+
+    def __init__(
+        self,
+        opened: Callable[[], Memory],
+        *,
+        port: int = 0,
+        place: Path | None = None,
+        follows: bool = False,
+    ) -> None:
+        self._place = place
+        self._opened = opened
+        self._socket = _bound(port, place)
+        self.port: int = self._socket.getsockname()[1]
+        self.token = new_token()
+        self._memories = Memories(opened)
+        self._changes = Changes(opened)
+        self._follows = follows
+        self._follow: Follow | None = None
+        app = make_app(
+            self._memories, self._changes, Site(is_followed=follows), self.token, self.port
+        )
+        self._server = uvicorn.Server(
+            uvicorn.Config(
+                app,
+                http="h11",
+                loop="asyncio",
+                ws="none",
+                lifespan="off",
+                log_level="warning",
+                access_log=False,
+                proxy_headers=False,
+                server_header=False,
+                timeout_graceful_shutdown=SECONDS_TO_END,
+            )
+        )
+
+    @property
+    def address(self) -> str:
+        return f"http://{HOST}:{self.port}/?{PARAMETER}={self.token}"
+
+    def run(self) -> None:
+        """Serve until a signal comes."""
+        with self._noted(), self._followed():
+            try:
+                self._server.run(sockets=[self._socket])
+            finally:
+                self._changes.close()
+                self._memories.close()
+                self._socket.close()
+
+    def stop(self) -> None:
+        self._changes.is_closing = True
+        self._server.should_exit = True
+
+    @contextlib.contextmanager
+    def _noted(self) -> Iterator[None]:
+        """Write down where the server is, for other commands; afterwards only the port."""
+        if self._place is None:
+            yield
+            return
+        _write(self._place, Running(self.port, self.token, os.getpid()))
+        try:
+            yield
+        finally:
+            _write(self._place, Running(self.port))
+
+    @contextlib.contextmanager
+    def _followed(self) -> Iterator[None]:
+        """Collect what agents write, in a thread with a connection of its own."""
+        if not self._follows:
+            yield
+            return
+        memory = self._opened()
+        follow = memory.follow()
+        thread = threading.Thread(target=_collect, args=(follow,), name="follow", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            follow.stop()
+            thread.join(SECONDS_TO_END * 10)
+            memory.close()
+
+
+def _collect(follow: "Follow") -> None:
+    with follow:
+        for _ in follow:
+            pass
+
+
+def _bound(port: int, place: Path | None) -> socket.socket:
+    """A listening socket on this machine: at the given port, the last one, or a free one."""
+    wanted = [port] if port else [kept.port for kept in (running(place),) if kept] + [0]
+    for number in wanted:
+        listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((HOST, number))
+        except OSError as error:
+            listening.close()
+            if number == wanted[-1]:
+                hint = "Choose another one with --port, or leave it out for a free one."
+                raise ConfigError(f"port {number} cannot be used: {error.strerror}", hint) from None
+        else:
+            return listening
+    raise AssertionError("a free port was asked for last")
+
+
+def running(place: Path | None) -> Running | None:
+    """What is noted about the server of a store; None if there was none."""
+    if place is None:
+        return None
+    try:
+        return msgspec.json.decode(place.read_bytes(), type=Running)
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
+def _write(place: Path, state: Running) -> None:
+    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    beside = place.with_name(f"{place.name}.{os.getpid()}")
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        json.dump(msgspec.to_builtins(state), file)
+    beside.replace(place)

@@ -1,0 +1,65 @@
+"""What all pages share: the files that pages load, outlines of sessions, and the reader's clock."""
+
+from collections import OrderedDict
+from threading import Lock
+from typing import NamedTuple
+
+from session_memory.memory import Memory
+from session_memory.views.outline import Outline, outline
+from session_memory.web.assets import Assets
+
+MOST_OUTLINES = 24
+
+
+class RailPlace(NamedTuple):
+    """A page in the rail. ``g`` and the key lead there."""
+
+    path: str
+    name: str
+    icon: str
+    key: str
+    below: tuple[str, ...] = ()
+
+    def is_at(self, path: str) -> bool:
+        return path == self.path or bool(self.below) and path.startswith(self.below)
+
+
+PLACES = (
+    RailPlace("/", "Overview", "home", "o"),
+    RailPlace("/sessions", "Sessions", "list", "s", ("/s/",)),
+    RailPlace("/cost", "Cost", "money", "c"),
+    RailPlace("/work", "Work", "bars", "w", ("/work/",)),
+    RailPlace("/learn", "Learn", "bulb", "l", ("/patterns", "/lessons", "/retro")),
+    RailPlace("/keep", "Keep", "box", "k"),
+)
+
+
+class Site:
+    """``is_followed``: the server collects what agents write."""
+
+    def __init__(self, *, is_followed: bool = False) -> None:
+        self.assets = Assets()
+        self.is_followed = is_followed
+        self._outlines: OrderedDict[tuple[str, int], Outline] = OrderedDict()
+        self._lock = Lock()
+
+    @property
+    def places(self) -> tuple[RailPlace, ...]:
+        return PLACES
+
+    def file(self, name: str) -> str:
+        return self.assets.address(name)
+
+    def outline(self, memory: Memory, uid: str, revision: int) -> Outline:
+        """The outline of a session, made once for each revision."""
+        with self._lock:
+            known = self._outlines.get((uid, revision))
+            if known is not None:
+                self._outlines.move_to_end((uid, revision))
+                return known
+        made = outline(memory.store, uid)
+        with self._lock:
+            self._outlines[uid, revision] = made
+            while len(self._outlines) > MOST_OUTLINES:
+                self._outlines.popitem(last=False)
+        return made

@@ -1,0 +1,8 @@
+// The start of every page. Each module does one thing; state lives in the address and on the server.
+import "./keys.js";
+import "./search.js";
+import "./list.js";
+import "./transcript.js";
+import "./live.js";
+
+document.documentElement.classList.add("scripted");

@@ -1,0 +1,113 @@
+// Keys: listed by "?", off while typing.
+const HELP = [
+  ["/", "search"], ["g o", "overview"], ["g s", "sessions"], ["g c", "cost"], ["g w", "work"], ["g l", "learn"], ["g k", "keep"],
+  ["j k", "next, previous row or event"], ["Enter", "open"], ["Space", "fold or unfold"], ["Esc", "back"],
+  ["[ ]", "previous, next turn"], ["n N", "next, previous error"], ["t T", "next, previous test run"], ["e E", "next, previous edit"],
+  ["y", "copy a link to the event"], ["c", "copy the resume command"], ["u", "to the session it came from"], ["G", "to the end"],
+];
+const ROWS = "a.srow, .talk .ev";
+let before = "";
+
+/** @param {string} text */
+function copy(text) {
+  navigator.clipboard?.writeText(text);
+  say("copied");
+}
+
+/** @param {string} text */
+function say(text) {
+  const box = document.createElement("div");
+  box.className = "pill";
+  box.setAttribute("role", "status");
+  box.textContent = text;
+  document.body.append(box);
+  setTimeout(() => box.remove(), 1200);
+}
+
+function help() {
+  const box = document.createElement("dialog");
+  const list = document.createElement("dl");
+  for (const [keys, words] of HELP) {
+    const name = document.createElement("dt");
+    for (const key of keys.split(" ")) {
+      const shown = document.createElement("kbd");
+      shown.textContent = key;
+      name.append(shown, " ");
+    }
+    const text = document.createElement("dd");
+    text.textContent = words;
+    list.append(name, text);
+  }
+  box.append(list);
+  box.addEventListener("close", () => box.remove());
+  document.body.append(box);
+  box.showModal();
+}
+
+/** @returns {Element | null} */
+function current() {
+  return document.querySelector("a.srow[data-at], .ev.sel");
+}
+
+/** @param {number} step */
+function move(step) {
+  const rows = [...document.querySelectorAll(ROWS)].filter((row) => !row.closest(".inside"));
+  if (!rows.length) return;
+  const at = current();
+  const next = rows[at ? Math.max(0, Math.min(rows.length - 1, rows.indexOf(at) + step)) : 0];
+  at?.removeAttribute("data-at");
+  if (next.matches("a.srow")) {
+    next.setAttribute("data-at", "");
+    /** @type {HTMLElement} */ (next).focus();
+    next.scrollIntoView({ block: "nearest" });
+  } else document.dispatchEvent(new CustomEvent("choose", { detail: next }));
+}
+
+/** @param {string} sort @param {number} step */
+async function toMark(sort, step) {
+  const map = document.querySelector("[data-map]");
+  if (!map) return;
+  const outline = await (await fetch(map.getAttribute("data-map") ?? "")).json();
+  const sorts = { error: ["error", "failed"], test: ["passed", "failed"], edit: ["edit"], turn: ["prompt"] }[sort] ?? [];
+  const at = Number(current()?.getAttribute("data-seq") ?? -1);
+  const places = outline.marks.filter((/** @type {{sort: string}} */ mark) => sorts.includes(mark.sort)).map((/** @type {{seq: number}} */ mark) => mark.seq);
+  const next = step > 0 ? places.find((/** @type {number} */ seq) => seq > at) : places.reverse().find((/** @type {number} */ seq) => seq < at);
+  if (next === undefined) say("no more");
+  else document.dispatchEvent(new CustomEvent("go-to", { detail: next }));
+}
+
+/** @type {Record<string, () => void>} */
+const ACTIONS = {
+  "/": () => /** @type {HTMLInputElement} */ (document.querySelector(".find input")).select(),
+  "?": help,
+  j: () => move(1), k: () => move(-1),
+  "]": () => toMark("turn", 1), "[": () => toMark("turn", -1),
+  n: () => toMark("error", 1), N: () => toMark("error", -1),
+  t: () => toMark("test", 1), T: () => toMark("test", -1),
+  e: () => toMark("edit", 1), E: () => toMark("edit", -1),
+  y: () => { const link = current()?.querySelector("a.g"); if (link) copy(/** @type {HTMLAnchorElement} */ (link).href); },
+  G: () => scrollTo(0, document.body.scrollHeight),
+};
+
+document.addEventListener("keydown", (event) => {
+  const target = /** @type {HTMLElement} */ (event.target);
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (target.closest("input, textarea, select, dialog")) {
+    if (event.key === "Escape") target.blur();
+    return;
+  }
+  const key = before ? `${before} ${event.key}` : event.key;
+  before = "";
+  if (event.key === "g" && key === "g") { before = "g"; return; }
+  const linked = /** @type {HTMLElement | null} */ (document.querySelector(`[data-key="${CSS.escape(key)}"]`));
+  if (ACTIONS[key]) { event.preventDefault(); ACTIONS[key](); }
+  else if (linked) { event.preventDefault(); linked.click(); }
+});
+
+document.addEventListener("click", (event) => {
+  const button = /** @type {Element} */ (event.target).closest("[data-copy], [data-does]");
+  if (!button) return;
+  const text = button.getAttribute("data-copy");
+  if (text) copy(text);
+  else if (button.getAttribute("data-does") === "keys") help();
+});

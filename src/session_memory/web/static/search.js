@@ -1,0 +1,53 @@
+// Search as you type: the last question wins, focus and scroll stay, and the address follows.
+import { fetchPart, fill } from "./swap.js";
+
+const DELAY = 80;
+const field = /** @type {HTMLInputElement | null} */ (document.querySelector(".find input"));
+const results = document.querySelector('[data-swap="results"]');
+/** @type {AbortController | undefined} */
+let asking;
+/** @type {number | undefined} */
+let timer;
+
+/** @param {string} address @param {boolean} remember */
+async function show(address, remember) {
+  if (!results) return;
+  asking?.abort();
+  asking = new AbortController();
+  const mine = asking;
+  try {
+    const html = await fetchPart(address, { part: "results", signal: mine.signal });
+    if (mine.signal.aborted) return;
+    fill(results, html);
+    results.dispatchEvent(new CustomEvent("swapped", { bubbles: true }));
+    if (remember) history.replaceState(null, "", address);
+  } catch (error) {
+    if (!mine.signal.aborted) throw error;
+  }
+}
+
+if (field && results) {
+  field.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      const url = new URL(location.href);
+      if (field.value) url.searchParams.set("q", field.value);
+      else url.searchParams.delete("q");
+      url.searchParams.delete("after");
+      show(`/sessions${url.search}`, true);
+    }, DELAY);
+  });
+  results.addEventListener("click", (event) => {
+    const link = /** @type {Element} */ (event.target).closest(".facet a, .filters a, .hits > a:not(.hit), .empty + p a");
+    if (!link || event.metaKey || event.ctrlKey || event.button) return;
+    event.preventDefault();
+    const address = link.getAttribute("href") ?? "/sessions";
+    history.pushState(null, "", address);
+    field.value = new URL(address, location.href).searchParams.get("q") ?? "";
+    show(address, false);
+  });
+  addEventListener("popstate", () => {
+    field.value = new URL(location.href).searchParams.get("q") ?? "";
+    show(location.pathname + location.search, false);
+  });
+}

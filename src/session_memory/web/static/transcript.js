@@ -1,0 +1,121 @@
+// The transcript of a session: parts near the screen are filled, parts far away are emptied.
+import { fetchPart, fill } from "./swap.js";
+
+const NEAR = "3000px";
+const EVENT_HEIGHT = 64;
+const reader = /** @type {HTMLElement | null} */ (document.querySelector(".reader[data-session]"));
+
+/** @param {HTMLElement} part */
+function estimate(part) {
+  part.style.height = `${Number(part.dataset.events) * EVENT_HEIGHT}px`;
+}
+
+if (reader) {
+  const base = reader.dataset.base ?? "";
+  const query = reader.dataset.depth === "tool" ? "" : `?depth=${reader.dataset.depth}`;
+  const parts = /** @type {NodeListOf<HTMLElement>} */ (reader.querySelectorAll(".part"));
+  /** @type {Map<Element, AbortController>} */
+  const asking = new Map();
+
+  /** @param {HTMLElement} part */
+  const load = async (part) => {
+    if ("filled" in part.dataset || asking.has(part)) return;
+    const stop = new AbortController();
+    asking.set(part, stop);
+    try {
+      const html = await fetchPart(`${base}/rows/${part.dataset.number}${query}`, { signal: stop.signal });
+      if (stop.signal.aborted) return;
+      fill(part, html);
+      part.dataset.filled = "";
+      part.style.height = "";
+      part.dispatchEvent(new CustomEvent("filled", { bubbles: true }));
+    } catch (error) {
+      if (!stop.signal.aborted) throw error;
+    } finally {
+      asking.delete(part);
+    }
+  };
+
+  /** @param {HTMLElement} part */
+  const empty = (part) => {
+    asking.get(part)?.abort();
+    if (!("filled" in part.dataset) || part.contains(document.activeElement) || part.querySelector(".sel")) return;
+    // The height stays as it was, so that nothing on the screen moves.
+    part.style.height = `${part.offsetHeight}px`;
+    delete part.dataset.filled;
+    part.replaceChildren();
+  };
+
+  for (const part of parts) if (!("filled" in part.dataset)) estimate(part);
+  const watcher = new IntersectionObserver((seen) => {
+    for (const { target, isIntersecting } of seen) {
+      const part = /** @type {HTMLElement} */ (target);
+      if (isIntersecting) load(part);
+      else empty(part);
+    }
+  }, { rootMargin: NEAR });
+  for (const part of parts) watcher.observe(part);
+
+  const turns = reader.querySelector("[data-part]");
+  if (turns) fetchPart(turns.getAttribute("data-part") ?? "").then((html) => fill(turns, html));
+
+  reader.addEventListener("toggle", async (event) => {
+    const box = /** @type {HTMLDetailsElement} */ (event.target);
+    const inside = box.querySelector(":scope > .inside");
+    if (!box.open || !inside || inside.childElementCount) return;
+    fill(inside, await fetchPart(box.dataset.src ?? ""));
+  }, true);
+
+  const inspector = reader.querySelector("[data-inspector]");
+  /** @type {AbortController | undefined} */
+  let inspecting;
+
+  /** @param {Element} row @param {boolean} [move] */
+  const choose = async (row, move = false) => {
+    for (const other of reader.querySelectorAll(".ev.sel")) other.classList.remove("sel");
+    row.classList.add("sel");
+    if (move) row.scrollIntoView({ block: "center" });
+    const event = row.getAttribute("data-event");
+    if (!event || !inspector || row.closest(".inside")) return;
+    inspecting?.abort();
+    inspecting = new AbortController();
+    const stop = inspecting;
+    try {
+      const html = await fetchPart(`${base}/e/${encodeURIComponent(event)}/inspect`, { signal: stop.signal });
+      if (!stop.signal.aborted) fill(inspector, html);
+    } catch (error) {
+      if (!stop.signal.aborted) throw error;
+    }
+  };
+
+  reader.addEventListener("click", (event) => {
+    const target = /** @type {Element} */ (event.target);
+    const row = target.closest(".ev");
+    if (row && !target.closest("a, button, summary, input")) choose(row);
+  });
+
+  /**
+   * Go to an event: fill its part, then show it.
+   * @param {number} seq
+   */
+  const goTo = async (seq) => {
+    const part = parts[Math.floor(seq / 50)];
+    if (!part) return;
+    part.scrollIntoView({ block: "start" });
+    await load(part);
+    const row = document.getElementById(`e${seq}`) ?? part.querySelector(".ev");
+    if (row) choose(row, true);
+  };
+
+  const chosen = document.querySelector("[data-chosen]");
+  if (chosen) goTo(Number(chosen.getAttribute("data-chosen")));
+  reader.addEventListener("click", (event) => {
+    const turn = /** @type {Element} */ (event.target).closest(".turn");
+    if (!turn || event.metaKey || event.ctrlKey) return;
+    event.preventDefault();
+    history.replaceState(null, "", turn.getAttribute("href"));
+    goTo(Number(turn.getAttribute("data-seq")));
+  });
+  document.addEventListener("go-to", (event) => goTo(/** @type {CustomEvent} */ (event).detail));
+  document.addEventListener("choose", (event) => choose(/** @type {CustomEvent} */ (event).detail, true));
+}

@@ -1,0 +1,207 @@
+"""The events of a transcript as templates show them."""
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import msgspec
+from markupsafe import Markup, escape
+
+from session_memory.pricing import Amount
+from session_memory.render.phrases import change_name, image_words
+from session_memory.render.text import safe_lines
+from session_memory.views.figures import duration, local
+from session_memory.views.transcript_items import TranscriptEvent
+from session_memory.web.markup import ansi, answer, lines
+from session_memory.web.rows import cost_shown, event_address, session_address, short_model
+
+if TYPE_CHECKING:
+    from session_memory.core.changes import Change
+    from session_memory.core.schema import Session
+    from session_memory.views.outline import Outline, OutlineLane
+
+SHOWN_LINES = 8
+MOST_TEXT = 64 * 1024
+MOST_DIFF_LINES = 400
+LONGEST_LABEL = 400
+_SIGNS = {"+": "ad", "-": "de", "@": "at"}
+
+
+class FoldedText(msgspec.Struct, frozen=True):
+    """An output: its first lines, the folded rest, and how much of it is left out."""
+
+    first: Markup
+    rest: Markup | None
+    more: int
+    left_out: int
+
+
+class ShownDiff(msgspec.Struct, frozen=True):
+    name: str
+    added: int
+    removed: int
+    lines: list[tuple[str, str]]
+    left_out: int
+
+
+class ShownSubagent(msgspec.Struct, frozen=True):
+    title: str
+    address: str
+    rows: str
+    facts: str
+
+
+class EventShown(msgspec.Struct, frozen=True, kw_only=True):
+    """One event. ``sort`` chooses the template; ``label`` is the line that names a call."""
+
+    sort: str
+    seq: int
+    event_uid: str
+    address: str
+    time: str
+    marks: tuple[str, ...]
+    classes: str
+    tool: str = ""
+    label: str = ""
+    facts: str = ""
+    body: Markup = Markup()
+    text: FoldedText | None = None
+    diffs: list[ShownDiff] = []
+    images: list[str] = []
+    subagents: list[ShownSubagent] = []
+    is_failed: bool = False
+
+
+class RowMaker:
+    """Makes the rows of one session. Its outline says which calls started subagents."""
+
+    def __init__(self, session: "Session", outline: "Outline | None") -> None:
+        self._session = session
+        self._lanes = {} if outline is None else {one.uid: one for one in outline.lanes if one.uid}
+        self._calls = {} if outline is None else outline.calls
+
+    def rows(self, events: Iterable[TranscriptEvent]) -> Iterator[EventShown]:
+        return (self.row(event) for event in events)
+
+    def row(self, shown: TranscriptEvent) -> EventShown:
+        event = shown.event
+        uid = event.event_uid or ""
+        return EventShown(
+            sort=shown.sort,
+            seq=shown.seq,
+            event_uid=uid,
+            address=event_address(self._session.session_uid, uid),
+            time=local(event.ts, "%H:%M:%S") if event.ts else "",
+            marks=tuple(mark for mark in shown.marks if mark not in ("error", "test_run")),
+            classes=_classes(shown),
+            tool=event.tool or "tool",
+            label=_label(shown),
+            facts=" · ".join(_facts(shown)),
+            body=_body(shown),
+            text=folded(shown.text) if shown.sort in ("result", "note") else None,
+            diffs=[self._diff(change) for change in shown.changes],
+            images=[image_words(image) for image in shown.images],
+            subagents=list(self._subagents(shown)),
+            is_failed=event.is_error or event.kind in ("error", "retry"),
+        )
+
+    def _diff(self, change: "Change") -> ShownDiff:
+        kept = change.lines[:MOST_DIFF_LINES]
+        return ShownDiff(
+            change_name(change, self._session.cwd),
+            change.added,
+            change.removed,
+            [(_SIGNS.get(line[:1], "co"), safe_lines(line)[0]) for line in kept],
+            len(change.lines) - len(kept),
+        )
+
+    def _subagents(self, shown: TranscriptEvent) -> Iterator[ShownSubagent]:
+        if shown.sort != "call" or not shown.event.call_id:
+            return
+        for uid in self._calls.get(shown.event.call_id, ()):
+            yield subagent(self._lanes[uid])
+
+
+def subagent(lane: "OutlineLane") -> ShownSubagent:
+    spent = cost_shown(Amount(lane.microdollars))
+    took = ""
+    if lane.start is not None and lane.end is not None:
+        took = duration((lane.end - lane.start) / 1000)
+    facts = " · ".join(part for part in (took, spent) if part)
+    address = session_address(lane.uid or "")
+    return ShownSubagent(lane.title, address, f"{address}/rows/0", facts)
+
+
+def folded(text: str, first: int = SHOWN_LINES) -> FoldedText | None:
+    """The text of an output. A long one is folded, and a very long one is cut."""
+    text = text.strip("\n")
+    if not text.strip():
+        return None
+    left_out = max(len(text) - MOST_TEXT, 0)
+    every = text[:MOST_TEXT].split("\n")
+    if len(every) <= first + 2:
+        return FoldedText(ansi("\n".join(every)), None, 0, left_out)
+    rest = ansi("\n".join(every[first:]))
+    return FoldedText(ansi("\n".join(every[:first])), rest, len(every) - first, left_out)
+
+
+def _classes(shown: TranscriptEvent) -> str:
+    names = [f"is-{shown.sort}"]
+    if shown.event.branch is not None:
+        names.append("left")
+    if shown.owner is not None:
+        names.append("inherited")
+    if shown.event.is_sidechain:
+        names.append("sidechain")
+    if "compaction" in shown.marks:
+        names.append("compaction")
+    return " ".join(names)
+
+
+def _label(shown: TranscriptEvent) -> str:
+    """The most telling argument of a call, or the one line of a note."""
+    if shown.sort == "note":
+        return shown.title or shown.text[:LONGEST_LABEL]
+    if shown.sort != "call":
+        return ""
+    if shown.changes:
+        return ""
+    if shown.questions:
+        return shown.questions[0].text[:LONGEST_LABEL]
+    if shown.command is not None:
+        return shown.command.strip().split("\n", 1)[0][:LONGEST_LABEL]
+    return shown.title[:LONGEST_LABEL]
+
+
+def _facts(shown: TranscriptEvent) -> Iterator[str]:
+    event = shown.event
+    if shown.sort == "result":
+        if event.exit_code:
+            yield f"exit {event.exit_code}"
+        if shown.duration_ms is not None:
+            yield duration(shown.duration_ms / 1000)
+    if event.is_a("retry"):
+        yield "tried again"
+    if shown.sort == "answer" and event.model:
+        yield short_model(event.model)
+
+
+def _body(shown: TranscriptEvent) -> Markup:
+    if shown.sort == "prompt":
+        return lines((shown.text or shown.title)[:MOST_TEXT])
+    if shown.sort in ("answer", "thinking"):
+        return answer((shown.text or shown.title)[:MOST_TEXT])
+    if shown.sort == "call" and shown.questions:
+        return Markup("").join(_question(one.text, one.options) for one in shown.questions)
+    if shown.sort == "call" and shown.command and "\n" in shown.command.strip():
+        return Markup('<pre class="out">{}</pre>').format(lines(shown.command[:MOST_TEXT]))
+    return Markup()
+
+
+def _question(text: str, options: Iterable[object]) -> Markup:
+    offered = Markup("").join(
+        Markup("<li><b>{}</b> {}</li>").format(
+            escape(str(getattr(one, "label", ""))), escape(str(getattr(one, "description", "")))
+        )
+        for one in options
+    )
+    return Markup('<div class="asks"><p>{}</p><ol>{}</ol></div>').format(lines(text), offered)

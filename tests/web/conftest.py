@@ -1,0 +1,75 @@
+"""The application over a store with the demo sessions, asked without a network."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from session_memory import Memory
+from session_memory.collect.discover import roots
+from session_memory.collect.sync import sync
+from session_memory.config import Config
+from session_memory.demo import demo_home
+from session_memory.learn.analyze import analyze
+from session_memory.store import open_store
+from session_memory.web.app import make_app
+from session_memory.web.live import Changes
+from session_memory.web.memories import Memories
+from session_memory.web.security import cookie_name
+from session_memory.web.site import Site
+
+PORT = 4711
+TOKEN = "the-token-of-this-test"
+HERE = f"http://127.0.0.1:{PORT}"
+Client = Callable[..., TestClient]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("SESSION_MEMORY_STORE", "SESSION_MEMORY_CONFIG", "SESSION_MEMORY_HOST"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("TZ", "UTC")
+    return tmp_path
+
+
+@pytest.fixture(scope="session")
+def demo_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("web") / "demo.db"
+    config = Config()
+    with open_store(path) as store:
+        sync(store, config, roots(config, (demo_home(),)), host="demo")
+        analyze(store)
+    return path
+
+
+@pytest.fixture
+def client_of() -> Iterator[Client]:
+    """A browser that knows the token, for a store."""
+    opened: list[Memories] = []
+
+    def make(store: Path | str, *, cookies: bool = True) -> TestClient:
+        def memory() -> Memory:
+            return Memory(str(store), Config(), create=False)
+
+        memories = Memories(memory)
+        opened.append(memories)
+        app = make_app(memories, Changes(memory), Site(), TOKEN, PORT)
+        kept = {cookie_name(PORT): TOKEN} if cookies else {}
+        return TestClient(app, base_url=HERE, cookies=kept, follow_redirects=False)
+
+    yield make
+    for memories in opened:
+        memories.close()
+
+
+@pytest.fixture
+def client(client_of: Client, demo_store: Path) -> TestClient:
+    return client_of(demo_store)
+
+
+@pytest.fixture
+def memory(demo_store: Path) -> Iterator[Memory]:
+    with Memory(str(demo_store), Config(), create=False) as opened:
+        yield opened
