@@ -31,11 +31,11 @@ def test_lines_are_indented_less_and_lines_far_from_a_change_are_left_out() -> N
         "-        old()",
         "+        new()",
     )
-    assert shown(*lines) == [" near()", "-old()", "+new()"]
+    assert shown(*lines) == ["  near()", "- old()", "+ new()"]
 
 
 def test_a_tab_is_indentation_too() -> None:
-    assert shown("-\t\tif a:", "+\t\tif b:", "+\t\t\tc()") == ["-if a:", "+if b:", "+    c()"]
+    assert shown("-\t\tif a:", "+\t\tif b:", "+\t\t\tc()") == ["- if a:", "+ if b:", "+     c()"]
 
 
 def test_a_long_change_is_cut() -> None:

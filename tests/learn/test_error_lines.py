@@ -185,3 +185,21 @@ def test_a_status_is_an_error_only_if_nothing_else_is_said(output: str) -> None:
 def test_the_errors_of_one_output_are_limited() -> None:
     output = "\n".join(f"a{chr(97 + n % 26)}{n}.ts(1,1): error TS1005: x{n}" for n in range(99))
     assert len(error_lines(output)) == MOST_ERRORS
+
+
+def test_prettier_names_the_files_that_are_not_formatted() -> None:
+    output = (
+        "Checking formatting...\n[warn] src/cart.ts\n[lint] [warn] src/shop.ts\n"
+        "[warn] Code style issues found in 2 files. Run Prettier with --write to fix.\n"
+    )
+    assert [(tool, path) for tool, _, path in found(output)] == [
+        ("prettier", "src/cart.ts"),
+        ("prettier", "src/shop.ts"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "output", ["2947 expect() calls\nRan 12 tests.", "Checking formatting...", "build_exit=0"]
+)
+def test_what_a_program_prints_anyway_is_no_error(output: str) -> None:
+    assert (error_line(output), error_lines(output)) == ("", [])

@@ -86,6 +86,19 @@ def test_each_file_of_a_patch_is_a_step_and_the_one_that_the_error_names_comes_f
     assert "+shop.zonalPrice()" in remedy.steps[0].lines
 
 
+def test_waiting_for_a_call_resolves_nothing(fleet: SyntheticFleet) -> None:
+    problem = "Error: listen EPERM: operation not permitted 127.0.0.1"
+    log = fleet.codex.session("s1", cwd=fleet.cwd)
+    log.turn("run the tests")
+    log.shell("pnpm test")
+    log.result(ran(1, problem))
+    log.call("write_stdin", session_id=7, chars="")
+    log.result(ran(0, "pnpm test: listen: 12 passed"))
+    with fleet.learned() as store:
+        (remedy,) = asked(store, problem).remedies
+    assert remedy.kind is None
+
+
 def test_the_same_error_is_found_in_another_repository_at_another_place(
     tmp_path: Path, everywhere: None
 ) -> None:

@@ -202,3 +202,37 @@ def test_a_request_is_no_report(claude: ClaudeHome) -> None:
     log.prompt("1) Read the plan. 2) Do not touch other files. Can errors leak secrets?")
     edit(log, "src/tree.tsx")
     assert digest_of_log(claude, log).error_snippets == ()
+
+
+PLAN = (
+    """Implement the following plan:
+
+# Plan: Sort errors in the list
+
+## Context
+
+The list of carts shows errors and suggestions.
+{problem}
+
+- Bump the label (errors count) so that it does not wrap
+- If a call fails, say so
+
+"""
+    + "More is in the design. " * 40
+)
+
+
+@pytest.mark.parametrize(
+    ("problem", "reported"),
+    [
+        ("Every item has a rank.", []),
+        ("The rank is not kept after a reload.", ["The rank is not kept after a reload."]),
+    ],
+)
+def test_of_a_plan_only_a_sentence_that_says_what_is_wrong_is_a_report(
+    claude: ClaudeHome, problem: str, reported: list[str]
+) -> None:
+    log = claude.session()
+    log.prompt(PLAN.format(problem=problem))
+    edit(log, "src/list.ts")
+    assert list(errors_of(claude, log)) == reported

@@ -32,7 +32,8 @@ def _near_changes(lines: Sequence[str]) -> list[str]:
 def _less_indented(lines: Sequence[str]) -> list[str]:
     bodies = [line[1:].expandtabs(4) for line in lines]
     indents = [len(body) - len(body.lstrip()) for body in bodies if body.strip()]
-    least = min(indents, default=0)
+    # One blank stays, so that a sign of the line is not taken for that of the diff.
+    least = max(0, min(indents, default=0) - 1)
     return [line[:1] + body[least:] for line, body in zip(lines, bodies, strict=True)]
 
 

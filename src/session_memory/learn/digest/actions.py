@@ -21,6 +21,7 @@ from session_memory.store.brief_events import BriefEvent
 
 MOST_CHANGED_LINES = 400
 _STOPPED = (130, -2)
+_POLLS = frozenset({"write_stdin", "wait", "BashOutput", "TaskOutput"})
 # Arguments of a call that do not change what it does.
 _REMARKS_WORDS = """
     description justification explanation timeout timeout_ms yield_time_ms max_output_tokens
@@ -85,6 +86,11 @@ class Action:
     @cached_property
     def only_looks(self) -> bool:
         return looks_only(self.finished, self.command)
+
+    @property
+    def is_poll(self) -> bool:
+        """Whether the call only waits for another one that still runs."""
+        return self.call.tool in _POLLS or "tools.write_stdin(" in self.call.summary
 
     @cached_property
     def settings(self) -> dict[str, str]:

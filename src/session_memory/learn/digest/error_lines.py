@@ -221,8 +221,11 @@ _MARGIN = re.compile(
     r"^(?:[│|] +)?(?:[^\t]{1,80}\t[^\t]{1,80}\t)?\ufeff?(?:\d{4}-\d\d-\d\dT[\d:.]+Z )?"
     r"(?:##\[error\])?"
 )
-# mise and others print the name of the task before each line, and logs that of the part.
-_TASK = re.compile(r"^(?:\[(?!ERROR|FATAL)[\w:./@ -]{1,40}\] ){1,3}(?=\S)")
+# mise and others print the name of the task before each line, and logs that of the part. Prettier
+# prints "[warn] FILE".
+_TASK = re.compile(
+    r"^(?:\[(?!ERROR|FATAL|(?:warn|error)\] \S+\.\w{1,8}$)[\w:./@ -]{1,40}\] ){1,3}(?=\S)"
+)
 _PREFIX = re.compile(r"^(?:E {2,}|failed in sandbox(?: \w+)?(?: with execution error)?: )")
 _BULLET = re.compile(r"^[×!✖⚠✕i] +")
 _ASSERTION = re.compile(

@@ -74,6 +74,9 @@ class OpenErrors:
                 self._open[mark] = _OpenError(FailedCheck(error, action))
 
     def succeeded(self, action: Action, texts: Texts) -> None:
+        if action.is_poll:
+            # It shows how a call goes on that was made before.
+            return
         for mark, one in list(self._open.items()):
             if action.number - one.number > MOST_APART:
                 del self._open[mark]

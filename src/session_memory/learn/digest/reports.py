@@ -33,6 +33,18 @@ _COMPLAINT = re.compile(
     | 错误 | 报错 | 失败 | 无法
     | エラー | 失敗 | 動かない | 動作しない | 오류 | 실패 """,
 )
+# What is wrong, not only that the text is about errors: "sort errors first" is a task.
+_STRONG_COMPLAINT = re.compile(
+    r"""(?ix) \b(?: (?:root\ )?cause | fail(?:s|ed|ing)? | bugs? | broken? | crash(?:es|ed|ing)?
+      | wrong | stuck
+      | (?:does|is|are|did|was|were|has)(?:n['’]t|\ not) | cannot | can['’]t
+      | not\ work\w* | no\ longer | unable
+      | kaputt | geht\ nicht | funktioniert\ nicht | échoue | plante
+      | falla\w* | no\ funciona | не\ работает )\b
+    | 报错 | 失败 | 无法 | 失敗 | 動かない | 動作しない | 실패 """,
+)
+_HEADING = re.compile(r"^#{1,3} \S", re.MULTILINE)
+_ITEM = re.compile(r"[-*+•]\s|\d+[.)]\s|#|\|")
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 
 
@@ -85,9 +97,15 @@ def _reported(text: str) -> list[ErrorLine]:
     text = mask(text)
     start = text[:LONGEST_COMPLAINT]
     sentences = [one.strip() for one in _SENTENCE.split(start) if one.strip()]
-    said = next((one for one in sentences if _is_complaint(one)), "")
-    if not said:
+    is_plan = len(text) > _NEAR and _HEADING.search(start) is not None
+    if is_plan:
+        # It describes the problem in its sentences. Its items say what to do.
+        sentences = [one for one in sentences if not _ITEM.match(one)]
+    complaints = [one for one in sentences if _is_complaint(one)]
+    strong = [one for one in complaints if _STRONG_COMPLAINT.search(_QUOTED.sub("…", one))]
+    if not complaints or (is_plan and not strong):
         return []
+    said = (strong or complaints)[0]
     near = one_line(escaped(start), _NEAR) if len(text) < _NEAR else _both_ends(text)
     return [ErrorLine(one_line(escaped(said), SAMPLE), near)]
 

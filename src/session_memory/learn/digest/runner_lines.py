@@ -168,7 +168,8 @@ NOISE_LINE = re.compile(
       | (?:Chunk\ ID|Wall\ time|Original\ token|Process\ exited)
       | Output:$ | Total\ output\ lines | Exit\ code:?\ -?\d+ | \[?exit\ code | Traceback\ \(most
       | File\ "[^"]+",\ line\ \d | ^[{}\[\]().,;]+$ | \d+\ \| | \d+\ │ | │ | ╭ | ╰ | \^ | ~+$ | i[ ]
-      | Checked\ \d | Ran\ \d | expect\(\) | Script\ (?:completed|failed) | Downloading | Compiling
+      | Checked\ \d | Ran\ \d | (?:\d+\ )?expect\(\) | Script\ (?:completed|failed|running)
+      | Checking\  | Downloading | Compiling | \w*exit\w*[=:]\ ?0$ | No\ local\ changes
       | \[[\w:.-]+\]\ (?:\$\ |Finished\ in) | \d+\s*[+-]\s | \d+→ )""",
     re.VERBOSE,
 )
