@@ -35,8 +35,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "views": UPPER,
     "render": {"core", "config", "redact", "pricing", "views"},
     "memory": SHOWING,
-    # Settings of agents are written without asking the store anything.
-    "install": BASE,
+    # Agents that know no MCP servers get the list of tools in a file.
+    "install": BASE | {"mcp"},
     # Commands start the servers and hooks, and connect agents with them.
     "cli": SURFACE | {"mcp", "hooks", "install", "web"},
     "web": SURFACE,

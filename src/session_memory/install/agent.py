@@ -35,13 +35,15 @@ class InstallPlace:
 class Request:
     """What to install: ``words`` start this program, ``hooks`` are our names of events.
 
-    ``present`` are the names of all agents that are installed at the same place.
+    ``present`` are the names of all agents that are installed at the same place. ``is_complete``
+    asks for all files and parts that there may be, so that they can be removed.
     """
 
     words: tuple[str, ...]
     hooks: tuple[str, ...] = DEFAULT_EVENTS
     skill: bool = True
     present: frozenset[str] = frozenset()
+    is_complete: bool = False
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -67,7 +69,8 @@ class AgentSetup:
     """Everything about one agent. ``events`` are those of our events that it knows.
 
     ``files`` gives the files with our parts for a place, ``directory`` is where the agent keeps its
-    settings, and ``advice`` are the sentences that its user must read.
+    settings, and ``advice`` are the sentences that its user must read. ``reads`` names other agents
+    whose servers it uses as well.
     """
 
     name: str
@@ -77,6 +80,7 @@ class AgentSetup:
     directory: Callable[[InstallPlace], Path]
     files: Callable[[InstallPlace, Request], list[FileParts]]
     advice: Callable[[InstallPlace, Request], list[str]]
+    reads: tuple[str, ...] = ()
 
     def is_here(self, place: InstallPlace) -> bool:
         """Whether this machine seems to have the agent."""

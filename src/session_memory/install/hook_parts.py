@@ -1,10 +1,12 @@
 """Hooks in the form that most agents share: ``{"hooks": {EVENT: [{"matcher", "hooks"}]}}``."""
 
+import json
 import shlex
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from session_memory.install.agent import NAME, Request
-from session_memory.install.parts import Hook, Member
+from session_memory.install.parts import WHOLE, FileParts, Hook, Member, Whole
 
 # The hook answers within 150 ms or not at all. This is for a machine that stands still.
 SECONDS = 5
@@ -44,6 +46,21 @@ def server_words(request: Request) -> dict[str, Any]:
     return {"command": program, "args": arguments}
 
 
-def server_member(request: Request, *, before: dict[str, Any], after: dict[str, Any]) -> Member:
-    value = {**before, **server_words(request), **after}
+def server_member(
+    request: Request, before: dict[str, Any] | None = None, after: dict[str, Any] | None = None
+) -> Member:
+    """The server in the form that most agents share, with keys before and after the command."""
+    value = {**(before or {}), **server_words(request), **(after or {})}
     return Member(("mcpServers", NAME), value)
+
+
+def hook_file(path: Path, hooks: list[Hook]) -> list[FileParts]:
+    """A file of its own for the hooks; none if there are none."""
+    events = {hook.path[-1]: [hook.value] for hook in hooks}
+    return [whole_json(path, {"hooks": events}, hooks[0].call)] if hooks else []
+
+
+def whole_json(path: Path, value: dict[str, Any], call: str) -> FileParts:
+    """A JSON file that is ours alone. JSON has no comments, so a call in it is its mark."""
+    text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    return FileParts(path, WHOLE, (Whole(text, call.rpartition(" ")[0]),))

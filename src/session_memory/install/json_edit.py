@@ -131,7 +131,9 @@ def _inserted(text: str, node: Node, value: Any, key: str | None = None) -> str:
         return text[: node.start + 1] + new + text[node.end - 1 :]
     indent = style.indent + style.unit
     new = style.newline + indent + _child(value, key, style, indent)
-    after = inside[len(kept) :] if "\n" in inside[len(kept) :] else style.newline + style.indent
+    after = inside[len(kept) :]
+    if not kept and "\n" not in after:
+        after = style.newline + style.indent
     return text[: node.start + 1] + kept + new + after + text[node.end - 1 :]
 
 

@@ -4,7 +4,6 @@ A part changes a text and can be taken out of it again. It knows its own entries
 commands, so it works on files that were changed since.
 """
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -158,12 +157,16 @@ def is_ours(command: Any, call: str) -> bool:
     return isinstance(command, str) and re.search(pattern, command) is not None
 
 
+def is_blank(text: str) -> bool:
+    return not text.strip("\ufeff \t\r\n")
+
+
 def read_values(kind: str, text: str | None, path: Path) -> Any:
     """The values of a file; raises `InstallError` if it cannot be read."""
-    if text is None or (kind != WHOLE and not text.strip("\ufeff \t\r\n")):
-        return {} if kind != WHOLE else text
     if kind == WHOLE:
         return text
+    if text is None or is_blank(text):
+        return {}
     try:
         found = parse(text).value if kind == JSON else toml_edit.values(text)
     except (BadJson, toml_edit.BadToml) as error:
@@ -177,8 +180,8 @@ def read_values(kind: str, text: str | None, path: Path) -> Any:
 
 def put_all(kind: str, text: str | None, parts: Iterable[Part], path: Path) -> tuple[str, Created]:
     """The text with all parts, and the containers that were added for them."""
-    is_blank = text is None or not text.strip("\ufeff \t\r\n")
-    start = ("{}\n" if kind == JSON and is_blank else text) or ""
+    is_new = text is None or is_blank(text)
+    start = ("{}\n" if kind == JSON and is_new else text) or ""
     return _edited(kind, start, [part.put for part in parts], path)
 
 
@@ -188,7 +191,7 @@ def remove_all(kind: str, text: str, parts: Iterable[Part], created: Created, pa
     def removal(part: Part) -> Callable[[str], tuple[str, Created]]:
         return lambda now: (part.remove(now), [])
 
-    if kind == JSON and not text.strip("\ufeff \t\r\n"):
+    if kind == JSON and is_blank(text):
         return text
     text, _ = _edited(kind, text, [removal(part) for part in parts], path)
     for place in sorted(created, key=len, reverse=True):
@@ -199,8 +202,8 @@ def remove_all(kind: str, text: str, parts: Iterable[Part], created: Created, pa
 
 def existing(text: str, created: Created) -> Created:
     """Those of the containers that the text has."""
-    root = parse(text)
-    return [path for path in created if json_edit.find(root, path) is not None]
+    root = None if is_blank(text) else parse(text)
+    return [path for path in created if root and json_edit.find(root, path) is not None]
 
 
 def _edited(
@@ -229,7 +232,3 @@ def _at(values: Any, path: tuple[str, ...]) -> Any:
     for key in path:
         values = values.get(key) if isinstance(values, dict) else None
     return values
-
-
-def pretty(value: Any) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"

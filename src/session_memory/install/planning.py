@@ -4,7 +4,7 @@ A plan is made without writing anything. Every file is described by the parts of
 are installed in it, so it does not matter in which order agents are installed and uninstalled.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import unified_diff
 from pathlib import Path
@@ -33,6 +33,7 @@ from session_memory.install.record import (
 from session_memory.install.target_file import (
     missing_directories,
     read_text,
+    remove_empty,
     remove_file,
     write_text,
 )
@@ -91,7 +92,7 @@ class Installer:
         self.records = RecordFile(environ)
 
     def plan(
-        self, wanted: Iterable[InstalledAgent], unwanted: Iterable[tuple[str, str]] = ()
+        self, wanted: Sequence[InstalledAgent], unwanted: Sequence[tuple[str, str]] = ()
     ) -> InstallPlan:
         """What changes if ``wanted`` are installed and ``unwanted`` (name, root) are not."""
         record = self.records.read()
@@ -103,13 +104,13 @@ class Installer:
         roots = {root for _, root in touched}
         # One agent may read what is written for another one, so all at the same place are planned.
         touched |= {key for key in agents if key[1] in roots}
-        present = {
-            root: frozenset(name for name, other in agents if other == root) for root in roots
-        }
         here = [one for one in agents.values() if one.root in roots]
         plan = InstallPlan(list(agents.values()))
         possible = _merged(self._parts(*key) for key in sorted(touched))
-        parts = _merged(self._wanted(one, present[one.root]) for one in here)
+        parts = _merged(
+            setup_of(one.agent).files(self.place(one.root), self.request(one, agents, unwanted))
+            for one in here
+        )
         for path, whole in possible.items():
             mine = parts.get(path)
             plan.changes.append(self._change(record, whole, mine.parts if mine else ()))
@@ -129,16 +130,40 @@ class Installer:
             self.records.write(record)
             for change in plan.changes:
                 self._write(record, change)
+            record.directories = remove_empty(record.directories)
             self.records.write(record)
+
+    def files(self, one: InstalledAgent) -> list[FileParts]:
+        """The files of one agent."""
+        return setup_of(one.agent).files(self.place(one.root), self.request(one, [one.key]))
 
     def _parts(self, name: str, root: str) -> list[FileParts]:
         """All parts that an agent may have at a place."""
         setup, place = setup_of(name), self.place(root)
-        return setup.files(place, Request(("session-memory",), EVENTS))
+        return setup.files(place, Request(("session-memory",), EVENTS, is_complete=True))
 
-    def _wanted(self, one: InstalledAgent, present: frozenset[str]) -> list[FileParts]:
-        request = Request(one.words, one.hooks, one.skill, present)
-        return setup_of(one.agent).files(self.place(one.root), request)
+    def request(
+        self,
+        one: InstalledAgent,
+        agents: Iterable[tuple[str, str]],
+        unwanted: Iterable[tuple[str, str]] = (),
+    ) -> Request:
+        """What is wanted of one agent, if these agents are installed."""
+        present = {name for name, root in agents if root == one.root}
+        for name in setup_of(one.agent).reads:
+            if (name, one.root) not in unwanted and self._has_server(name, one.root):
+                present.add(name)
+        return Request(one.words, one.hooks, one.skill, frozenset(present))
+
+    def _has_server(self, name: str, root: str) -> bool:
+        """Whether somebody has added the server to this agent, with our command or by hand."""
+        file = self._parts(name, root)[0]
+        try:
+            values = read_values(file.kind, read_text(file.path), file.path)
+        except InstallError:
+            # The agent cannot read the file either.
+            return False
+        return file.parts[0].any_in(values) is not None
 
     def place(self, root: str) -> InstallPlace:
         return InstallPlace(Path(root) if root else None, self.environ)
@@ -193,16 +218,15 @@ class Installer:
     def _note(self, record: InstallRecord, change: FileChange) -> None:
         """Record a file before it is written."""
         if change.is_ours and change.after is not None:
-            name, known = str(change.path), record.files.get(str(change.path))
             before = None if change.before is None else self.records.keep(change.before)
             after = content_hash(change.after)
-            made = known.made if known else missing_directories(change.path)
-            record.files[name] = FileRecord(before, after, change.created, made)
+            record.files[str(change.path)] = FileRecord(before, after, change.created)
+            new = missing_directories(change.path)
+            record.directories = sorted({*record.directories, *new})
 
     def _write(self, record: InstallRecord, change: FileChange) -> None:
-        known = record.files.get(str(change.path))
         if change.is_change and change.after is None:
-            remove_file(change.path, known.made if known else [])
+            remove_file(change.path)
         elif change.is_change and change.after is not None:
             write_text(change.path, change.after)
         if not change.is_ours:

@@ -37,13 +37,15 @@ class FileRecord(msgspec.Struct):
     before: str | None
     after: str
     created: list[tuple[str | int, ...]] = []
-    made: list[str] = []
 
 
 class InstallRecord(msgspec.Struct):
+    """The agents, the files, and the directories that were made for files."""
+
     version: int = 1
     agents: list[InstalledAgent] = []
     files: dict[str, FileRecord] = {}
+    directories: list[str] = []
 
 
 def content_hash(text: str) -> str:

@@ -2,10 +2,11 @@
 
 import os
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 
 from session_memory.install.errors import InstallError
-from session_memory.store.private_files import sync_directory, whole_file
+from session_memory.store.private_files import sweep_unfinished, sync_directory, whole_file
 
 LARGEST = 64 * 1024 * 1024
 
@@ -50,6 +51,7 @@ def write_text(path: Path, text: str) -> None:
     """Replace a file as a whole."""
     real = real_path(path)
     real.parent.mkdir(parents=True, exist_ok=True)
+    sweep_unfinished(real.parent)
     try:
         like: os.stat_result | None = real.stat()
     except FileNotFoundError:
@@ -63,16 +65,23 @@ def write_text(path: Path, text: str) -> None:
         raise InstallError(f"{path} cannot be written: {error.strerror}", hint) from error
 
 
-def remove_file(path: Path, made: list[str]) -> None:
-    """Remove a file, and the directories that were made for it as far as they are empty."""
+def remove_file(path: Path) -> None:
     path.unlink(missing_ok=True)
-    for directory in sorted(made, key=len, reverse=True):
+    if path.parent.is_dir():
+        sync_directory(path.parent)
+
+
+def remove_empty(directories: Iterable[str]) -> list[str]:
+    """Remove those of the directories that are empty. Returns the others that are there."""
+    left = []
+    for directory in sorted(directories, key=len, reverse=True):
         try:
             Path(directory).rmdir()
+        except FileNotFoundError:
+            continue
         except OSError:
-            # Somebody else put a file there.
-            break
-    sync_directory(next(place for place in path.parents if place.is_dir()))
+            left.append(directory)
+    return left
 
 
 def _set_mode(descriptor: int, like: os.stat_result | None) -> None:

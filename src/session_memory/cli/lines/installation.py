@@ -1,15 +1,17 @@
 """Installations for people: the diff of each file, and what is installed where."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from session_memory.cli.kit.output import Column, table
 from session_memory.render.paths import short_path
 from session_memory.render.text import safe, safe_lines
 
 if TYPE_CHECKING:
     from session_memory.install.planning import FileChange
+    from session_memory.install.status import AgentStatus
 
 LONGEST = 200
 _STYLES: dict[str, dict[str, Any]] = {
@@ -29,3 +31,34 @@ def change_lines(change: "FileChange") -> Iterator[str]:
             shown = f"{shown[:LONGEST]} …"
         style = _STYLES.get(line[:1])
         yield click.style(shown, **style) if style else shown
+
+
+def status_lines(found: "Sequence[AgentStatus]", limit: int | None) -> Iterator[str]:
+    """A table of all agents, and below it what is wrong."""
+    columns = (
+        Column("agent"),
+        Column("on this machine"),
+        Column("level"),
+        Column("server", flexible=True, middle=True),
+        Column("hooks", flexible=True),
+    )
+    yield from table(columns, [_row(one) for one in found], limit)
+    for one in found:
+        yield from (click.style(safe(line), fg="yellow") for line in _warnings(one))
+
+
+def _row(one: "AgentStatus") -> list[str]:
+    where = "–" if one.server is None else short_path(one.server)
+    here = "yes" if one.here else "no"
+    return [one.agent, here, one.level, where, ", ".join(one.hooks) or "–"]
+
+
+def _warnings(one: "AgentStatus") -> Iterator[str]:
+    option = " --project" if one.level == "project" else ""
+    if one.problem:
+        yield f"{one.agent}: {one.problem}"
+    if one.program_exists is False:
+        yield f"{one.agent}: {one.program} does not exist any more"
+    if one.outdated:
+        names = ", ".join(short_path(path) for path in one.outdated)
+        yield f"{one.agent}: out of date: {names}; session-memory install {one.agent}{option}"

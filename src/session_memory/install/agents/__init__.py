@@ -5,7 +5,7 @@ from importlib import import_module
 
 from session_memory.install.agent import AgentSetup
 
-NAMES = ("claude", "codex")
+NAMES = ("claude", "codex", "grok", "gemini", "qwen", "copilot", "opencode", "pi")
 
 
 @cache

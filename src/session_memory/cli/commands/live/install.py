@@ -10,8 +10,10 @@ repository. With --hooks none the agent has the tools only.
 """
 
 import os
+from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.install_options import (
@@ -20,21 +22,28 @@ from session_memory.cli.kit.install_options import (
     install_options,
     project_root,
 )
-from session_memory.cli.kit.output import remark
+from session_memory.cli.kit.output import print_json, print_lines, remark, terminal_width
 from session_memory.cli.kit.settings import Settings
+
+if TYPE_CHECKING:
+    from session_memory.install.planning import Installer
 
 
 @make_command(
     examples=(
+        ("install", "what is on this machine, and what can be done"),
         ("install claude codex --dry-run", "only show the changes"),
         ("install claude --yes", "for all your projects"),
         ("install codex --project", "for the project of this directory"),
         ("install claude --hooks failure,end,start", "with another hook"),
         ("install codex --hooks none", "the tools only"),
+        ("install --status", "what is installed, and is it up to date?"),
         ("uninstall claude", "undo it"),
     ),
     json_shape='{"agents": [{"agent", "root", "hooks", "advice"}, …], "files": [{"path", "action",'
-    ' "diff"}, …], "written"}',
+    ' "diff"}, …], "written"}; with --status or without AGENT: {"agents": [{"agent", "title",'
+    ' "here", "level", "root", "installed", "hooks", "server", "program", "program_exists",'
+    ' "outdated", "problem"}, …]}',
 )
 @install_options
 @click.option(
@@ -43,6 +52,7 @@ from session_memory.cli.kit.settings import Settings
     help="failure, end, prompt, start, with commas between them; or none.  [default: failure,end]",
 )
 @click.option("--skill/--no-skill", default=True, help="Write the skill too.", show_default=True)
+@click.option("--status", is_flag=True, help="Show what is installed; change nothing.")
 @click.pass_obj
 def command(
     settings: Settings,
@@ -52,27 +62,29 @@ def command(
     yes: bool,
     hooks: str | None,
     skill: bool,
+    status: bool,
 ) -> None:
-    from session_memory.install.agent import Request
     from session_memory.install.agents import setup_of
     from session_memory.install.planning import Installer
     from session_memory.install.program import option_words, program_words
     from session_memory.install.record import InstalledAgent
 
-    names, root = checked_agents(agents), project_root(project)
-    if not names:
-        raise click.UsageError("name the agents to install in")
-    events = checked_events(hooks)
+    names, events = checked_agents(agents), checked_events(hooks)
     words = (*program_words(), *option_words(settings.store, settings.config))
     installer = Installer(os.environ)
+    if status or not names:
+        _show_status(settings, installer, words, names)
+        return
+    root = project_root(project)
     wanted = [
         InstalledAgent(name, root, setup_of(name).hooks_of(events), words, skill) for name in names
     ]
     plan = installer.plan(wanted)
     described = []
     for one in wanted:
-        request = Request(one.words, one.hooks, one.skill)
+        request = installer.request(one, [other.key for other in plan.agents])
         advice = setup_of(one.agent).advice(installer.place(root), request)
+        advice += _missing_events(one.agent, events if hooks else ())
         described.append(
             {"agent": one.agent, "root": root or None, "hooks": one.hooks, "advice": advice}
         )
@@ -80,6 +92,35 @@ def command(
     for entry in described:
         for sentence in entry["advice"] or ():
             remark(settings, str(sentence))
+
+
+def _missing_events(name: str, events: tuple[str, ...]) -> list[str]:
+    """A sentence about hooks that were asked for and that the agent does not have."""
+    from session_memory.install.agents import setup_of
+
+    setup = setup_of(name)
+    missing = [event for event in events if event not in setup.events]
+    return [f"{setup.title} has no hook for: {', '.join(missing)}."] if missing else []
+
+
+def _show_status(
+    settings: Settings, installer: "Installer", words: tuple[str, ...], names: list[str]
+) -> None:
+    from session_memory.cli.lines.installation import status_lines
+    from session_memory.install.status import statuses
+
+    found = [
+        one
+        for one in statuses(installer, words, project_root(True))
+        if not names or one.agent in names
+    ]
+    if settings.as_json:
+        print_json({"agents": msgspec.to_builtins(found)})
+        return
+    print_lines(status_lines(found, terminal_width()))
+    ready = [one.agent for one in found if one.here and not one.installed and not one.problem]
+    if ready:
+        remark(settings, f"Connect them: session-memory install {' '.join(ready)}")
 
 
 def checked_events(hooks: str | None) -> tuple[str, ...]:

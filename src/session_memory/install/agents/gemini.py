@@ -1,0 +1,37 @@
+"""Gemini CLI: servers and hooks in ``settings.json``. Its times are in milliseconds."""
+
+from pathlib import Path
+
+from session_memory.install.agent import AgentSetup, InstallPlace, Request
+from session_memory.install.hook_parts import SECONDS, AgentEvent, hook_parts, server_member
+from session_memory.install.parts import JSON, FileParts
+from session_memory.install.skill import shared_skill
+
+EVENTS = {
+    "failure": AgentEvent("AfterTool", "run_shell_command"),
+    "prompt": AgentEvent("BeforeAgent"),
+    "start": AgentEvent("SessionStart"),
+}
+
+
+def _directory(place: InstallPlace) -> Path:
+    return place.directory("GEMINI_CLI_HOME", "") / ".gemini"
+
+
+def _files(place: InstallPlace, request: Request) -> list[FileParts]:
+    folder = _directory(place) if place.root is None else place.root / ".gemini"
+    hooks = hook_parts("gemini", EVENTS, request, 1000 * SECONDS)
+    return [
+        FileParts(folder / "settings.json", JSON, (server_member(request), *hooks)),
+        *shared_skill(place, request),
+    ]
+
+
+def _advice(place: InstallPlace, request: Request) -> list[str]:
+    advice = ["Gemini CLI asks before each call of a tool until you allow the server there."]
+    if place.root is not None:
+        advice.append("Gemini CLI reads .gemini in folders that you trust: /permissions trust.")
+    return advice
+
+
+SETUP = AgentSetup("gemini", "Gemini CLI", "gemini", tuple(EVENTS), _directory, _files, _advice)

@@ -1,0 +1,54 @@
+// Written by: session-memory install. session-memory uninstall removes it.
+//
+// Gives the output of a failed command to `session-memory hook`. If the same error was resolved
+// before, what resolved it is added to the output. Whatever fails here, opencode goes on without it.
+import { spawn } from "node:child_process";
+
+const COMMAND = @COMMAND@;
+const EVENTS = @EVENTS@;
+const LONGEST_WAIT = 2000;
+const LONGEST_OUTPUT = 200000;
+
+// What the hook answers, or "" if it has nothing to say.
+function ask(event, payload) {
+  return new Promise((resolve) => {
+    let answer = "";
+    const done = (text) => {
+      clearTimeout(timer);
+      resolve(text);
+    };
+    const [program, ...words] = [...COMMAND.slice(0, @SIZE@), "hook", "@AGENT@", event, ...COMMAND.slice(@SIZE@)];
+    const child = spawn(program, words, { cwd: payload.cwd, stdio: ["pipe", "pipe", "ignore"] });
+    const timer = setTimeout(() => {
+      child.kill();
+      done("");
+    }, LONGEST_WAIT);
+    child.on("error", () => done(""));
+    child.stdin.on("error", () => {});
+    child.stdout.on("data", (piece) => (answer += piece));
+    child.on("close", () => {
+      try {
+        done(JSON.parse(answer).additionalContext ?? "");
+      } catch {
+        done("");
+      }
+    });
+    child.stdin.end(JSON.stringify(payload));
+  });
+}
+
+export const SessionMemory = async ({ directory }) => ({
+  "tool.execute.after": async (input, output) => {
+    const exit = output?.metadata?.exit;
+    if (!EVENTS.includes("failure") || input.tool !== "bash" || !exit) return;
+    const text = await ask("failure", {
+      session_id: input.sessionID,
+      cwd: directory,
+      tool: input.tool,
+      command: input.args?.command ?? "",
+      output: String(output.output ?? "").slice(-LONGEST_OUTPUT),
+      exit,
+    });
+    if (text) output.output += `\n${text}`;
+  },
+});

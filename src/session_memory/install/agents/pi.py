@@ -1,0 +1,29 @@
+"""pi: an extension in TypeScript has the tools and the hook; pi knows no MCP servers."""
+
+from pathlib import Path
+
+from session_memory.install.agent import NAME, AgentSetup, InstallPlace, Request
+from session_memory.install.parts import WHOLE, FileParts
+from session_memory.install.plugin_file import plugin_file
+from session_memory.install.skill import shared_skill
+from session_memory.mcp.catalog import TOOLS
+
+EVENTS = ("failure",)
+
+
+def _directory(place: InstallPlace) -> Path:
+    return place.directory("PI_CODING_AGENT_DIR", ".pi/agent")
+
+
+def _files(place: InstallPlace, request: Request) -> list[FileParts]:
+    folder = _directory(place) if place.root is None else place.root / ".pi"
+    extension = plugin_file("pi_extension.ts", "pi", request, TOOLS=TOOLS)
+    path = folder / "extensions" / f"{NAME}.ts"
+    return [FileParts(path, WHOLE, (extension,)), *shared_skill(place, request)]
+
+
+def _advice(place: InstallPlace, request: Request) -> list[str]:
+    return []
+
+
+SETUP = AgentSetup("pi", "pi", "pi", EVENTS, _directory, _files, _advice)

@@ -1,0 +1,39 @@
+"""Qwen Code: servers and hooks in ``settings.json``."""
+
+from pathlib import Path
+
+from session_memory.install.agent import AgentSetup, InstallPlace, Request
+from session_memory.install.hook_parts import SECONDS, AgentEvent, hook_parts, server_member
+from session_memory.install.parts import JSON, FileParts
+from session_memory.install.skill import shared_skill
+
+EVENTS = {
+    "failure": AgentEvent("PostToolUseFailure", "run_shell_command"),
+    "prompt": AgentEvent("UserPromptSubmit"),
+    "start": AgentEvent("SessionStart"),
+}
+# Older releases count in milliseconds, and newer ones read a number as large as this so too.
+TIMEOUT = 1000 * SECONDS
+
+
+def _directory(place: InstallPlace) -> Path:
+    return place.directory("QWEN_HOME", ".qwen")
+
+
+def _files(place: InstallPlace, request: Request) -> list[FileParts]:
+    folder = _directory(place) if place.root is None else place.root / ".qwen"
+    hooks = hook_parts("qwen", EVENTS, request, TIMEOUT)
+    return [
+        FileParts(folder / "settings.json", JSON, (server_member(request), *hooks)),
+        *shared_skill(place, request),
+    ]
+
+
+def _advice(place: InstallPlace, request: Request) -> list[str]:
+    advice = ["Qwen Code asks before each call of a tool until you allow the server there."]
+    if place.root is not None and request.hooks:
+        advice.append("Qwen Code runs the hooks of a project in folders that you trust: /trust.")
+    return advice
+
+
+SETUP = AgentSetup("qwen", "Qwen Code", "qwen", tuple(EVENTS), _directory, _files, _advice)
