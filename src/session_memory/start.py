@@ -9,10 +9,10 @@ import sys
 
 
 def main() -> None:
-    if sys.argv[1:] == ["mcp"]:
+    if sys.argv[1:] == ["mcp"] or (sys.argv[1:3] == ["mcp", "--store"] and len(sys.argv) == 4):
         from session_memory.mcp.serving import serve
 
-        sys.exit(serve())
+        sys.exit(serve(sys.argv[3] if sys.argv[3:] else None))
     if sys.argv[1:2] == ["hook"] and not {"--help", "-h"} & {*sys.argv[2:]}:
         from session_memory.hooks.running import run
 

@@ -112,11 +112,12 @@ def test_the_server_ends_when_its_parent_is_gone(monkeypatch: pytest.MonkeyPatch
 def test_the_official_client_connects_and_asks(demo_store: str, tidewatch: Path) -> None:
     # Importing it takes most of a second, and one test needs it.
     client, stdio = import_module("mcp"), import_module("mcp.client.stdio")
-    program = "import sys, session_memory.start as s; sys.argv[1:] = ['mcp']; s.main()"
+    words = ["mcp", "--store", demo_store]
+    program = f"import sys, session_memory.start as s; sys.argv[1:] = {words}; s.main()"
     parameters = client.StdioServerParameters(
         command=sys.executable,
         args=["-c", program],
-        env={**os.environ, "SESSION_MEMORY_STORE": demo_store},
+        env=dict(os.environ),
         cwd=tidewatch,
     )
 

@@ -20,7 +20,7 @@ USER, PROJECT = "user", "project"
 _CONSTANT = r"\b{}(?:: string\[\])? = (\[.*\]);"
 
 
-class AgentStatus(msgspec.Struct, frozen=True):
+class InstallStatus(msgspec.Struct, frozen=True):
     """One agent at one level.
 
     ``server`` is the file with the MCP server, ``program`` the program that it starts, and
@@ -41,7 +41,7 @@ class AgentStatus(msgspec.Struct, frozen=True):
     problem: str | None = None
 
 
-def statuses(installer: Installer, words: Sequence[str], root: str) -> list[AgentStatus]:
+def statuses(installer: Installer, words: Sequence[str], root: str) -> list[InstallStatus]:
     """All agents for the user, and those that are installed in the project at ``root``."""
     found = [_status(installer, one, words, "") for one in setups()]
     if root:
@@ -52,7 +52,7 @@ def statuses(installer: Installer, words: Sequence[str], root: str) -> list[Agen
 
 def _status(
     installer: Installer, setup: AgentSetup, words: Sequence[str], root: str
-) -> AgentStatus:
+) -> InstallStatus:
     place = installer.place(root)
     seen = _Seen(setup.name)
     problem = None
@@ -65,7 +65,7 @@ def _status(
     except InstallError as error:
         problem = str(error)
     outdated = [] if problem or not seen.is_there else _outdated(installer, seen, words, root)
-    return AgentStatus(
+    return InstallStatus(
         agent=setup.name,
         title=setup.title,
         here=setup.is_here(place),

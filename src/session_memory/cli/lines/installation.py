@@ -11,7 +11,7 @@ from session_memory.render.text import safe, safe_lines
 
 if TYPE_CHECKING:
     from session_memory.install.planning import FileChange
-    from session_memory.install.status import AgentStatus
+    from session_memory.install.status import InstallStatus
 
 LONGEST = 200
 _STYLES: dict[str, dict[str, Any]] = {
@@ -33,7 +33,7 @@ def change_lines(change: "FileChange") -> Iterator[str]:
         yield click.style(shown, **style) if style else shown
 
 
-def status_lines(found: "Sequence[AgentStatus]", limit: int | None) -> Iterator[str]:
+def status_lines(found: "Sequence[InstallStatus]", limit: int | None) -> Iterator[str]:
     """A table of all agents, and below it what is wrong."""
     columns = (
         Column("agent"),
@@ -47,13 +47,13 @@ def status_lines(found: "Sequence[AgentStatus]", limit: int | None) -> Iterator[
         yield from (click.style(safe(line), fg="yellow") for line in _warnings(one))
 
 
-def _row(one: "AgentStatus") -> list[str]:
+def _row(one: "InstallStatus") -> list[str]:
     where = "–" if one.server is None else short_path(one.server)
     here = "yes" if one.here else "no"
     return [one.agent, here, one.level, where, ", ".join(one.hooks) or "–"]
 
 
-def _warnings(one: "AgentStatus") -> Iterator[str]:
+def _warnings(one: "InstallStatus") -> Iterator[str]:
     option = " --project" if one.level == "project" else ""
     if one.problem:
         yield f"{one.agent}: {one.problem}"
