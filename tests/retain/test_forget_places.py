@@ -263,7 +263,7 @@ def test_a_checkpoint_of_another_process_is_waited_for(
             other.communicate()
             return True
 
-        monkeypatch.setattr("session_memory.store.sqlite.retry_until", ended)
+        monkeypatch.setattr("session_memory.store.sqlite_shrink.retry_until", ended)
         assert isinstance(keeper.store.db, Sqlite)
         assert keeper.store.db.checkpoint()
     assert len(waited) == 1
