@@ -3,6 +3,7 @@
 import pytest
 
 from session_memory.learn.digest.error_lines import MOST_ERRORS, error_line, error_lines
+from session_memory.learn.digest.output_errors import errors_in_output
 
 BIOME = """\
 $ biome check --error-on-warnings
@@ -203,3 +204,42 @@ def test_prettier_names_the_files_that_are_not_formatted() -> None:
 )
 def test_what_a_program_prints_anyway_is_no_error(output: str) -> None:
     assert (error_line(output), error_lines(output)) == ("", [])
+
+
+TESTS = """\
+[Routes] Error in POST /api/carts: 312 | expect(answer.status).toBe(202);
+error: Database connection failed
+      at <anonymous> (/home/mira/a.test.ts:3:2)
+{more}
+ 1325 pass
+ 1 fail
+ 2947 expect() calls
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "errors"),
+    [
+        ("", []),
+        (
+            "error: expect(received).toBe(expected)",
+            ["error: expect(received).toBe(expected)"],
+        ),
+        (
+            "(fail) routes > returns carts [3.10ms]",
+            ["routes > returns carts: error: Database connection failed"],
+        ),
+    ],
+)
+def test_what_passing_tests_print_is_no_error(more: str, errors: list[str]) -> None:
+    found = errors_in_output(TESTS.format(more=more), failed=True)
+    assert [one.text for one in found] == errors
+
+
+def test_a_runner_that_did_not_start_tells_why() -> None:
+    (error,) = errors_in_output("error: Cannot find module 'zonal'\n 0 pass\n 1 fail", failed=True)
+    assert error.text == "error: Cannot find module 'zonal'"
+
+
+def test_a_count_of_failures_is_no_error() -> None:
+    assert errors_in_output("114 fail", failed=True) == []

@@ -84,6 +84,13 @@ def test_not_and_should_are_marks() -> None:
             [(2, "use authoritative documentation")],
         ),
         (["阅读pr模板", "先阅读pr模板，然后提交"], [(2, "阅读pr模板")]),
+        # What is asked for stands before the sentence that only points at it.
+        (
+            ["get rid of one", "Get rid of the old tree view", "get rid of the doubled versions"],
+            [(3, "Get rid of the old tree view")],
+        ),
+        # A name that two tasks share is no wish.
+        (["same concept for Zonal Pilot", "we should not show rules for Zonal Pilot"], []),
         # What moves a session on, and what every task has, is no wish.
         (["continue"] * 9, []),
         (["implement the plan"] * 9, []),

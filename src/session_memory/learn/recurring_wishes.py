@@ -7,6 +7,7 @@ two with telling words, on two days: what is asked twice on one day is one task.
 sessions begin with is their task as well, unless it says how to work ("should", "not").
 """
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
@@ -40,6 +41,10 @@ _COMMON_WORDS = """
     detail mention recent
 """
 _COMMON = frozenset(_COMMON_WORDS.split())
+
+
+# "Get rid of one": what is meant stands in another sentence.
+_POINTS_AT = re.compile(r"\b(?:one|it|this|that|them|these|those|here|there)$", re.IGNORECASE)
 
 
 class SessionWish(NamedTuple):
@@ -113,12 +118,18 @@ def _keys(words: tuple[str, ...], wish: Wish) -> Iterator[tuple[tuple[str, ...],
         elif count == len(pair) and pair in neighbours:
             # Elsewhere than behind the verb it may be a name that two tasks share.
             is_object = head in _COMMON and set(pair) == set(plain[1:3])
-            yield pair, bool(marks) or is_object
+            yield pair, (bool(marks) or is_object) and not _is_name(pair, wish.text)
         if count:
             yield from (((mark, *pair), count == len(pair)) for mark in marks)
     yield from (((mark, word), False) for mark in marks for word in told if len(word) > 4)
     if len(plain) == 1 and wish.opens and plain[0] not in _FLOW:
         yield (head,), False
+
+
+def _is_name(pair: tuple[str, ...], text: str) -> bool:
+    """Whether two words are the name of a thing: "GitHub Copilot", not at the beginning."""
+    words = [word for word in text.split()[1:] if word.lower().startswith(pair)]
+    return bool(words) and all(word[0].isupper() for word in words)
 
 
 def _weight(key: tuple[str, ...], places: list[int], asked: Sequence[SessionWish]) -> float:
@@ -128,8 +139,12 @@ def _weight(key: tuple[str, ...], places: list[int], asked: Sequence[SessionWish
 
 def _group(key: tuple[str, ...], wishes: list[SessionWish]) -> WishGroup:
     counts = Counter(one.wish.text.casefold() for one in wishes)
-    text = max(wishes, key=lambda one: (counts[one.wish.text.casefold()], -len(one.wish.text)))
-    return WishGroup(key, text.wish.text, tuple(wishes))
+
+    def usual_and_clear(one: SessionWish) -> tuple[int, bool, int]:
+        text = one.wish.text
+        return counts[text.casefold()], _POINTS_AT.search(text) is None, -len(text)
+
+    return WishGroup(key, max(wishes, key=usual_and_clear).wish.text, tuple(wishes))
 
 
 def _spellings(asked: Sequence[SessionWish]) -> dict[str, str]:

@@ -97,6 +97,11 @@ def error_line(text: str, *, masked: bool = True) -> str:
     return _telling_line(lines) or _status_line(lines)
 
 
+def telling_line(text: str, *, masked: bool = True) -> str:
+    """The same, but "" for an output that only says that something failed."""
+    return _telling_line(cleaned_lines(text, masked=masked))
+
+
 def _telling_line(lines: list[str]) -> str:
     if found := _errors(lines):
         return found[-1 if found[0].grade == MESSAGE else 0].text

@@ -9,13 +9,21 @@ import re
 
 from session_memory.learn.digest.error_lines import (
     ErrorLine,
-    error_line,
     error_lines,
     hidden_errors,
+    telling_line,
 )
+from session_memory.learn.digest.runner_lines import DIAGNOSTIC
 
 # Without a telling line, the first line of a longer output says nothing.
 _SHORT = 25
+# bun, mocha, pytest, jest, vitest, cargo: how many tests passed.
+_TESTS_RAN = re.compile(
+    r"^[\s=]*(?:Tests?:? +)?(?:test result: \w+\. |\d+ failed[,|; ]+)?"
+    r"[1-9]\d* (?:pass|passed|passing)\b",
+    re.MULTILINE,
+)
+_ASSERTION = re.compile(r"(?:\w+: )?(?:expect\(|[Ee]xpected\b|\w*Assert\w*)")
 # A person or the agent stopped the call. That is no error of the call.
 _NO_ERROR = re.compile(
     r"""\s*(?:exit\ code\ \d+\s+)?(?:</?\w+>)?(?:error:\s*)?
@@ -40,7 +48,10 @@ def errors_in_output(text: str, *, failed: bool, masked: bool = True) -> list[Er
     if not failed and not status:
         return hidden_errors(text, masked=masked)
     found = error_lines(text, masked=masked)
-    if not found and text.count("\n") <= _SHORT and (line := error_line(text, masked=masked)):
+    if found and found[0].grade < DIAGNOSTIC and _TESTS_RAN.search(text):
+        # What tests print while they pass looks the same as an error.
+        return [one for one in found if _ASSERTION.match(one.text)]
+    if not found and text.count("\n") <= _SHORT and (line := telling_line(text, masked=masked)):
         found = [ErrorLine(line)]
     return found
 
