@@ -1,7 +1,6 @@
 """What one agent has to show, check by check."""
 
 import json
-import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,8 +24,7 @@ CHECKS = {
     "uninstall": "`uninstall` after the sessions restores every file",
 }
 ASKED = "PriceTableError: currency table EUR has no column net_minor"
-# Some agents escape the marks around what a hook says.
-MARK = re.compile(r"(?:<|&lt;)session-memory ref=")
+MARK = "<session-memory"
 
 
 @dataclass
@@ -65,7 +63,7 @@ def run(bed: Bed, model: Model, result: Result) -> None:
     runs = [_asks(bed, model, result), _fails(bed, model, result)]
     left = [command for run in runs for command in run.left]
     result.check("ended", f"still running: {'; '.join(left)}" if left else None)
-    _check_collected(bed, result)
+    result.check("collected", _not_collected(bed))
     _check_uninstall(bed, before, installed, result)
 
 
@@ -95,7 +93,7 @@ def _asks(bed: Bed, model: Model, result: Result) -> Run:
     script = Script(
         "asks",
         agent.shell("").name,
-        "Scripted session A: look up what is known about the price check.",
+        "Please look up what is known about the price check (scripted session A).",
         (
             Reply("I look it up.", (agent.memory("recall", {"query": QUERY}),)),
             Reply("And the error.", (agent.memory("fix", {"error": ASKED, "command": KNOWN}),)),
@@ -118,7 +116,7 @@ def _fails(bed: Bed, model: Model, result: Result) -> Run:
     script = Script(
         "fails",
         agent.shell("").name,
-        "Scripted session B: run the checks of the repository.",
+        "Please run the checks of the repository (scripted session B).",
         (
             Reply("The stock first.", (agent.shell(UNKNOWN),)),
             Reply("Then the prices.", (agent.shell(KNOWN),)),
@@ -129,7 +127,7 @@ def _fails(bed: Bed, model: Model, result: Result) -> Run:
     run = bed.play(model, script)
     result.seconds["fails"] = round(run.seconds, 1)
     asked = script.requests
-    counts = [len(MARK.findall(sent.text)) for sent in asked]
+    counts = [sent.text.count(MARK) for sent in asked]
     for place, error in ((1, "StockDriftError"), (2, "PriceTableError"), (3, "PriceTableError")):
         if _missing(run, asked, place) is None and error not in _new_text(asked, place):
             result.remarks.append(f"request {place} of the failing session lacks {error}")
@@ -165,19 +163,16 @@ def _grown(counts: list[int], place: int, wanted: int) -> str | None:
     return None if grown == wanted else f"{grown} injected texts in request {place}"
 
 
-def _check_collected(bed: Bed, result: Result) -> None:
-    """Both sessions are looked for by the beginning of their prompts."""
+def _not_collected(bed: Bed) -> str | None:
+    """Both sessions are asked for by the words of their prompts."""
     done = bed.ask("sessions", "--json", "--flavor", bed.agent.name)
-    if "unknown flavor" in done.stderr:
-        result.remarks.append("its logs are not collected, because there is no adapter for them")
-        return
-    titles = [one["title"] or "" for one in json.loads(done.stdout)["sessions"]]
-    lacking = [
-        name
-        for name in ("session A", "session B")
-        if not any(title.startswith(f"Scripted {name}") for title in titles)
-    ]
-    result.check("collected", f"not collected: {', '.join(lacking)}" if lacking else None)
+    if done.returncode:
+        return done.stderr.strip()[-300:]
+    found = json.loads(done.stdout)
+    sessions = found["sessions"] if isinstance(found, dict) else found
+    titles = " ".join(json.dumps(one) for one in sessions)
+    lacking = [name for name in ("session A", "session B") if f"scripted {name}" not in titles]
+    return f"not collected: {', '.join(lacking)}" if lacking else None
 
 
 def _check_uninstall(

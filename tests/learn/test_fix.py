@@ -125,6 +125,7 @@ def test_the_surest_resolution_comes_first_then_the_newest_and_unresolved_ones_l
 ) -> None:
     fleet.go_to(BEFORE)
     old = fleet.session("claude", problem=ERROR)
+    earlier = fleet.session("codex", problem=ERROR)
     command = fleet.session("codex", problem=ERROR)  # It installs what is missing.
     fleet.go_to(AFTER)
     new = fleet.session("claude", problem=ERROR)
@@ -132,7 +133,13 @@ def test_the_surest_resolution_comes_first_then_the_newest_and_unresolved_ones_l
     with fleet.learned() as store:
         found = asked(store, ERROR)
         one = asked(store, ERROR, limit=1)
-    assert [remedy.session_uid for remedy in found.remedies] == [command, new, old, stuck]
+    assert [remedy.session_uid for remedy in found.remedies] == [
+        command,
+        new,
+        earlier,
+        old,
+        stuck,
+    ]
     assert found.remedies[-1].kind is None
     assert [remedy.session_uid for remedy in one.remedies] == [command]
 

@@ -133,3 +133,16 @@ def test_a_search_for_sessions_takes_filters_of_sessions(home: ClaudeHome) -> No
         with pytest.raises(InvalidRecord, match="no filter for events"):
             search_sessions(store, "flooding kind:error", Filters())
     assert found == [["claude:storm"], ["claude:storm"], []]
+
+
+def test_in_a_long_question_repeated_words_and_files_count_more() -> None:
+    plan = """
+        Add a progress line. The exporter writes invoices, the exporter sums taxes, and the
+        exporter rounds. Change src/ledger_rows.ts, then look at colours, margins, fonts, icons.
+    """
+    shares = {one.term: one.share for one in concepts_in(plan)}
+    assert shares["export"] > 2 * shares["margin"]
+    assert shares["ledgerrows"] == 2 * shares["margin"]
+    # A short question says each word once, and means each.
+    short = {one.term: one.share for one in concepts_in("the exporter in ledger_rows.ts, exporter")}
+    assert short["export"] == short["ledgerrows"] == 1.0

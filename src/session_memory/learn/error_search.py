@@ -7,6 +7,7 @@ call, and of what resolved it.
 
 import math
 from collections import Counter, defaultdict
+from collections.abc import Collection
 
 from session_memory.learn.digest import ErrorSnippet
 from session_memory.learn.digest.error_terms import LONGEST, error_fields
@@ -17,6 +18,9 @@ from session_memory.store.store import Store
 MOST_TERMS = 40
 # Reading more rows would take too long. More frequent terms count only in the final score.
 MOST_ROWS = 40_000
+# So many times more sessions are looked at to find enough of a repository.
+LOOKED_AT = 8
+FROM_OTHERS = 5
 _WEIGHTS = (3.0, 1.2, 1.0, 0.8)
 _SATURATION = 1.5
 _LEAST = 0.25
@@ -49,8 +53,11 @@ class ErrorQuestion:
         rarity = max(math.log(1 + (others + 0.5) / (used + 0.5)), _LEAST)
         return rarity if used else rarity * _UNKNOWN
 
-    def sessions(self, most: int) -> list[str]:
-        """The sessions whose errors have the rarest words of the question, best first."""
+    def sessions(self, most: int, repos: Collection[str] | None = None) -> list[str]:
+        """The sessions whose errors have the rarest words of the question, best first.
+
+        If ``repos`` are given, all but a few are of these, if there are enough.
+        """
         scores: dict[int, float] = defaultdict(float)
         rows = 0
         for term in sorted(self._terms, key=lambda term: (self._used[term], term)):
@@ -59,11 +66,18 @@ class ErrorQuestion:
                 break
             for number, _ in self._recall.of_term(f"{ERROR_MARK}{term}"):
                 scores[number] += self._terms[term]
-        best = sorted(scores, key=lambda number: (-round(scores[number], 6), number))[: 2 * most]
-        uids = self._recall.uids(best)
+        looked_at = most * (2 if repos is None else LOOKED_AT)
+        best = sorted(scores, key=lambda number: (-round(scores[number], 6), number))[:looked_at]
+        places = self._recall.places(best)
         # Numbers depend on the order of analysis, so equal scores are ordered by uid.
-        found = [(-round(scores[number], 6), uids[number]) for number in best if number in uids]
-        return [uid for _, uid in sorted(found)[:most]]
+        ranked = sorted(
+            (-round(scores[number], 6), *places[number]) for number in best if number in places
+        )
+        if repos is None:
+            return [uid for _, uid, _ in ranked[:most]]
+        own = [uid for _, uid, repo in ranked if repo in repos]
+        others = [uid for _, uid, repo in ranked if repo not in repos]
+        return [*own[:most], *others[: max(most - len(own), FROM_OTHERS)]]
 
     def likeness(self, error: ErrorSnippet) -> float:
         """The share of the question that an error has, from 0 to 1, weighted by rarity."""

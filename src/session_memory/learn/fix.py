@@ -4,7 +4,7 @@ The same error is found by the fingerprint of any line of the question, in all r
 with all agents. Errors with similar words are found too, and the result says which is which.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import msgspec
 
@@ -14,6 +14,7 @@ from session_memory.learn.digest.error_lines import error_line, error_lines
 from session_memory.learn.digest.fingerprints import fingerprint
 from session_memory.learn.digests import digest_of
 from session_memory.learn.error_search import ErrorQuestion, usefulness
+from session_memory.learn.fix_order import Rated, is_same_call, shares, way_of
 from session_memory.redact import mask
 from session_memory.store.digests import Digests
 from session_memory.store.store import Store
@@ -27,6 +28,9 @@ LEAST_ALIKE = 0.25
 # Beside a resolution of the same error, others have to be much alike.
 LEAST_BESIDE = 0.5
 SAME_BONUS = 0.6
+SUCCESS = 0.5
+"""What a fix gains if all sessions with the same error resolved it so."""
+SAME_CALL = 0.1
 
 
 class ErrorOccurrence(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,14 +59,24 @@ class KnownError(msgspec.Struct, frozen=True):
     occurrences: list[ErrorOccurrence]
 
 
-def known_errors(store: Store, text: str, limit: int) -> KnownError:
-    """The sessions with the error in ``text``, resolved ones first. ``limit`` 0 means all."""
+def known_errors(
+    store: Store,
+    text: str,
+    limit: int,
+    *,
+    repos: Collection[str] | None = None,
+    command: str = "",
+) -> KnownError:
+    """The sessions with the error in ``text``, resolved ones first. ``limit`` 0 means all.
+
+    If ``repos`` are given, their sessions are looked at before others. ``command`` is what failed.
+    """
     text = mask(text[-MOST_TEXT:])
     asked = error_line(text)
     mark = fingerprint(asked)
     if not asked:
         return KnownError("", mark, NOTHING, [])
-    found = list(_scored(store, text, set(_marks(text, asked))))
+    found = _with_success(list(_scored(store, text, set(_marks(text, asked)), repos)), command)
 
     def order(one: tuple[float, ErrorOccurrence]) -> tuple[bool, float, int, str, str]:
         score, error = one
@@ -77,6 +91,24 @@ def known_errors(store: Store, text: str, limit: int) -> KnownError:
     return KnownError(asked, mark, basis, chosen[: limit or None])
 
 
+def _with_success(
+    found: list[tuple[float, ErrorOccurrence]], command: str
+) -> list[tuple[float, ErrorOccurrence]]:
+    """The same errors score more, the more sessions resolved them in the same way, and if the same
+    command failed."""
+    rated = [
+        (place, Rated(one.session_uid, one.resolution))
+        for place, (_, one) in enumerate(found)
+        if one.is_same and one.resolution is not None
+    ]
+    gains = shares([one for _, one in rated])
+    for (place, _), gain in zip(rated, gains, strict=True):
+        score, one = found[place]
+        gain = SUCCESS * gain + SAME_CALL * is_same_call(one.call, command)
+        found[place] = (round(score + gain, 4), one)
+    return found
+
+
 def _marks(text: str, asked: str) -> Iterator[str]:
     """The fingerprints of the errors in a text; else of each of its lines."""
     yield fingerprint(asked)
@@ -85,10 +117,13 @@ def _marks(text: str, asked: str) -> Iterator[str]:
     yield from (fingerprint(one) for one in list(lines)[-MOST_LINES:] if len(one) >= SHORTEST_LINE)
 
 
-def _scored(store: Store, text: str, marks: set[str]) -> Iterator[tuple[float, ErrorOccurrence]]:
+def _scored(
+    store: Store, text: str, marks: set[str], repos: Collection[str] | None
+) -> Iterator[tuple[float, ErrorOccurrence]]:
     question = ErrorQuestion(store, text)
-    same = {row.session_uid for row in Digests(store.db).errors_like(sorted(marks))}
-    for uid in dict.fromkeys([*sorted(same)[:MOST_SESSIONS], *question.sessions(MOST_SESSIONS)]):
+    same = Digests(store.db).sessions_with(sorted(marks), repos)
+    alike = question.sessions(MOST_SESSIONS, repos)
+    for uid in dict.fromkeys([*same[:MOST_SESSIONS], *alike]):
         digest = digest_of(store, uid)
         for error in digest.error_snippets if digest else ():
             likeness, is_same = question.likeness(error), error.fingerprint in marks
@@ -117,17 +152,23 @@ def _occurrence(
 
 
 def _distinct(found: list[ErrorOccurrence]) -> list[ErrorOccurrence]:
-    """One occurrence per resolution: ten errors that one edit resolved are one answer."""
+    """One occurrence per resolution: ten errors that one edit resolved are one answer.
+
+    What comes to the same as another resolution stands behind all others."""
     known: set[tuple[object, ...]] = set()
     chosen: list[ErrorOccurrence] = []
     repeated: list[ErrorOccurrence] = []
+    unresolved: list[ErrorOccurrence] = []
     for one in found:
         how = one.resolution
         own = (one.session_uid, how.event_uids if how else one.fingerprint)
         if own in known:
             continue
         known.add(own)
-        alike = (how.kind, how.text) if how and how.kind != "edit" else own
-        (repeated if alike in known and alike != own else chosen).append(one)
-        known.add(alike)
-    return chosen + repeated
+        if how is None:
+            unresolved.append(one)
+            continue
+        way = (way_of(how),)
+        (repeated if way in known else chosen).append(one)
+        known.add(way)
+    return chosen + repeated + unresolved

@@ -60,6 +60,13 @@ class Question:
         """Whether a session's repository is that of the working directory."""
         return repo is not None and repo in self._names
 
+    @property
+    def repos(self) -> list[str] | None:
+        """The stored repositories that the question is about. None means all of them."""
+        if self.repo is None:
+            return None
+        return [one for one in self._pages.values("repos") if is_like(one, self.repo)]
+
     def admits(self, repo: str | None) -> bool:
         """Whether the question is about this repository."""
         return self.repo is None or (repo is not None and is_like(repo, self.repo))

@@ -4,7 +4,9 @@ Several words may have one name together: "get rid of" is also "remove", and "ho
 "homepage".
 """
 
+import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
 
@@ -18,7 +20,10 @@ from session_memory.search.synonyms import synonyms
 PART = 0.25
 MOST_WITH_SYNONYMS = 12
 SHORTEST_JOINED = 3
+NAMED_FILE = 2.0
 _WORDS = re.compile(r"[a-z0-9]+")
+# The name of a file without its ending.
+_FILE = re.compile(r"([\w-]{3,})(?:\.[\w-]+)*\.[A-Za-z]{1,5}\b")
 
 _PHRASES = """
     get rid = remove delete drop / got rid = remove delete drop / put back = restore revert / take
@@ -63,10 +68,24 @@ class Concept(msgspec.Struct, frozen=True):
 
 
 def concepts_in(text: str) -> list[Concept]:
-    """The words of a question. Synonyms are looked up only for short questions."""
-    terms, parts = list(dict.fromkeys(terms_in(text))), parts_in(text)
+    """The words of a question. Synonyms are looked up only for short questions.
+
+    In a long one, such as a plan, a word that is repeated says more about the topic than one that
+    stands there once, and the name of a file says where the work is.
+    """
+    counts, parts = Counter(terms_in(text)), parts_in(text)
+    terms = list(counts)
     if len(terms) > MOST_WITH_SYNONYMS:
-        return [Concept(term, PART if term in parts else 1.0) for term in terms]
+        files = {term for name in _FILE.findall(text) for term in terms_in(name)}
+        return [
+            Concept(
+                term,
+                (PART if term in parts else 1.0)
+                * (NAMED_FILE if term in files else 1.0)
+                * (1 + math.log(count)),
+            )
+            for term, count in counts.items()
+        ]
     words = _WORDS.findall(text.lower())
     phrases, joined = _phrases_in(words), _joined(words)
     found = []

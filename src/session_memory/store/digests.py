@@ -3,7 +3,7 @@
 One transaction replaces all rows of a session and records the revision that was analyzed.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -155,6 +155,10 @@ _ERRORS = f"select {', '.join(_ERROR)} from error_fingerprints order by session_
 _ERRORS_LIKE = f"""
     select {", ".join(_ERROR)} from error_fingerprints where fingerprint in ({{keys}})
 """
+_SESSIONS_WITH = """
+    select distinct e.session_uid, s.repo, coalesce(s.ended_at, 0) from error_fingerprints e
+    join sessions s on s.uid = e.session_uid where e.fingerprint in ({keys})
+"""
 _SIGNALS = f"select {', '.join(_SIGNAL)} from signals order by session_uid, place"
 _SIGNALS_OF = f"""
     select {", ".join(_SIGNAL)} from signals where session_uid = :uid order by place
@@ -258,6 +262,19 @@ class Digests:
         """The errors with these fingerprints, in all sessions."""
         found = [_error(row) for row in self._db.matching(_ERRORS_LIKE, list(fingerprints))]
         return sorted(found, key=lambda row: (row.session_uid, row.event_uid))
+
+    def sessions_with(
+        self, fingerprints: Sequence[str], repos: Collection[str] | None = None
+    ) -> list[str]:
+        """The uids of the sessions with one of these errors, the newest first. If ``repos`` are
+        given, their sessions come before all others."""
+        rows = {uid: row for uid, *row in self._db.matching(_SESSIONS_WITH, list(fingerprints))}
+
+        def order(uid: str) -> tuple[bool, int, str]:
+            repo, ended = rows[uid]
+            return repos is not None and repo not in repos, -ended, uid
+
+        return sorted(rows, key=order)
 
     def signals(self, uid: str | None = None) -> Iterator[SignalRow]:
         """The signals of one session, or of all."""

@@ -28,6 +28,10 @@ _COUNT_OF = "select count(*) from recall_terms where place >= :first and place <
 _OF_TERM = "select place, weight from recall_terms where place >= :first and place <= :last"
 _AT = "select place, weight from recall_terms where place in ({keys})"
 _UIDS = "select id, session_uid from recall_sessions where id in ({keys})"
+_PLACES = """
+    select r.id, r.session_uid, coalesce(s.repo, '') from recall_sessions r
+    join sessions s on s.uid = r.session_uid where r.id in ({keys})
+"""
 _NUMBERS = "select id, session_uid from recall_sessions where session_uid in ({keys})"
 _SUBAGENTS = """
     select r.id, p.id from recall_sessions r
@@ -119,6 +123,11 @@ class Recall:
 
     def uids(self, numbers: Sequence[int]) -> dict[int, str]:
         return dict(self._db.matching(_UIDS, list(numbers)))
+
+    def places(self, numbers: Sequence[int]) -> dict[int, tuple[str, str]]:
+        """The uid of each session and its repository, which is empty if it has none."""
+        rows = self._db.matching(_PLACES, list(numbers))
+        return {number: (uid, repo) for number, uid, repo in rows}
 
     def numbers(self, uids: Sequence[str]) -> dict[str, int]:
         return {uid: number for number, uid in self._db.matching(_NUMBERS, list(uids))}

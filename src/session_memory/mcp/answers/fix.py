@@ -1,7 +1,6 @@
 """The tool ``fix``: find what resolved an error in an earlier session, an edit or a command."""
 
-import shlex
-from typing import Any
+from typing import Any, NamedTuple
 
 from session_memory.core.text import below_repo
 from session_memory.learn.digest import Resolution
@@ -23,26 +22,52 @@ _HOW = {
 }
 
 
-def write(question: Question, arguments: dict[str, Any]) -> None:
+class KnownFixes(NamedTuple):
+    """Errors that fit a question. Resolved ones of the asked repository come best first."""
+
+    resolved: list[ErrorOccurrence]
+    unresolved: list[ErrorOccurrence]
+    others: list[ErrorOccurrence]
+
+    @property
+    def same(self) -> int:
+        return sum(one.is_same for one in self.resolved)
+
+    @property
+    def offered(self) -> list[ErrorOccurrence]:
+        """A similar error is no answer if the same one was resolved."""
+        return self.resolved[: self.same or None]
+
+
+def known_fixes(question: Question, arguments: dict[str, Any]) -> KnownFixes:
     # Not `Memory.fix`: that also reads the whole edits, and searches all words of an unknown error.
-    known = known_errors(question.memory.store, arguments["error"], 0).occurrences
+    store, repos, command = question.memory.store, question.repos, arguments["command"] or ""
+    known = known_errors(store, arguments["error"], 0, repos=repos, command=command).occurrences
     found = [one for one in known if one.is_same or one.likeness >= LEAST_ALIKE]
     own = [one for one in found if question.admits(question.repo_of(one.session_uid))]
-    resolved = _by_command([one for one in own if one.resolution], arguments["command"])
-    unresolved = [one for one in own if not one.resolution]
-    others = [one for one in found if one.resolution and one not in own]
-    same = sum(one.is_same for one in resolved)
-    if same:
-        question.answer.say(f"same error, resolved before ({same} found):")
-    elif resolved:
+    return KnownFixes(
+        sorted((one for one in own if one.resolution), key=lambda one: not one.is_same),
+        [one for one in own if not one.resolution],
+        [one for one in found if one.resolution and one not in own],
+    )
+
+
+def write(question: Question, arguments: dict[str, Any]) -> None:
+    write_known(question, known_fixes(question, arguments))
+
+
+def write_known(question: Question, known: KnownFixes) -> None:
+    unresolved = known.unresolved
+    if known.same:
+        question.answer.say(f"same error, resolved before ({known.same} found):")
+    elif known.resolved:
         question.answer.say("not this error, but similar ones were resolved; check that they fit:")
     elif any(one.is_same for one in unresolved):
         question.answer.say("same error before, but no session resolved it:")
     else:
-        question.nothing("no fix known for this error", everywhere=not others)
+        question.nothing("no fix known for this error", everywhere=not known.others)
         unresolved = []
-    # A similar error is no answer if the same one was resolved.
-    shown = (resolved[: same or SHOWN] or unresolved)[:SHOWN]
+    shown = (known.offered or unresolved)[:SHOWN]
     states = question.changes(
         (question.repo_of(one.session_uid), question.moment(one.ended_at), [one.resolution.text])
         for one in shown
@@ -50,25 +75,9 @@ def write(question: Question, arguments: dict[str, Any]) -> None:
     )
     for place, one in enumerate(shown):
         _occurrence(question, one, states, rank=2 * place)
-    if others and not same:
-        kind = "the same" if any(one.is_same for one in others) else "a similar"
+    if known.others and not known.same:
+        kind = "the same" if any(one.is_same for one in known.others) else "a similar"
         question.answer.say(f'other repositories resolved {kind} error: fix with repo="*"', rank=1)
-
-
-def _by_command(found: list[ErrorOccurrence], command: str | None) -> list[ErrorOccurrence]:
-    """Those that failed in the same program first; the same error stays before similar ones."""
-    program = _program(command or "")
-    return sorted(
-        found, key=lambda one: (not one.is_same, bool(program) and _program(one.call) != program)
-    )
-
-
-def _program(command: str) -> str:
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        words = command.split()
-    return words[0].rpartition("/")[2] if words else ""
 
 
 def _occurrence(

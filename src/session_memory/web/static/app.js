@@ -2,7 +2,6 @@
 import "./keys.js";
 import "./search.js";
 import "./list.js";
-import "./parts.js";
 import "./transcript.js";
 import "./live.js";
 
