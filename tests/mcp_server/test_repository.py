@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from session_memory.mcp.repository import CurrentRepository, FileThen
+from session_memory.views.current_repository import CurrentRepository, FileThen
 
 YEAR_2020, YEAR_2022 = 1_577_836_800_000, 1_640_995_200_000
 

@@ -24,7 +24,9 @@ def answer(hook: HookInput) -> str | None:
         return None
     if failed and _answers_no(hook):
         return None
-    fix = _known_fix(hook, failed=bool(failed))
+    if failed is None and not _seems_failed(hook):
+        return None
+    fix = _known_fix(hook)
     session = hook.session or f"{hook.cwd} {time.strftime('%Y-%m-%d')}"
     if fix is None or not take(hook.agent.name, session, fix.fingerprint):
         return None
@@ -33,17 +35,30 @@ def answer(hook: HookInput) -> str | None:
     return fix_text(fix, time.time())
 
 
-def _known_fix(hook: HookInput, *, failed: bool) -> "KnownFix | None":
-    from session_memory.hooks.known_fix import known_fix, marks_of
+def _seems_failed(hook: HookInput) -> bool:
+    """Whether the output alone shows a failure. A file with errors in it may have been printed."""
+    from session_memory.learn.digest.output_errors import seems_failed
+
+    if not seems_failed(hook.output):
+        return False
+    from session_memory.learn.digest.harmless import command_only_looks
+
+    return not command_only_looks(hook.command)
+
+
+def _known_fix(hook: HookInput) -> "KnownFix | None":
+    from session_memory.hooks.known_fix import known_fix, marks_of, masked_marks_of
     from session_memory.store.quick_reading import QuickReader
     from session_memory.store.stored_fixes import StoredFixes
 
-    marks = marks_of(hook.output, failed=failed)
+    marks = marks_of(hook.output)
     if not marks:
         return None
     reader = QuickReader(store_place())
     try:
-        return known_fix(StoredFixes(reader), marks, hook.cwd or os.getcwd(), hook.session)
+        stored, cwd = StoredFixes(reader), hook.cwd or os.getcwd()
+        found = known_fix(stored, marks, cwd, hook.session)
+        return found or known_fix(stored, masked_marks_of(hook.output), cwd, hook.session)
     finally:
         reader.close()
 

@@ -26,7 +26,8 @@ def fix_text(fix: KnownFix, now: float) -> str:
     text = AnswerText(MOST_TOKENS - around // CHARACTERS_PER_TOKEN - 1)
     days = max(int((now - fix.ended / 1000) // 86_400), 0)
     age = f"{days} days ago" if days > 1 else "yesterday" if days else "today"
-    text.say(f"This error was resolved here {age}; check that it fits.")
+    where = "in another repository" if fix.is_elsewhere else "here"
+    text.say(f"This error was resolved {where} {age}; check that it fits.")
     # Texts of a digest of this version are masked by the rules of this release.
     how, is_old = fix.how, fix.version != DIGEST_VERSION
     kind = how["kind"]

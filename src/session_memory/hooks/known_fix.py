@@ -3,19 +3,39 @@
 In doubt there is no answer, because a wrong one costs the model more than none.
 """
 
-from session_memory.hooks.checkout import light_names
+import re
+
 from session_memory.learn.digest.error_lines import ErrorLine
 from session_memory.learn.digest.fingerprints import fingerprint, normalized
 from session_memory.learn.digest.output_errors import errors_in_output, was_stopped
 from session_memory.learn.digest.runner_lines import STATUS_LINE
 from session_memory.store.stored_fixes import ErrorOfSession, StoredFixes
+from session_memory.views.checkout import light_names
 
 TYPE_CHECKING = False  # As in `agents`.
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-MOST_READ = 6
+MOST_READ = 8
+# So many fixes of one error that all differ say nothing about the next time.
+FEW = 3
+LONGEST_GENERAL = 100
+_MAY_BE_SECRET = re.compile(r"(?i)pass|pwd|token|secret|_key|api.?key|auth|bearer|@|[a-z0-9+]{24}")
+_OF_TOOL = re.compile(
+    r"(?i)command not found|not recognized as|no module named|illegal option|unknown option"
+    r"|unrecognized (?:sub)?command|unrecognized option"
+)
+# A path, or a script of the repository.
+_PLACE = re.compile(r"[/\\]|\.\w{1,4}\b|\brun\b|\bmake\b")
+# What a model should not get from a log, even if it helped once.
+_RISKY = re.compile(
+    r"(?i)\brm\s+-|\bsudo\b|\|\s*(?:ba|z)?sh\b|--force\b|--hard\b|--no-verify|\bmkfs|\bdd\s+if="
+    r"|\bdrop\s+(?:table|database)|chmod\s+(?:-R\s+)?0?777|\bgit\s+push\b|\beval\b"
+)
+_PLACEHOLDER = re.compile(r"<(?:path|url|id|time|address|name|hex)>")
+# A change of the directory and variables before a command.
+_BEFORE = re.compile(r"^(?:cd [^&;]{1,200}(?:&&|;)\s*|env |\w+=\S*\s+)+")
 KINDS = frozenset({"edit", "command", "instead"})
 CERTAINTIES = ("certain", "likely")
 LEAST_LETTERS = 12
@@ -32,13 +52,48 @@ class KnownFix:
         self.how: dict[str, Any] = error["resolution"]
         self.version = version
         self.ref = ref
+        self.doubt = CERTAINTIES.index(self.how["certainty"])
+        self.is_elsewhere = False
+
+    @property
+    def is_general(self) -> bool:
+        """Whether the fix surely has nothing to do with its repository: a tool was missing, or was
+        called wrongly, and the command that helped names no file."""
+        text: str = self.how["text"]
+        is_of_tool = bool(_OF_TOOL.search(self.sample)) and self.how["kind"] != "edit"
+        return is_of_tool and len(text) <= LONGEST_GENERAL and not _PLACE.search(text)
+
+    def is_like(self, other: "KnownFix") -> bool:
+        """Whether both changed the same file, or ran the same program for the same."""
+        mine, others = self._names, other._names
+        return self.how["kind"] == other.how["kind"] and bool(mine & others)
+
+    @property
+    def _names(self) -> "set[str]":
+        """The names of the edited files, or the first words of the command."""
+        if self.how["kind"] == "edit":
+            return {path.rpartition("/")[2] for path in self.how["text"].split(", ")}
+        words = _BEFORE.sub("", self.how["text"]).split()
+        return {" ".join(words[:3])}
 
 
-def marks_of(text: str, *, failed: bool) -> list[str]:
-    """The fingerprints of the errors in an output, as analysis would store them."""
-    if was_stopped(text):
+def marks_of(text: str) -> list[str]:
+    """The fingerprints of the errors in the output of a failed command, as analysis stores them,
+    unless there is a secret in them."""
+    return [] if was_stopped(text) else _marks(errors_in_output(text, failed=True, masked=False))
+
+
+def masked_marks_of(text: str) -> list[str]:
+    """The fingerprints of errors that may have a secret in them, which analysis masks.
+
+    Masking takes longer to load than everything else, and few errors have a secret."""
+    found = errors_in_output(text, failed=True, masked=False)
+    if not any(_MAY_BE_SECRET.search(one.text) for one in found):
         return []
-    found = errors_in_output(text, failed=failed, masked=False)
+    return _marks(errors_in_output(text, failed=True))
+
+
+def _marks(found: "list[ErrorLine]") -> list[str]:
     return list(dict.fromkeys(fingerprint(one.text) for one in found if _tells(one)))
 
 
@@ -46,29 +101,58 @@ def _tells(error: ErrorLine) -> bool:
     """Whether a line says what is wrong, and not only that something is."""
     if STATUS_LINE.match(error.text):
         return False
-    words = normalized(error.text)
-    return sum(map(str.isalpha, words)) - words.count("<path>") * 4 >= LEAST_LETTERS
+    words = _PLACEHOLDER.sub("", normalized(error.text))
+    return sum(map(str.isalpha, words)) >= LEAST_LETTERS
 
 
 def known_fix(stored: StoredFixes, marks: "list[str]", cwd: str, session: str) -> KnownFix | None:
-    """The newest certain fix of one of the errors, of another session in this repository."""
+    """What resolved one of the errors in other sessions of this repository.
+
+    The first error that was resolved counts. Of several fixes the most frequent one is taken, then
+    the most certain and the newest. If each time something else helped, nothing is known.
+    """
     if not marks:
         return None
     found = [one for one in stored.errors(marks) if one.how in KINDS and not _is_of(one, session)]
-    if not found:
-        return None
-    names = light_names(cwd)
-    here = [one for one in found if one.repo is not None and one.repo in names]
-    fixes = list(_held(stored, here[:MOST_READ]))
-    order = {mark: place for place, mark in enumerate(marks)}
-    fixes.sort(
-        key=lambda one: (
-            CERTAINTIES.index(one.how["certainty"]),
-            -one.ended,
-            order[one.fingerprint],
-        )
-    )
-    return fixes[0] if fixes else None
+    here = _of_repository(found, cwd) if found else []
+    others = [one for one in found if one not in here]
+    return _chosen(stored, marks, here) or _chosen(stored, marks, others, elsewhere=True)
+
+
+def _chosen(
+    stored: StoredFixes,
+    marks: "list[str]",
+    here: "list[ErrorOfSession]",
+    *,
+    elsewhere: bool = False,
+) -> KnownFix | None:
+    for mark in marks:
+        same = [one for one in here if one.fingerprint == mark]
+        fixes = [
+            fix
+            for fix in _held(stored, same[:MOST_READ])
+            if not _RISKY.search(fix.how["text"]) and (not elsewhere or fix.is_general)
+        ]
+        if not fixes:
+            continue
+        for fix in fixes:
+            fix.is_elsewhere = elsewhere
+        alike = {fix: sum(map(fix.is_like, fixes)) for fix in fixes}
+        if len(fixes) < FEW or max(alike.values()) > 1:
+            return min(fixes, key=lambda fix: (-alike[fix], fix.doubt, -fix.ended, fix.ref))
+    return None
+
+
+def _of_repository(found: "list[ErrorOfSession]", cwd: str) -> "list[ErrorOfSession]":
+    """Those of the repository that ``cwd`` is in."""
+    repos = {one.repo for one in found if one.repo is not None}
+    names = set(light_names(cwd))
+    if not repos & names and repos:
+        # Worktrees and renamed checkouts have more names, which take longer to find.
+        from session_memory.views.current_repository import CurrentRepository
+
+        names = set(CurrentRepository(cwd).names)
+    return [one for one in found if one.repo in names]
 
 
 def _is_of(one: ErrorOfSession, session: str) -> bool:

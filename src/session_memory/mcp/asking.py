@@ -16,12 +16,12 @@ from session_memory.core.errors import (
 from session_memory.core.text import visible
 from session_memory.core.time import now_ms, parse_time
 from session_memory.mcp.catalog import ToolError, checked_arguments
-from session_memory.mcp.repository import CurrentRepository, FileThen
 from session_memory.memory import Memory
 from session_memory.redact import mask
 from session_memory.render.answer_text import AnswerText
 from session_memory.store.recall import Recall
 from session_memory.store.session_pages import SessionConditions, SessionPages
+from session_memory.views.current_repository import CurrentRepository, FileThen
 from session_memory.views.figures import age, plural
 from session_memory.views.matching import is_like
 

@@ -46,6 +46,11 @@ def looks_only(finished: FinishedCall, command: str) -> bool:
         return False
     if not finished.is_shell:
         return (finished.call.tool or "").lower() in _READERS
+    return command_only_looks(command)
+
+
+def command_only_looks(command: str) -> bool:
+    """The same, for a text that a shell runs."""
     # A program comes before those that it may start, and only looking programs start none.
     started = {id(one.command): one for one in reversed(list(programs(command)))}
     return bool(started) and all(map(_looks, started.values()))

@@ -9,11 +9,12 @@ import re
 
 from session_memory.learn.digest.error_lines import (
     ErrorLine,
+    ends_with_failure,
     error_lines,
     hidden_errors,
     telling_line,
 )
-from session_memory.learn.digest.runner_lines import DIAGNOSTIC
+from session_memory.learn.digest.runner_lines import DIAGNOSTIC, MESSAGE
 
 # Without a telling line, the first line of a longer output says nothing.
 _SHORT = 25
@@ -24,6 +25,8 @@ _TESTS_RAN = re.compile(
     re.MULTILINE,
 )
 _ASSERTION = re.compile(r"(?:\w+: )?(?:expect\(|[Ee]xpected\b|\w*Assert\w*)")
+# The end of an output that shows whether the command failed, in characters and in lines.
+_END, _LAST = 4_000, 2
 # A person or the agent stopped the call. That is no error of the call.
 _NO_ERROR = re.compile(
     r"""\s*(?:exit\ code\ \d+\s+)?(?:</?\w+>)?(?:error:\s*)?
@@ -54,6 +57,15 @@ def errors_in_output(text: str, *, failed: bool, masked: bool = True) -> list[Er
     if not found and text.count("\n") <= _SHORT and (line := telling_line(text, masked=masked)):
         found = [ErrorLine(line)]
     return found
+
+
+def seems_failed(text: str) -> bool:
+    """Whether an output without an exit status ends as that of a failed command does."""
+    if ends_with_failure(text):
+        return True
+    lines = [line for line in text[-_END:].splitlines() if line.strip()]
+    found = error_lines("\n".join(lines[-_LAST:]), masked=False)
+    return bool(found) and found[0].grade >= MESSAGE
 
 
 def _without_wrapping(text: str) -> tuple[str, int]:

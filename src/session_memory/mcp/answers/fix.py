@@ -6,8 +6,8 @@ from session_memory.core.text import below_repo
 from session_memory.learn.digest import Resolution
 from session_memory.learn.fix import ErrorOccurrence, known_errors
 from session_memory.mcp.asking import Question
-from session_memory.mcp.repository import FileThen
 from session_memory.mcp.session_line import event_ref, head_line, shown_path
+from session_memory.views.current_repository import FileThen
 
 SHOWN = 3
 # On real sessions, less similar errors had other causes.

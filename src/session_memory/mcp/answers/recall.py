@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 from session_memory.core.schema import Session
 from session_memory.core.text import below_repo
 from session_memory.mcp.asking import Question
-from session_memory.mcp.repository import FileThen
 from session_memory.mcp.session_line import head_line, shown_path
 from session_memory.search.query import parse
 from session_memory.store.word_query import WordQuery
+from session_memory.views.current_repository import FileThen
 from session_memory.views.short_names import short_names
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from session_memory.core.text import below_repo
 from session_memory.learn.digest import Digest, Statement
 from session_memory.learn.digests import digest_of
 from session_memory.mcp.asking import Question
-from session_memory.mcp.repository import FileThen
 from session_memory.mcp.session_line import head_line, shown_path
 from session_memory.memory.session import StoredSession
+from session_memory.views.current_repository import FileThen
 from session_memory.views.event_lookup import find_event
 from session_memory.views.short_names import short_names
 from session_memory.views.transcript_items import TranscriptEvent

@@ -12,13 +12,12 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import NamedTuple
 
-from session_memory.core.remotes import remote_name
 from session_memory.derive.repositories import LoggedPlace, checkout_of, name_of, repo_of
+from session_memory.views.checkout import main_checkout, remote_of, root_of
 
 GIT_SECONDS = 0.25
 MOST_FILES = 20
 MOST_OUTPUT = 1 << 20
-LONGEST_CONFIG = 1 << 18
 # A repository may name programs in its configuration. None of them is started here.
 _QUIET = (
     *("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false"),
@@ -37,10 +36,9 @@ class CurrentRepository:
     """The repository that ``directory`` is in. ``root`` is None outside of one. ``stored_name`` is
     what the store calls it, once that is known."""
 
-    def __init__(self, directory: Path) -> None:
-        self.root = next(
-            (one for one in (directory, *directory.parents) if (one / ".git").exists()), None
-        )
+    def __init__(self, directory: Path | str) -> None:
+        root = root_of(str(directory))
+        self.root = None if root is None else Path(root)
         self.stored_name: str | None = None
 
     @cached_property
@@ -48,8 +46,8 @@ class CurrentRepository:
         """What sessions in this repository may call it, the most telling name first."""
         if self.root is None:
             return []
-        main = _main_checkout(self.root)
-        remote = remote_name(_origin(main / ".git" / "config"))
+        main = Path(main_checkout(str(self.root)))
+        remote = remote_of(str(main))
         stated = repo_of(LoggedPlace(str(self.root), remote, str(main)))
         own = [stated, repo_of(LoggedPlace(str(self.root))), name_of(str(main)), main.name]
         return list(dict.fromkeys(name for name in own if name))
@@ -98,7 +96,8 @@ class CurrentRepository:
                     path = path[len(base) + 1 :]
                     break
             else:
-                _, found, path = path.partition(f"/{_main_checkout(self.root).name}/")
+                name = Path(main_checkout(str(self.root))).name
+                _, found, path = path.partition(f"/{name}/")
                 if not found:
                     return None
         parts = path.split("/")
@@ -139,37 +138,3 @@ class CurrentRepository:
         if done.returncode or len(done.stdout) > MOST_OUTPUT:
             return None
         return done.stdout.decode("utf-8", "replace")
-
-
-def _main_checkout(root: Path) -> Path:
-    """The main checkout of a worktree, whose ``.git`` is a file that names a directory there."""
-    link = root / ".git"
-    if link.is_file():
-        named = _beginning(link).removeprefix("gitdir:").strip()
-        before, found, _ = named.partition("/.git/worktrees/")
-        if found:
-            return Path(before)
-    return root
-
-
-def _origin(config: Path) -> str | None:
-    """The URL of the remote ``origin``, or of the only remote."""
-    urls: dict[str, str] = {}
-    section = ""
-    for line in _beginning(config).splitlines():
-        line = line.strip()
-        if line.startswith("["):
-            section = line
-        key, found, value = line.partition("=")
-        if found and key.strip() == "url" and section.startswith("[remote "):
-            urls.setdefault(section, value.strip())
-    origin = urls.get('[remote "origin"]')
-    return origin or (next(iter(urls.values())) if len(urls) == 1 else None)
-
-
-def _beginning(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return file.read(LONGEST_CONFIG).decode("utf-8", "replace")
-    except OSError:
-        return ""

@@ -1,4 +1,7 @@
-"""The names of the repository that a directory is in, by files alone."""
+"""The repository that a directory is in, by files alone. Git is not started.
+
+A hook asks this while an agent waits, so it loads next to nothing.
+"""
 
 import os
 
@@ -9,15 +12,16 @@ LONGEST_CONFIG = 1 << 18
 
 def light_names(directory: str) -> list[str]:
     """What sessions in the repository of ``directory`` mostly call it."""
-    root = _root(directory)
+    root = root_of(directory)
     if root is None:
         return []
-    main = _main_checkout(root)
-    names = (remote_name(_origin(os.path.join(main, ".git", "config"))), os.path.basename(main))
+    main = main_checkout(root)
+    names = (remote_of(main), os.path.basename(main))
     return [name for name in dict.fromkeys(names) if name]
 
 
-def _root(directory: str) -> str | None:
+def root_of(directory: str) -> str | None:
+    """The root of the checkout that a directory is in."""
     if not os.path.isabs(directory):
         return None
     while not os.path.exists(os.path.join(directory, ".git")):
@@ -28,7 +32,7 @@ def _root(directory: str) -> str | None:
     return directory
 
 
-def _main_checkout(root: str) -> str:
+def main_checkout(root: str) -> str:
     """The main checkout of a worktree, whose ``.git`` is a file that names a directory there."""
     link = os.path.join(root, ".git")
     if os.path.isfile(link):
@@ -39,11 +43,11 @@ def _main_checkout(root: str) -> str:
     return root
 
 
-def _origin(config: str) -> str | None:
-    """The URL of the remote ``origin``, or of the only remote."""
+def remote_of(main: str) -> str | None:
+    """The name in the URL of the remote ``origin``, or of the only remote."""
     urls: dict[str, str] = {}
     section = ""
-    for line in _beginning(config).splitlines():
+    for line in _beginning(os.path.join(main, ".git", "config")).splitlines():
         line = line.strip()
         if line.startswith("["):
             section = line
@@ -51,7 +55,7 @@ def _origin(config: str) -> str | None:
         if found and key.strip() == "url" and section.startswith("[remote "):
             urls.setdefault(section, value.strip())
     origin = urls.get('[remote "origin"]')
-    return origin or (next(iter(urls.values())) if len(urls) == 1 else None)
+    return remote_name(origin or (next(iter(urls.values())) if len(urls) == 1 else None))
 
 
 def _beginning(path: str) -> str:
