@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from hooks.conftest import ERROR, RunHook, claude_failure, run_hook
 from session_memory.hooks.agents import AGENTS
+from session_memory.hooks.events import EVENTS
 from session_memory.hooks.health import hook_checks
-from session_memory.hooks.running import EVENTS, LARGEST_INPUT
+from session_memory.hooks.running import LARGEST_INPUT
 from session_memory.hooks.state import LARGEST_LOG, note_failure
 from session_memory.store import open_store
 from session_memory.store.migrations import NEWEST

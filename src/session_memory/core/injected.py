@@ -6,6 +6,8 @@ prompt, no answer, no error, and not to be found there.
 
 MARK = "session-memory"
 OPENING, CLOSING = f"<{MARK} ", f"</{MARK}>"
+# Some agents escape what a hook says.
+ESCAPED_OPENING, ESCAPED_CLOSING = f"&lt;{MARK} ", f"&lt;/{MARK}&gt;"
 # What hooks give is much shorter. More text between two marks was not written by us.
 LONGEST = 4_000
 
@@ -18,21 +20,33 @@ def marked(text: str, **facts: str) -> str:
 
 def without_injected(text: str) -> str:
     """``text`` without what this program injected into it."""
-    if OPENING not in text:
-        return text
+    if OPENING in text:
+        text = _without(text, OPENING, CLOSING)
+    if ESCAPED_OPENING in text:
+        text = _without(text, ESCAPED_OPENING, ESCAPED_CLOSING)
+    return text
+
+
+def _without(text: str, opening: str, closing: str) -> str:
     parts, place = [], 0
-    while (start := text.find(OPENING, place)) >= 0:
-        end = text.find(CLOSING, start, start + LONGEST)
+    while (start := text.find(opening, place)) >= 0:
+        end = text.find(closing, start, start + LONGEST)
         if end < 0:
             # A mark that is never closed, or too late, is a text about marks.
-            parts.append(text[place : start + len(OPENING)])
-            place = start + len(OPENING)
+            end = start + len(opening)
+            parts.append(text[place:end])
+            place = end
             continue
         parts.append(text[place:start])
-        place = end + len(CLOSING)
+        place = end + len(closing)
     return "".join((*parts, text[place:]))
 
 
 def is_injected(text: str) -> bool:
     """Whether a text is nothing but what this program injected."""
-    return OPENING in text and not without_injected(text).strip()
+    return has_injected(text) and not without_injected(text).strip()
+
+
+def has_injected(text: str) -> bool:
+    """Whether there may be injected text. This is quick."""
+    return OPENING in text or ESCAPED_OPENING in text

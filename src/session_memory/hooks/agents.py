@@ -31,6 +31,8 @@ class HookedAgent:
     ``fires_for_failures``: the event itself says that the command failed. Else ``exit`` has the
     paths of the exit status and ``exit_text`` finds it in the output. ``is_in_log``: the log of the
     session has it by then. Without all of these, the text of the output decides.
+    ``frame`` is what the agent writes around an output, which is no part of it. ``tool_says_text``:
+    a tool of a server that answers a hook gives the text as it is.
     """
 
     def __init__(
@@ -44,6 +46,8 @@ class HookedAgent:
         exit: "tuple[str, ...]" = EXIT,
         exit_text: str = "",
         is_in_log: bool = False,
+        frame: str = "",
+        tool_says_text: bool = False,
     ) -> None:
         self.name = name
         self.names = names or {}
@@ -53,6 +57,8 @@ class HookedAgent:
         self.exit = exit
         self.exit_text = exit_text
         self.is_in_log = is_in_log
+        self.frame = frame
+        self.tool_says_text = tool_says_text
 
     def answer(self, event: str, native: str | None, text: str) -> "dict[str, Any]":
         """The value to print so that ``text`` reaches the model."""
@@ -67,6 +73,11 @@ _CLAUDE_NAMES = {
     "prompt": "UserPromptSubmit",
     "start": "SessionStart",
 }
+# Qwen is made from Gemini and writes the same lines around an output.
+_GEMINI_FRAME = (
+    r"(?m)^(?:</?untrusted_context>$|(?:Command|Directory): .*\n|Output: (?:\(empty\))?"
+    r"|(?:Error|Signal): \(none\)$|(?:Exit Code|Background PIDs|Process Group PGID): .*$)"
+)
 _AFTER_NAMES = {**_CLAUDE_NAMES, "failure": "PostToolUse"}
 AGENTS = {
     agent.name: agent
@@ -84,6 +95,7 @@ AGENTS = {
             fires_for_failures=True,
             output=("error",),
             exit_text=r"^Exit Code: (-?\d{1,10})\s*$",
+            frame=_GEMINI_FRAME,
         ),
         HookedAgent(
             "codex",
@@ -91,6 +103,7 @@ AGENTS = {
             output=("tool_response", "tool_response.output"),
             exit=("tool_response.exit_code", "tool_response.metadata.exit_code"),
             is_in_log=True,
+            tool_says_text=True,
         ),
         HookedAgent(
             "grok",
@@ -109,6 +122,7 @@ AGENTS = {
             names={**_AFTER_NAMES, "failure": "AfterTool", "prompt": "BeforeAgent"},
             output=("tool_response.llmContent", "tool_response"),
             exit_text=r"^Exit Code: (-?\d{1,10})\s*$",
+            frame=_GEMINI_FRAME,
         ),
         HookedAgent(
             "copilot",
@@ -118,6 +132,7 @@ AGENTS = {
                 *("tool_result.textResultForLlm", "tool_response", "error"),
             ),
             exit_text=r"\bexit code (-?\d{1,10})\b",
+            frame=r"(?m)^<exited with exit code -?\d+>$",
         ),
         HookedAgent("opencode", is_flat=True, output=("output",)),
         HookedAgent("pi", is_flat=True, output=("output",)),

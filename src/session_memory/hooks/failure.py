@@ -5,7 +5,6 @@ import re
 import time
 
 from session_memory.hooks.hook_input import HookInput
-from session_memory.hooks.place import store_place
 from session_memory.hooks.state import take
 
 TYPE_CHECKING = False  # As in `agents`.
@@ -17,7 +16,7 @@ MOST_TOKENS = 120
 _MAY_ANSWER_NO = re.compile(r"\b(?:[ef]?grep|rg|ag|diff|cmp|test|which|type|command|pgrep)\b|\[")
 
 
-def answer(hook: HookInput) -> str | None:
+def answer(hook: HookInput, store: str) -> str | None:
     """The text for the model, or None. It is given to a session once."""
     failed = hook.has_failed
     if failed is False or hook.was_interrupted or not hook.command or not hook.output:
@@ -26,7 +25,7 @@ def answer(hook: HookInput) -> str | None:
         return None
     if failed is None and not _seems_failed(hook):
         return None
-    fix = _known_fix(hook)
+    fix = _known_fix(hook, store)
     session = hook.session or f"{hook.cwd} {time.strftime('%Y-%m-%d')}"
     if fix is None or not take(hook.agent.name, session, fix.fingerprint):
         return None
@@ -46,7 +45,7 @@ def _seems_failed(hook: HookInput) -> bool:
     return not command_only_looks(hook.command)
 
 
-def _known_fix(hook: HookInput) -> "KnownFix | None":
+def _known_fix(hook: HookInput, store: str) -> "KnownFix | None":
     from session_memory.hooks.known_fix import known_fix, marks_of, masked_marks_of
     from session_memory.store.quick_reading import QuickReader
     from session_memory.store.stored_fixes import StoredFixes
@@ -54,7 +53,7 @@ def _known_fix(hook: HookInput) -> "KnownFix | None":
     marks = marks_of(hook.output)
     if not marks:
         return None
-    reader = QuickReader(store_place())
+    reader = QuickReader(store)
     try:
         stored, cwd = StoredFixes(reader), hook.cwd or os.getcwd()
         found = known_fix(stored, marks, cwd, hook.session)

@@ -1,5 +1,7 @@
 """What an agent told a hook. Every part of it may be missing, of another type, or hostile."""
 
+import re
+
 from session_memory.hooks.agents import (
     CALL,
     COMMAND,
@@ -73,6 +75,12 @@ class HookInput:
 
     @property
     def output(self) -> str:
+        """What the command printed, without the lines of the agent around it."""
+        text = self._framed_output
+        return re.sub(self.agent.frame, "", text) if self.agent.frame else text
+
+    @property
+    def _framed_output(self) -> str:
         return self.text(self.agent.output, LONGEST_OUTPUT)
 
     @property
@@ -100,7 +108,7 @@ class HookInput:
             written = status_in_log(self.transcript, self.text(CALL))
             if written is not None:
                 return written
-        return exit_in(self.output, self.agent.exit_text)
+        return exit_in(self._framed_output, self.agent.exit_text)
 
 
 def _decoded(text: str) -> "Any":

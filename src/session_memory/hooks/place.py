@@ -18,11 +18,13 @@ def state_directory() -> str:
     return os.path.join(own_directory(), STATE)
 
 
-def store_place() -> str:
-    """The same place as `session_memory.config.default_store`, which takes longer to load."""
+def store_place(path: str | None = None) -> str:
+    """The same place as `session_memory.config.default_store`, which takes longer to load.
+
+    ``path`` is that of another configuration file."""
     if named := os.environ.get("SESSION_MEMORY_STORE"):
         return named
-    path = os.environ.get("SESSION_MEMORY_CONFIG")
+    path = path or os.environ.get("SESSION_MEMORY_CONFIG")
     path = os.path.expanduser(path or os.path.join(own_directory(), "config.toml"))
     if os.path.exists(path):
         from tomllib import load

@@ -10,11 +10,8 @@ TYPE_CHECKING = False  # As in `agents`.
 if TYPE_CHECKING:
     from typing import Any
 
-    from session_memory.hooks.hook_input import HookInput
-
 LARGEST_INPUT = 8 << 20
 OPTIONS = {"--store": "SESSION_MEMORY_STORE", "--config": "SESSION_MEMORY_CONFIG"}
-EVENTS = ("failure", "end", "prompt", "start")
 
 
 def run(words: "list[str]") -> int:
@@ -26,7 +23,7 @@ def run(words: "list[str]") -> int:
             data = data[os.write(output, data) :]
     except BaseException as error:
         # An agent shows a failing hook to its user, or stops. `doctor` tells what happened.
-        _note(agent, event, error)
+        note(agent, event, error)
     return 0
 
 
@@ -44,7 +41,9 @@ def _placed(words: "list[str]") -> "list[str]":
 
 def _answer(agent: str, event: str) -> bytes:
     from session_memory.hooks.agents import AGENTS
+    from session_memory.hooks.events import EVENTS, answer
     from session_memory.hooks.hook_input import HookInput
+    from session_memory.hooks.place import store_place
 
     if agent not in AGENTS or event not in EVENTS:
         raise ValueError("unknown agent or event")
@@ -52,24 +51,12 @@ def _answer(agent: str, event: str) -> bytes:
     if values is None:
         raise ValueError("standard input has no JSON object")
     hook = HookInput(AGENTS[agent], values)
-    text = _text(event, hook)
+    text = answer(hook, event, store_place())
     if not text:
         return b""
     from json import dumps
 
     return dumps(hook.agent.answer(event, hook.native_event, text)).encode()
-
-
-def _text(event: str, hook: "HookInput") -> str | None:
-    if event == "failure":
-        from session_memory.hooks.failure import answer
-
-        return answer(hook)
-    if event == "end":
-        from session_memory.hooks.ending import end
-
-        end(hook)
-    return None
 
 
 def _read() -> "dict[str, Any] | None":
@@ -100,7 +87,8 @@ def _private_output() -> int:
     return output
 
 
-def _note(agent: str, event: str, error: BaseException) -> None:
+def note(agent: str, event: str, error: BaseException) -> None:
+    """Keep why a hook had no answer. The text of a foreign error may quote a log."""
     with suppress(Exception):
         from session_memory.hooks.state import note_failure
         from session_memory.store.quick_reading import CannotRead

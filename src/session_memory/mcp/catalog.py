@@ -107,6 +107,8 @@ TOOLS = [
         repo=_REPO,
     ),
 ]
+# Called by hooks of agents and not by models, so models need not read about it.
+HOOK = "hook"
 NAMES: "tuple[str, ...]" = tuple(str(tool["name"]) for tool in TOOLS)
 
 

@@ -8,7 +8,7 @@ import json
 from threading import Lock
 
 from session_memory import __version__
-from session_memory.mcp.catalog import INSTRUCTIONS, NAMES, TOOLS, ToolError
+from session_memory.mcp.catalog import HOOK, INSTRUCTIONS, NAMES, TOOLS, ToolError
 
 # Importing typing takes longer than answering the first requests. Type checkers know this name.
 TYPE_CHECKING = False
@@ -175,7 +175,7 @@ class Protocol:
 
     def _start(self, params: "dict[str, Any]", request: "Any", reply: "Reply") -> None:
         name, arguments = params.get("name"), params.get("arguments")
-        if not isinstance(name, str) or name not in NAMES:
+        if not isinstance(name, str) or name not in (*NAMES, HOOK):
             shown = name[:100] if isinstance(name, str) else "without a name"
             known = ", ".join(NAMES)
             raise RequestError(INVALID_PARAMS, f"unknown tool {shown}; there are {known}")

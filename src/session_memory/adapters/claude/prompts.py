@@ -5,7 +5,7 @@ Evidence: docs/formats/claude.md, "Prompts".
 
 import re
 
-from session_memory.core.injected import OPENING, without_injected
+from session_memory.core.injected import has_injected, without_injected
 from session_memory.core.text import between
 
 INTERRUPTED = "[Request interrupted by user"
@@ -55,7 +55,7 @@ _SHELL = re.compile(r"<bash-input>\s*(.*?)\s*</bash-input>", re.DOTALL)
 def persons_words(text: str) -> tuple[str | None, str]:
     """``(text, "")`` for a text that a person typed, or ``(None, kind)`` for an injected one."""
     text = text.strip()
-    if OPENING in text:
+    if has_injected(text):
         text = without_injected(text).strip()
         if not text:
             return None, "session_memory"

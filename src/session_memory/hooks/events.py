@@ -1,0 +1,18 @@
+"""The events of hooks, by our own names. Each has a module, which is loaded when it is needed."""
+
+from session_memory.hooks.hook_input import HookInput
+
+EVENTS = ("failure", "end", "prompt", "start")
+
+
+def answer(hook: HookInput, event: str, store: str) -> str | None:
+    """The text that the model shall get, or None."""
+    if event == "failure":
+        from session_memory.hooks import failure
+
+        return failure.answer(hook, store)
+    if event == "end":
+        from session_memory.hooks import ending
+
+        ending.end(hook)
+    return None

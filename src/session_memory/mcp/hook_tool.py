@@ -1,0 +1,34 @@
+"""The tool ``hook``: an agent asks the running server instead of starting ``session-memory hook``.
+
+Models do not see it. ``agent`` and ``event`` are the words of the command, and the other arguments
+are named as in the input that the agent gives to a command. It never fails: without an answer the
+text is empty, and ``session-memory doctor`` tells why.
+"""
+
+import json
+from typing import Any
+
+from session_memory.hooks.agents import AGENTS
+from session_memory.hooks.events import answer
+from session_memory.hooks.hook_input import HookInput
+from session_memory.hooks.place import store_place
+from session_memory.hooks.running import note
+
+# A session that ends takes this server with it, so a process has to collect it.
+EVENTS = ("failure", "prompt", "start")
+
+
+def answer_hook(given: dict[str, Any], store: str | None, config: str | None) -> str:
+    name, event = str(given.get("agent")), str(given.get("event"))
+    try:
+        if name not in AGENTS or event not in EVENTS:
+            raise ValueError("unknown agent or event")
+        hook = HookInput(AGENTS[name], given)
+        text = answer(hook, event, store or store_place(config))
+    except Exception as error:
+        # The agent would show an error of a hook to its user.
+        note(name, event, error)
+        return ""
+    if not text or hook.agent.tool_says_text:
+        return text or ""
+    return json.dumps(hook.agent.answer(event, hook.native_event, text))
