@@ -19,7 +19,7 @@ from session_memory.learn.digest import ErrorSnippet, Resolution
 from session_memory.mcp.answers import fix
 from session_memory.mcp.asking import Question
 from session_memory.mcp.catalog import checked_arguments
-from session_memory.mcp.repository import CurrentRepository
+from session_memory.views.current_repository import CurrentRepository
 
 # Errors of the agent's own tools, bare exit codes and headers: they say nothing about the project.
 _OWN = re.compile(
