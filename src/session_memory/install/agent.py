@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from session_memory.config import home
 from session_memory.install.parts import FileParts
@@ -65,6 +66,19 @@ class Request:
 
 
 @dataclass(frozen=True)
+class PluginFiles:
+    """A plugin: ``files`` by their path below its folder, ``catalogs`` by their path above it.
+
+    ``commands`` install it; ``{dir}`` stands for the folder of all plugins, ``{plugin}`` for its
+    own.
+    """
+
+    files: dict[str, Any]
+    commands: tuple[str, ...]
+    catalogs: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class AgentSetup:
     """Everything about one agent. ``events`` are those of our events that it knows.
 
@@ -81,6 +95,7 @@ class AgentSetup:
     files: Callable[[InstallPlace, Request], list[FileParts]]
     advice: Callable[[InstallPlace, Request], list[str]]
     reads: tuple[str, ...] = ()
+    plugin: Callable[[Request], PluginFiles] | None = None
 
     def is_here(self, place: InstallPlace) -> bool:
         """Whether this machine seems to have the agent."""

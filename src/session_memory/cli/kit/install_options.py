@@ -31,6 +31,13 @@ def install_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+hooks_option = click.option(
+    "--hooks",
+    metavar="EVENTS",
+    help="failure, end, prompt, start, with commas between them; or none.  [default: failure,end]",
+)
+
+
 def _complete(_ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
     from session_memory.install.agents import NAMES
 
@@ -44,6 +51,20 @@ def checked_agents(names: Iterable[str]) -> list[str]:
         if name not in NAMES:
             raise click.UsageError(f"no agent {safe(name)}; known are {', '.join(NAMES)}")
     return list(dict.fromkeys(names))
+
+
+def checked_events(hooks: str | None) -> tuple[str, ...]:
+    from session_memory.install.agent import DEFAULT_EVENTS, EVENTS
+
+    if hooks is None:
+        return DEFAULT_EVENTS
+    named = [word.strip() for word in hooks.split(",") if word.strip()]
+    if named == ["none"]:
+        return ()
+    for word in named:
+        if word not in EVENTS:
+            raise click.UsageError(f"no hook {word}; known are {', '.join(EVENTS)}, or none")
+    return tuple(named)
 
 
 def project_root(is_project: bool) -> str:

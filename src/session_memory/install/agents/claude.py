@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from session_memory.install.agent import AgentSetup, InstallPlace, Request
+from session_memory.install import plugin_parts
+from session_memory.install.agent import NAME, AgentSetup, InstallPlace, PluginFiles, Request
 from session_memory.install.hook_parts import AgentEvent, hook_parts, server_member
 from session_memory.install.parts import JSON, FileParts
 from session_memory.install.skill import skill_in
@@ -46,4 +47,21 @@ def _advice(place: InstallPlace, request: Request) -> list[str]:
     return ["Claude Code asks once in this project whether to use the server; answer yes."]
 
 
-SETUP = AgentSetup("claude", "Claude Code", "claude", tuple(EVENTS), _directory, _files, _advice)
+def _plugin(request: Request) -> PluginFiles:
+    return PluginFiles(
+        files={
+            ".claude-plugin/plugin.json": plugin_parts.manifest(author={"name": "Session Memory"}),
+            ".mcp.json": plugin_parts.servers(request),
+            "hooks/hooks.json": plugin_parts.hooks("claude", EVENTS, request),
+        },
+        catalogs={".claude-plugin/marketplace.json": plugin_parts.catalog("claude")},
+        commands=(
+            "claude plugin marketplace add {dir}",
+            f"claude plugin install {NAME}@{plugin_parts.MARKET}",
+        ),
+    )
+
+
+SETUP = AgentSetup(
+    "claude", "Claude Code", "claude", tuple(EVENTS), _directory, _files, _advice, plugin=_plugin
+)

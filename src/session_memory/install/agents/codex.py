@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from session_memory.install.agent import NAME, AgentSetup, InstallPlace, Request
+from session_memory.install import plugin_parts
+from session_memory.install.agent import NAME, AgentSetup, InstallPlace, PluginFiles, Request
 from session_memory.install.hook_parts import AgentEvent, hook_parts, server_words
 from session_memory.install.parts import JSON, TOML, FileParts, Table
 from session_memory.install.skill import shared_skill
@@ -39,4 +40,29 @@ def _advice(place: InstallPlace, request: Request) -> list[str]:
     return advice
 
 
-SETUP = AgentSetup("codex", "Codex", "codex", tuple(EVENTS), _directory, _files, _advice)
+def _plugin(request: Request) -> PluginFiles:
+    paths = {"skills": "./skills/", "mcpServers": "./.mcp.json", "hooks": "./hooks/hooks.json"}
+    entry = {
+        "name": NAME,
+        "source": {"source": "local", "path": "./plugins/codex"},
+        "policy": {"installation": "AVAILABLE", "authentication": "ON_INSTALL"},
+        "category": "Productivity",
+    }
+    market = {"name": plugin_parts.MARKET, "interface": {"displayName": "Session Memory"}}
+    return PluginFiles(
+        files={
+            ".codex-plugin/plugin.json": plugin_parts.manifest(**paths),
+            ".mcp.json": plugin_parts.servers(request),
+            "hooks/hooks.json": plugin_parts.hooks("codex", EVENTS, request),
+        },
+        catalogs={".agents/plugins/marketplace.json": {**market, "plugins": [entry]}},
+        commands=(
+            "codex plugin marketplace add {dir}",
+            f"codex plugin add {NAME}@{plugin_parts.MARKET}",
+        ),
+    )
+
+
+SETUP = AgentSetup(
+    "codex", "Codex", "codex", tuple(EVENTS), _directory, _files, _advice, plugin=_plugin
+)

@@ -3,15 +3,22 @@
 from pathlib import Path
 from typing import Any
 
-from session_memory.install.agent import NAME, AgentSetup, InstallPlace, Request
-from session_memory.install.hook_parts import SECONDS, hook_command, server_member, whole_json
+from session_memory.install import plugin_parts
+from session_memory.install.agent import NAME, AgentSetup, InstallPlace, PluginFiles, Request
+from session_memory.install.hook_parts import (
+    SECONDS,
+    AgentEvent,
+    hook_command,
+    server_member,
+    whole_json,
+)
 from session_memory.install.parts import JSON, FileParts
 from session_memory.install.skill import shared_skill
 
 EVENTS = {
-    "failure": "postToolUse",
-    "prompt": "userPromptSubmitted",
-    "start": "sessionStart",
+    "failure": AgentEvent("postToolUse", "bash"),
+    "prompt": AgentEvent("userPromptSubmitted"),
+    "start": AgentEvent("sessionStart"),
 }
 
 
@@ -32,19 +39,20 @@ def _files(place: InstallPlace, request: Request) -> list[FileParts]:
     # Hooks of a project did not run in tests without a terminal.
     if place.root is not None or not request.hooks:
         return files
-    hooks: dict[str, Any] = {
-        EVENTS[event]: [
-            {
-                "type": "command",
-                "bash": hook_command("copilot", event, request),
-                "timeoutSec": SECONDS,
-            }
-        ]
-        for event in EVENTS
+    hooks = {
+        named.name: [_hook(event, named.matcher, request)]
+        for event, named in EVENTS.items()
         if event in request.hooks
     }
     path = _directory(place) / "hooks" / f"{NAME}.json"
     return [*files, whole_json(path, {"version": 1, "hooks": hooks}, "hook copilot ")]
+
+
+def _hook(event: str, matcher: str | None, request: Request) -> dict[str, Any]:
+    """A hook in the form of Copilot CLI."""
+    command = hook_command("copilot", event, request)
+    limited = {} if matcher is None else {"matcher": matcher}
+    return {"type": "command", **limited, "bash": command, "timeoutSec": SECONDS}
 
 
 def _advice(place: InstallPlace, request: Request) -> list[str]:
@@ -56,4 +64,27 @@ def _advice(place: InstallPlace, request: Request) -> list[str]:
     ]
 
 
-SETUP = AgentSetup("copilot", "Copilot CLI", "copilot", tuple(EVENTS), _directory, _files, _advice)
+def _plugin(request: Request) -> PluginFiles:
+    # Hooks of plugins are read in the form of Claude Code, with its names of events and tools.
+    events = {
+        "failure": AgentEvent("PostToolUse", "Bash"),
+        "prompt": AgentEvent("UserPromptSubmit"),
+        "start": AgentEvent("SessionStart"),
+    }
+    return PluginFiles(
+        files={
+            "plugin.json": plugin_parts.manifest(),
+            ".mcp.json": plugin_parts.servers(request),
+            "hooks/hooks.json": plugin_parts.hooks("copilot", events, request),
+        },
+        catalogs={".github/plugin/marketplace.json": plugin_parts.catalog("copilot")},
+        commands=(
+            "copilot plugin marketplace add {dir}",
+            f"copilot plugin install {NAME}@{plugin_parts.MARKET}",
+        ),
+    )
+
+
+SETUP = AgentSetup(
+    "copilot", "Copilot CLI", "copilot", tuple(EVENTS), _directory, _files, _advice, plugin=_plugin
+)

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from session_memory.install.agent import AgentSetup, InstallPlace, Request
+from session_memory.install import plugin_parts
+from session_memory.install.agent import AgentSetup, InstallPlace, PluginFiles, Request
 from session_memory.install.hook_parts import SECONDS, AgentEvent, hook_parts, server_member
 from session_memory.install.parts import JSON, FileParts
 from session_memory.install.skill import shared_skill
@@ -12,6 +13,7 @@ EVENTS = {
     "prompt": AgentEvent("BeforeAgent"),
     "start": AgentEvent("SessionStart"),
 }
+TIMEOUT = 1000 * SECONDS
 
 
 def _directory(place: InstallPlace) -> Path:
@@ -20,7 +22,7 @@ def _directory(place: InstallPlace) -> Path:
 
 def _files(place: InstallPlace, request: Request) -> list[FileParts]:
     folder = _directory(place) if place.root is None else place.root / ".gemini"
-    hooks = hook_parts("gemini", EVENTS, request, 1000 * SECONDS)
+    hooks = hook_parts("gemini", EVENTS, request, TIMEOUT)
     return [
         FileParts(folder / "settings.json", JSON, (server_member(request), *hooks)),
         *shared_skill(place, request),
@@ -34,4 +36,16 @@ def _advice(place: InstallPlace, request: Request) -> list[str]:
     return advice
 
 
-SETUP = AgentSetup("gemini", "Gemini CLI", "gemini", tuple(EVENTS), _directory, _files, _advice)
+def _plugin(request: Request) -> PluginFiles:
+    return PluginFiles(
+        files={
+            "gemini-extension.json": plugin_parts.manifest(**plugin_parts.servers(request)),
+            "hooks/hooks.json": plugin_parts.hooks("gemini", EVENTS, request, TIMEOUT),
+        },
+        commands=("gemini extensions install {plugin}",),
+    )
+
+
+SETUP = AgentSetup(
+    "gemini", "Gemini CLI", "gemini", tuple(EVENTS), _directory, _files, _advice, plugin=_plugin
+)

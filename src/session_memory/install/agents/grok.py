@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from session_memory.install.agent import NAME, AgentSetup, InstallPlace, Request
+from session_memory.install import plugin_parts
+from session_memory.install.agent import NAME, AgentSetup, InstallPlace, PluginFiles, Request
 from session_memory.install.hook_parts import AgentEvent, hook_file, hook_parts, server_words
 from session_memory.install.parts import TOML, FileParts, Table, read_values
 from session_memory.install.skill import shared_skill
@@ -58,6 +59,25 @@ def _advice(place: InstallPlace, request: Request) -> list[str]:
     return advice
 
 
+def _plugin(request: Request) -> PluginFiles:
+    return PluginFiles(
+        files={
+            ".claude-plugin/plugin.json": plugin_parts.manifest(),
+            ".mcp.json": plugin_parts.servers(request),
+            "hooks/hooks.json": plugin_parts.hooks("grok", EVENTS, request),
+        },
+        commands=("grok plugin install {plugin} --trust",),
+    )
+
+
 SETUP = AgentSetup(
-    "grok", "Grok", "grok", tuple(EVENTS), _directory, _files, _advice, reads=(READ,)
+    "grok",
+    "Grok",
+    "grok",
+    tuple(EVENTS),
+    _directory,
+    _files,
+    _advice,
+    reads=(READ,),
+    plugin=_plugin,
 )

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from session_memory.install.agent import AgentSetup, InstallPlace, Request
+from session_memory.install import plugin_parts
+from session_memory.install.agent import AgentSetup, InstallPlace, PluginFiles, Request
 from session_memory.install.hook_parts import SECONDS, AgentEvent, hook_parts, server_member
 from session_memory.install.parts import JSON, FileParts
 from session_memory.install.skill import shared_skill
@@ -36,4 +37,16 @@ def _advice(place: InstallPlace, request: Request) -> list[str]:
     return advice
 
 
-SETUP = AgentSetup("qwen", "Qwen Code", "qwen", tuple(EVENTS), _directory, _files, _advice)
+def _plugin(request: Request) -> PluginFiles:
+    return PluginFiles(
+        files={
+            "qwen-extension.json": plugin_parts.manifest(**plugin_parts.servers(request)),
+            "hooks/hooks.json": plugin_parts.hooks("qwen", EVENTS, request, TIMEOUT),
+        },
+        commands=("qwen extensions install {plugin}",),
+    )
+
+
+SETUP = AgentSetup(
+    "qwen", "Qwen Code", "qwen", tuple(EVENTS), _directory, _files, _advice, plugin=_plugin
+)

@@ -19,6 +19,8 @@ from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.install_options import (
     carry_out,
     checked_agents,
+    checked_events,
+    hooks_option,
     install_options,
     project_root,
 )
@@ -46,11 +48,7 @@ if TYPE_CHECKING:
     ' "outdated", "problem"}, …]}',
 )
 @install_options
-@click.option(
-    "--hooks",
-    metavar="EVENTS",
-    help="failure, end, prompt, start, with commas between them; or none.  [default: failure,end]",
-)
+@hooks_option
 @click.option("--skill/--no-skill", default=True, help="Write the skill too.", show_default=True)
 @click.option("--status", is_flag=True, help="Show what is installed; change nothing.")
 @click.pass_obj
@@ -121,17 +119,3 @@ def _show_status(
     ready = [one.agent for one in found if one.here and not one.installed and not one.problem]
     if ready:
         remark(settings, f"Connect them: session-memory install {' '.join(ready)}")
-
-
-def checked_events(hooks: str | None) -> tuple[str, ...]:
-    from session_memory.install.agent import DEFAULT_EVENTS, EVENTS
-
-    if hooks is None:
-        return DEFAULT_EVENTS
-    named = [word.strip() for word in hooks.split(",") if word.strip()]
-    if named == ["none"]:
-        return ()
-    for word in named:
-        if word not in EVENTS:
-            raise click.UsageError(f"no hook {word}; known are {', '.join(EVENTS)}, or none")
-    return tuple(named)

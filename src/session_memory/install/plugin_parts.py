@@ -1,0 +1,39 @@
+"""What plugins of several agents share: their manifests, servers and hooks."""
+
+from typing import Any
+
+from session_memory import __version__
+from session_memory.install.agent import NAME, Request
+from session_memory.install.hook_parts import (
+    SECONDS,
+    AgentEvent,
+    hook_parts,
+    server_words,
+)
+
+DESCRIPTION = "Recall what earlier coding sessions did: known fixes, decisions, changes, cost."
+# What agents call the folder, if it is added as a place to install from.
+MARKET = "session-memory-local"
+
+
+def manifest(**more: Any) -> dict[str, Any]:
+    """What every manifest of a plugin says."""
+    return {"name": NAME, "version": __version__, "description": DESCRIPTION, **more}
+
+
+def catalog(agent: str) -> dict[str, Any]:
+    """The catalogue of the folder in the form that Claude Code introduced."""
+    entry = {**manifest(), "source": f"./plugins/{agent}"}
+    owner = {"name": "Session Memory"}
+    return {"name": MARKET, "description": DESCRIPTION, "owner": owner, "plugins": [entry]}
+
+
+def servers(request: Request) -> dict[str, Any]:
+    return {"mcpServers": {NAME: server_words(request)}}
+
+
+def hooks(
+    agent: str, names: dict[str, AgentEvent], request: Request, timeout: int = SECONDS
+) -> dict[str, Any]:
+    parts = hook_parts(agent, names, request, timeout)
+    return {"hooks": {part.path[-1]: [part.value] for part in parts}}
