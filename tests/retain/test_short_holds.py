@@ -4,6 +4,7 @@ Nothing is timed here. A piece ends after no time at all, so every step that can
 its own is one, and the holds of the lock are counted. `benchmarks/live_waits.py` measures them.
 """
 
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,6 +15,7 @@ from session_memory.collect import batches, file_pieces
 from session_memory.derive import cluster_records, derivation, new_sessions, rebuilding, reindex
 from session_memory.derive.derivation import derive_stale
 from session_memory.learn.analyze import analyze
+from session_memory.live import SessionStore
 from session_memory.retain.forget import compact, forget
 from session_memory.store import open_store, pieces
 from session_memory.store.lock_holds import LockHold, listening
@@ -183,10 +185,11 @@ def tokens(keeper: Keeper) -> tuple[int, int]:
 def test_forgetting_purges_the_index_in_steps_and_leaves_live_tables_alone(filled: Keeper) -> None:
     uids = ["claude:session-0", "claude:session-1"]
     holds = holds_of(lambda: forget(filled.store, filled.config, uids, 1))
-    rewritten = [hold.what for hold in holds if hold.what.startswith("vacuum")]
-    assert rewritten
-    assert not [what for what in rewritten if "live_" in what]
-    assert len(holds) - len(rewritten) >= 4
+    cleared = [hold.what for hold in holds if hold.what.startswith(("vacuum", "clearing"))]
+    assert cleared
+    assert "vacuum" not in cleared, "the whole file is rewritten while others wait"
+    assert not [what for what in cleared if "live_" in what]
+    assert len(holds) - len(cleared) >= 4
     assert not filled.store.retention.tombstones().get("unswept")
     check_sound(filled.store)
 
@@ -222,6 +225,37 @@ def test_a_file_of_an_earlier_version_is_rewritten_once(filled: Keeper) -> None:
 def test_compacting_rewrites_all_tables(filled: Keeper) -> None:
     holds = holds_of(lambda: compact(filled.store, filled.config, 1))
     assert "vacuum of live_messages" in [hold.what for hold in holds]
+
+
+@pytest.mark.only("postgresql")
+def test_compacting_leaves_a_table_that_a_live_session_waits_for(
+    filled: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting = threading.Event()
+    execute = filled.store.db.execute
+
+    def execute_slowly(sql: str, *params: Any) -> Any:
+        """As if the table were large: it stays locked until the server cancels that."""
+        if not (sql.startswith("vacuum") and sql.endswith("live_messages")):
+            return execute(sql, *params)
+        with filled.store.db.transaction(shared=True):
+            execute("lock table live_messages")
+            waiting.set()
+            return execute("select pg_sleep(20)")
+
+    def append() -> None:
+        assert waiting.wait(20)
+        live = SessionStore.open(filled.place)
+        live.append_message(live.create_session(), role="user", content="at once")
+        live.close()
+
+    appending = threading.Thread(target=append)
+    appending.start()
+    monkeypatch.setattr(filled.store.db, "execute", execute_slowly)
+    _, _, (line,) = compact(filled.store, filled.config, 1)
+    appending.join()
+    assert "live_messages: another program uses it" in line
+    assert "store compact" in line
 
 
 def test_evicting_and_restoring_work_family_by_family(

@@ -106,9 +106,9 @@ def sweep(
             if not marks:
                 unswept += store.db.compact()
             elif everything or UNSWEPT in marks:
-                unswept += store.db.vacuum()
+                unswept += store.db.clear_deleted()
             else:
-                unswept += store.db.vacuum(marks, without_live=UNSWEPT_LOGS in marks)
+                unswept += store.db.clear_deleted(marks, without_live=UNSWEPT_LOGS in marks)
             unswept += _sweep_lake(store, config) if marks and config else []
         except StoreError as error:
             if everything:

@@ -7,12 +7,11 @@ from pathlib import Path
 from session_memory.derive.evicted import beside
 from session_memory.retain import lake_files
 from session_memory.store.retention_archive import Archive
+from session_memory.store.sqlite_clearing import left_open
 from session_memory.store.store import Store
 
 PIECE = 16 * 1024 * 1024
 OVERLAP = 48
-
-_open_descriptors: dict[tuple[int, int], int] = {}
 
 
 def files(
@@ -23,7 +22,7 @@ def files(
         for suffix in ("", "-wal", "-shm", "-journal", ".lock"):
             file = Path(f"{store.db.file}{suffix}")
             if file.exists():
-                yield file, _windows(_left_open(file))
+                yield file, _windows(left_open(file))
     place = beside(store)
     ours = [] if place is None else [place / "lessons", place / "applied"]
     directories = [archive.directory if archive else None, lake, lessons, *ours]
@@ -57,15 +56,6 @@ def _content(file: Path) -> Iterator[bytes]:
             yield from _windows_of(file)
     else:
         yield from _windows_of(file)
-
-
-def _left_open(file: Path) -> int:
-    """A descriptor that stays open. Closing it would drop this process's SQLite locks."""
-    known = file.stat()
-    key = (known.st_dev, known.st_ino)
-    if key not in _open_descriptors:
-        _open_descriptors[key] = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
-    return _open_descriptors[key]
 
 
 def _windows_of(file: Path) -> Iterator[bytes]:

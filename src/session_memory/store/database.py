@@ -171,17 +171,20 @@ class Database(Protocol):
     def backup_before(self, step: int, now: int) -> None:
         """Copy the database before a migration, unless the server can undo a migration itself."""
 
-    def vacuum(
+    def vacuum(self) -> None:
+        """Rewrite the database, as small as it can be. Others may have to wait meanwhile."""
+
+    def clear_deleted(
         self, marks: Collection[str] | None = None, *, without_live: bool = False
     ) -> list[Unswept]:
-        """Rewrite the database without deleted data. Returns where some of it may be left.
+        """Clear deleted data from the database. Returns where some of it may be left.
 
-        With the ``marks`` of an earlier result, only what was left then has to be rewritten. With
+        With the ``marks`` of an earlier result, only what was left then has to be cleared. With
         ``without_live``, everything but the tables of live sessions has to be, and what was left.
         """
 
     def compact(self) -> list[Unswept]:
-        """Make the store small. Returns what could not be done, as `vacuum` does.
+        """Make the store small. Returns what could not be done, as `clear_deleted` does.
 
         Data that was deleted before may still be in the file.
         """

@@ -17,13 +17,13 @@ import psycopg
 from session_memory.core.errors import StoreError, StoreNotFound
 from session_memory.store.connections import Channel, Connections
 from session_memory.store.copy_batches import CopyBatch
-from session_memory.store.database import BUSY_S, Key, Params, Row, Unswept
+from session_memory.store.database import Key, Params, Row, Unswept
 from session_memory.store.lock_holds import HeldLock
 from session_memory.store.migrations import TABLES
 from session_memory.store.operation_lock import OperationLock, wait_for
+from session_memory.store.postgres_rewriting import rewrite_table
 from session_memory.store.postgres_sql import to_psycopg
 from session_memory.store.postgres_sweep import (
-    dead_rows,
     make_space_reusable,
     statistics,
     still_marked,
@@ -386,7 +386,10 @@ alter table dictionaries alter column body set storage external;
     def backup_before(self, step: int, now: int) -> None:
         """Nothing to do: the server rolls back a failed migration."""
 
-    def vacuum(
+    def vacuum(self) -> None:
+        self.clear_deleted()
+
+    def clear_deleted(
         self, marks: Collection[str] | None = None, *, without_live: bool = False
     ) -> list[Unswept]:
         tables = self._all_tables() if marks is None else still_marked(self, marks)
@@ -397,32 +400,14 @@ alter table dictionaries alter column body set storage external;
         return sweep_tables(self, tables)
 
     def compact(self) -> list[Unswept]:
-        return self.vacuum()
+        return sweep_tables(self, self._all_tables(), give_way=True)
 
     def shrink(self) -> None:
         make_space_reusable(self, self._all_tables())
 
-    def vacuum_table(self, table: str, wait_s: float) -> int:
-        """Rewrite a table, and return the number of deleted rows that had to be kept.
-
-        Raises `StoreBusy` if another program keeps the table locked for ``wait_s`` seconds.
-        """
-        kept = [0]
-
-        def note(notice: psycopg.errors.Diagnostic) -> None:
-            kept.append(dead_rows(notice))
-
-        connection = self._connections.channel().connection
-        connection.add_notice_handler(note)
-        try:
-            self.execute(f"set lock_timeout = {int(wait_s * 1000)}")
-            held = HeldLock()
-            self.execute(f"vacuum (full, analyze, verbose) {table}")
-            held.released(f"vacuum of {table}")
-        finally:
-            connection.remove_notice_handler(note)
-            self.execute(f"set lock_timeout = '{BUSY_S}s'")
-        return max(kept)
+    def rewrite_table(self, table: str, wait_s: float, *, give_way: bool) -> int:
+        own = self._connections.channel().connection
+        return rewrite_table(self, own, self._connections.borrowed, table, wait_s, give_way)
 
     def withhold_statistics(self) -> None:
         withhold_statistics(self, self._all_tables())

@@ -8,12 +8,9 @@ The planner's statistics hold common values of every column, and an empty table 
 So no statistics are made of columns with texts. Where there are some, they are removed.
 """
 
-import re
 import time
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
-
-import psycopg
 
 from session_memory.core.errors import StoreBusy, StoreError
 from session_memory.store.database import Unswept
@@ -71,8 +68,11 @@ _SAMPLES = """
 """
 
 
-def sweep_tables(db: "Postgres", tables: Sequence[str]) -> list[Unswept]:
-    """Rewrite the tables without their deleted rows. Returns what could not be cleared."""
+def sweep_tables(db: "Postgres", tables: Sequence[str], *, give_way: bool = False) -> list[Unswept]:
+    """Rewrite the tables without their deleted rows. Returns what could not be cleared.
+
+    With ``give_way``, a table of live sessions is left as it is while somebody appends to it.
+    """
     unswept = _Problems(db)
     had_statistics = False
     for table in tables:
@@ -82,7 +82,7 @@ def sweep_tables(db: "Postgres", tables: Sequence[str]) -> list[Unswept]:
             unswept.add(f"{STATISTICS} of {table}", str(error), _owner(db, table), table)
     start = time.monotonic()
     for table in dict.fromkeys([*tables, *([STATISTICS] if had_statistics else [])]):
-        reason, command = _vacuum(db, table, start)
+        reason, command = _vacuum(db, table, start, give_way and table.startswith("live_"))
         if reason:
             unswept.add(table, reason, command, table)
     return unswept.all()
@@ -95,7 +95,7 @@ def make_space_reusable(db: "Postgres", tables: Sequence[str]) -> None:
             db.execute(f"vacuum {table}")
 
 
-def _vacuum(db: "Postgres", table: str, start: float) -> tuple[str, str]:
+def _vacuum(db: "Postgres", table: str, start: float, give_way: bool) -> tuple[str, str]:
     """Rewrite one table. Returns why that was not possible and what to do, or empty texts.
 
     All tables of a sweep, which began at ``start``, wait for other programs together.
@@ -103,7 +103,9 @@ def _vacuum(db: "Postgres", table: str, start: float) -> tuple[str, str]:
     before = db.value(_FILE, {"table": table})
     wait = max(start + LOCK_S - time.monotonic(), SHORTEST_WAIT_S)
     try:
-        while (kept := db.vacuum_table(table, wait)) and time.monotonic() < start + PATIENCE_S:
+        while (
+            kept := db.rewrite_table(table, wait, give_way=give_way)
+        ) and time.monotonic() < start + PATIENCE_S:
             # Most transactions are short. Rows that none of them sees any more can be removed.
             time.sleep(RETRY_S)
     except StoreBusy:
@@ -127,12 +129,6 @@ def _owner(db: "Postgres", table: str) -> str:
         {"table": table},
     )
     return f"Let {owner}, who owns it, run: {COMPACT}"
-
-
-def dead_rows(notice: psycopg.errors.Diagnostic) -> int:
-    """The number of deleted rows that a verbose ``vacuum full`` had to keep, from its notices."""
-    found = re.match(r"\s*(\d+)", notice.message_detail or "")
-    return int(found[1]) if found else 0
 
 
 class _Problems:

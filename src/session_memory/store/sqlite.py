@@ -16,9 +16,10 @@ from session_memory.store.filesystems import refuse_network
 from session_memory.store.lock_holds import HeldLock
 from session_memory.store.operation_lock import OperationLock, locked_file
 from session_memory.store.private_files import create_private, sweep_unfinished, whole_database
+from session_memory.store.sqlite_clearing import cleared
 from session_memory.store.sqlite_errors import FAULTS, translated
-from session_memory.store.sqlite_shrink import INCREMENTAL, shrink
-from session_memory.store.sqlite_waiting import busy_until, retry, retry_until, use_wal
+from session_memory.store.sqlite_shrink import INCREMENTAL, checkpoint, rewrite, shrink
+from session_memory.store.sqlite_waiting import retry, use_wal
 from session_memory.store.sqlite_word_index import CONFIGURE, CREATE, SqliteWordEngine
 from session_memory.store.word_query import TABLE, TITLES
 
@@ -369,15 +370,14 @@ class Sqlite:
             with suppress(apsw.Error):
                 use_wal(connection)
 
-    def vacuum(
+    def vacuum(self) -> None:
+        rewrite(self)
+
+    def clear_deleted(
         self, marks: Collection[str] | None = None, *, without_live: bool = False
     ) -> list[Unswept]:
-        if self.value("pragma auto_vacuum") != INCREMENTAL:
-            self.execute(f"pragma auto_vacuum = {INCREMENTAL}")
-        held = HeldLock()
-        self.execute("vacuum")
-        held.released("vacuum")
-        if self.checkpoint():
+        shrink(self)
+        if self.file is None or cleared(self, self.file):
             return []
         reason = "another program reads the store"
         remedy = "When it has ended, run: session-memory store compact"
@@ -392,17 +392,7 @@ class Sqlite:
 
     def checkpoint(self) -> bool:
         """Move the content of the WAL file into the database. False if a reader prevented it."""
-        until = busy_until()
-        while True:
-            # Nobody waits for this one. The second one has little left to do and locks out writers.
-            self.one("pragma wal_checkpoint(passive)")
-            held = HeldLock()
-            row = self.one("pragma wal_checkpoint(truncate)")
-            held.released("checkpoint")
-            is_done = row is None or not row[0]
-            # SQLite does not wait for a checkpoint of another process, as every append may begin.
-            if is_done or not retry_until(until):
-                return is_done
+        return checkpoint(self)
 
     def withhold_statistics(self) -> None:
         """Nothing to do: we never run ``analyze``, so there are no statistics."""

@@ -1,9 +1,12 @@
-"""Give free pages of a SQLite file back to the disk, without rewriting the file."""
+"""Give free pages of a SQLite file back to the disk, and empty its WAL."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from session_memory.core.errors import StoreBusy
+from session_memory.store.lock_holds import HeldLock
 from session_memory.store.pieces import run_in_pieces
+from session_memory.store.sqlite_waiting import busy_until, retry, retry_until
 
 if TYPE_CHECKING:
     from session_memory.store.sqlite import Sqlite
@@ -12,6 +15,8 @@ INCREMENTAL = 2
 """With this setting SQLite keeps track of which page belongs where, so that it can move pages."""
 # So many pages are moved in one step.
 PAGES = 50
+# So long the write lock is held to wait for readers.
+HELD_MS = 50
 
 
 def shrink(db: "Sqlite") -> None:
@@ -20,11 +25,50 @@ def shrink(db: "Sqlite") -> None:
         # The copy that SQLite makes for this may be larger than the memory.
         db.execute("pragma temp_store = file")
         try:
-            db.vacuum()
+            rewrite(db)
         finally:
             db.execute("pragma temp_store = memory")
     run_in_pieces(db.transaction, _given_back(db))
     db.checkpoint()
+
+
+def rewrite(db: "Sqlite") -> None:
+    """Write the whole file anew, with each table in one piece. Others cannot write meanwhile."""
+    if db.value("pragma auto_vacuum") != INCREMENTAL:
+        db.execute(f"pragma auto_vacuum = {INCREMENTAL}")
+    held = HeldLock()
+    db.execute("vacuum")
+    held.released("vacuum")
+    db.checkpoint()
+
+
+def checkpoint(db: "Sqlite") -> bool:
+    """Move the content of the WAL file into the database. False if a reader prevented it."""
+    until = busy_until()
+    while True:
+        # Nobody waits for this one. The second one has little left to do and locks out writers.
+        db.one("pragma wal_checkpoint(passive)")
+        held = HeldLock()
+        is_done = _emptied_wal(db)
+        held.released("checkpoint")
+        # SQLite does not wait for a checkpoint of another process, as every append may begin.
+        if is_done or not retry_until(until):
+            return is_done
+
+
+def _emptied_wal(db: "Sqlite") -> bool:
+    """Empty the WAL file. False if another process reads or writes.
+
+    SQLite waits for readers while it holds the write lock, and then all writers wait as well.
+    """
+    db.connection.set_busy_timeout(HELD_MS)
+    try:
+        row = db.one("pragma wal_checkpoint(truncate)")
+    except StoreBusy:
+        return False
+    finally:
+        db.connection.set_busy_handler(retry)
+    return row is None or not row[0]
 
 
 def _given_back(db: "Sqlite") -> Iterator[None]:
