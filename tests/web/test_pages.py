@@ -7,7 +7,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from session_memory import Memory
+from session_memory.pricing import shown as money
 from session_memory.views.outline import SECTION
+from session_memory.views.spending_days import spending_days
 
 
 def rows_in(page: str) -> list[str]:
@@ -117,3 +119,53 @@ def test_every_event_can_be_inspected_and_read_whole(client: TestClient, memory:
 )
 def test_what_is_not_there_is_said(client: TestClient, path: str) -> None:
     assert client.get(path).status_code == 404
+
+
+@pytest.mark.parametrize("split", ["model", "repo", "agent", "outcome"])
+def test_spending_is_that_of_the_cost_report_in_every_division(memory: Memory, split: str) -> None:
+    report = memory.cost(by="day")
+    found = spending_days(memory.store, split=split, since=None, until=None)
+    by_day = {row.key: row.tally.microdollars for row in report.rows if row.key}
+    assert {str(one.day): one.microdollars for one in found.days} == by_day
+    assert found.totals == report.totals
+    assert sum(found.made_of.values()) == report.totals.microdollars
+
+
+def test_the_cost_page_shows_the_figures_of_the_command_line(
+    client: TestClient, memory: Memory
+) -> None:
+    page = client.get("/cost?range=all").text
+    assert money(memory.cost().totals.amount) in page
+    for row in memory.cost(by="repo").rows[:5]:
+        assert money(row.tally.amount) in page
+    assert client.get("/cost?range=week").status_code == 400
+
+
+@pytest.mark.parametrize("tab", ["changes", "digest", "cost", "family", "like"])
+def test_every_session_has_all_its_pages(client: TestClient, memory: Memory, tab: str) -> None:
+    for one in memory.sessions():
+        answer = client.get(f"/s/{one.uid}/{tab}")
+        assert answer.status_code == 200, one.uid
+        assert 'aria-current="page"' in answer.text
+
+
+def test_the_family_page_adds_up(client: TestClient, memory: Memory) -> None:
+    for one in memory.sessions():
+        tree = one.family()
+        page = client.get(f"/s/{one.uid}/family").text
+        assert page.count("/s/") >= len(tree.root.every())
+        assert money(tree.amount) in page
+
+
+def test_a_record_is_shown_as_it_was_written(client: TestClient, memory: Memory) -> None:
+    one = next(iter(memory.sessions()))
+    event = next(event for event in one.events if event.native_id)
+    assert event.native_id in client.get(f"/s/{one.uid}/raw/{event.event_uid}").text
+
+
+def test_the_start_page_has_its_slow_parts_apart(client: TestClient) -> None:
+    page = client.get("/").text
+    assert "What the money became" in page and "About to vanish" in page
+    for part in ("money", "patterns"):
+        answer = client.get("/", headers={"X-Part": part}).text
+        assert "<html" not in answer and "<h2>" in answer

@@ -6,6 +6,8 @@ from typing import NamedTuple
 from starlette.responses import Response
 
 from session_memory.web.asked import Asked
+from session_memory.web.pages.cost import cost
+from session_memory.web.pages.overview import start
 from session_memory.web.pages.session import (
     event_body,
     event_inspector,
@@ -13,6 +15,14 @@ from session_memory.web.pages.session import (
     session_outline,
     session_rows,
     session_turns,
+)
+from session_memory.web.pages.session_views import (
+    changes,
+    digest,
+    family,
+    like,
+    raw,
+    session_cost,
 )
 from session_memory.web.pages.sessions import sessions
 
@@ -26,10 +36,17 @@ class RoutedPage(NamedTuple):
 
 
 ROUTES = (
-    RoutedPage("/", sessions),
+    RoutedPage("/", start),
     RoutedPage("/sessions", sessions),
+    RoutedPage("/cost", cost),
     RoutedPage("/s/{uid}", session),
     RoutedPage("/s/{uid}/e/{event}", session),
+    RoutedPage("/s/{uid}/changes", changes),
+    RoutedPage("/s/{uid}/digest", digest),
+    RoutedPage("/s/{uid}/cost", session_cost),
+    RoutedPage("/s/{uid}/family", family),
+    RoutedPage("/s/{uid}/like", like),
+    RoutedPage("/s/{uid}/raw/{event}", raw),
     RoutedPage("/s/{uid}/rows/{number}", session_rows),
     RoutedPage("/s/{uid}/turns", session_turns),
     RoutedPage("/s/{uid}/outline", session_outline),

@@ -9,25 +9,21 @@ from typing import Any
 import msgspec
 from starlette.responses import PlainTextResponse, Response
 
-from session_memory.config import this_host
-from session_memory.core.errors import CannotResume, UnknownEvent, UnknownSession
+from session_memory.core.errors import UnknownEvent
 from session_memory.core.schema import Session
 from session_memory.core.text import visible
-from session_memory.pricing import Amount, session_amounts, tree_amounts
+from session_memory.pricing import Amount
 from session_memory.pricing import shown as money
-from session_memory.render.phrases import outcome_words
 from session_memory.views.cost_audit import audit
 from session_memory.views.event_lookup import find_event
 from session_memory.views.evicted import readable_events
-from session_memory.views.figures import count_or_zero, duration, local
-from session_memory.views.lookup import find_session
+from session_memory.views.figures import count_or_zero, duration
 from session_memory.views.outline import SECTION, Outline, OutlineTurn
-from session_memory.views.resuming import resume
-from session_memory.views.session_titles import best_title
 from session_memory.views.transcript_items import LEVELS, TranscriptOptions
 from session_memory.views.transcript_window import section_of, transcript_part
 from session_memory.web.asked import Asked
-from session_memory.web.rows import cost_shown, dot_of, event_address, session_address, short_model
+from session_memory.web.pages.session_head import session_of, session_page
+from session_memory.web.rows import cost_shown, event_address
 from session_memory.web.transcript_rows import RowMaker, subagent
 
 BODY_PIECE = 64 * 1024
@@ -46,14 +42,6 @@ class ShownTurn(msgspec.Struct, frozen=True, kw_only=True):
     is_left: bool
 
 
-def _session(asked: Asked) -> Session:
-    uid = find_session(asked.memory.store, asked.path["uid"])
-    found = asked.memory.store.sessions.get(uid)
-    if found is None:
-        raise UnknownSession(uid)
-    return found
-
-
 def _options(asked: Asked) -> TranscriptOptions:
     level = asked.query.get("depth", "tool")
     everything = asked.query.get("all") == "1"
@@ -63,7 +51,7 @@ def _options(asked: Asked) -> TranscriptOptions:
 
 
 def session(asked: Asked) -> Response:
-    store, found = asked.memory.store, _session(asked)
+    store, found = asked.memory.store, session_of(asked)
     uid = found.session_uid
     read, missing = readable_events(store, uid)
     row = read.sessions.row(uid)
@@ -74,16 +62,11 @@ def session(asked: Asked) -> Response:
     part = transcript_part(store, uid, number, options)
     outline = asked.site.outline(asked.memory, uid, found.revision) if last < 5000 else None
     maker = RowMaker(found, outline)
-    return asked.page(
+    return session_page(
+        asked,
+        found,
+        "",
         "session",
-        session=found,
-        title=best_title(store, uid),
-        address=session_address(uid),
-        facts=_facts(asked, found),
-        outcome=outcome_words(found),
-        dot=dot_of(found),
-        parent=found.parent_uid and session_address(found.parent_uid),
-        resume=_resume(asked, found),
         events=last + 1,
         sections=max(last, 0) // SECTION + 1,
         heights=_heights(last),
@@ -105,38 +88,9 @@ def _heights(last: int) -> list[int]:
     return [SECTION] * (sections - 1) + [max(last, 0) % SECTION + 1]
 
 
-def _facts(asked: Asked, found: Session) -> list[str]:
-    store, uid = asked.memory.store, found.session_uid
-    own, total = session_amounts(store, [uid])[uid], tree_amounts(store, [uid])[uid]
-    cost = ""
-    if total != Amount():
-        cost = money(total)
-        if own != total:
-            cost = f"{money(total)} with subagents, {money(own)} itself"
-    facts = [
-        cost,
-        duration(found.cost.wall_clock_s) if found.cost.wall_clock_s else "",
-        " · ".join(part for part in (found.repo, found.git_branch) if part),
-        " · ".join(
-            part
-            for part in (short_model(found.model), f"{found.flavor} {found.agent_version or ''}")
-            if part.strip()
-        ),
-        local(found.started_at, "%d %b %Y, %H:%M").lstrip("0") if found.started_at else "",
-    ]
-    return [fact.strip() for fact in facts if fact.strip()]
-
-
-def _resume(asked: Asked, found: Session) -> str:
-    try:
-        return resume(asked.memory.store, found, this_host(asked.memory.config)).line
-    except CannotResume:
-        return ""
-
-
 def session_rows(asked: Asked) -> Response:
     """One part of the transcript, as HTML."""
-    found, number = _session(asked), asked.number("number", most=1 << 30)
+    found, number = session_of(asked), asked.number("number", most=1 << 30)
     options = _options(asked)
     outline = asked.site.outline(asked.memory, found.session_uid, found.revision)
     tag = f"{found.revision}.{number}.{options.level}.{int(options.everything)}"
@@ -150,7 +104,7 @@ def session_rows(asked: Asked) -> Response:
 
 def session_turns(asked: Asked) -> Response:
     """The list of turns, as HTML."""
-    found = _session(asked)
+    found = session_of(asked)
     outline = asked.site.outline(asked.memory, found.session_uid, found.revision)
     return asked.page("turns", turns=shown_turns(outline))
 
@@ -180,14 +134,14 @@ def _turn(uid: str, turn: OutlineTurn, dearest: int) -> ShownTurn:
 
 def session_outline(asked: Asked) -> Response:
     """What the map and the keys need, as JSON."""
-    found = _session(asked)
+    found = session_of(asked)
     outline = asked.site.outline(asked.memory, found.session_uid, found.revision)
     return asked.tagged(asked.json(outline.to_dict()), f"o{found.revision}")
 
 
 def event_inspector(asked: Asked) -> Response:
     """What one event was and what its response cost, as HTML."""
-    store, found = asked.memory.store, _session(asked)
+    store, found = asked.memory.store, session_of(asked)
     seq = find_event(store, found.session_uid, asked.path["event"])
     part = transcript_part(
         store, found.session_uid, section_of(seq), TranscriptOptions(inherited=True, kept=seq)
@@ -234,7 +188,7 @@ def _price_parts(
 
 def event_body(asked: Asked) -> Response:
     """A piece of the whole text of an event, as plain text."""
-    store, found = asked.memory.store, _session(asked)
+    store, found = asked.memory.store, session_of(asked)
     seq = find_event(store, found.session_uid, asked.path["event"])
     options = TranscriptOptions(inherited=True, kept=seq, level="full")
     part = transcript_part(store, found.session_uid, section_of(seq), options)

@@ -2,6 +2,7 @@
 import "./keys.js";
 import "./search.js";
 import "./list.js";
+import "./parts.js";
 import "./transcript.js";
 import "./live.js";
 

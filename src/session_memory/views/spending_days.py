@@ -1,0 +1,112 @@
+"""What was spent on each day, divided by model, repository, agent or outcome, and what it was for.
+
+All figures are sums of the same charges, so the parts of a day add up to its total exactly.
+"""
+
+from datetime import date, tzinfo
+
+import msgspec
+
+from session_memory.pricing.amounts import Charge, charges
+from session_memory.store import Store
+from session_memory.views.cost import CostFilter, usage_filter
+from session_memory.views.cost_days import day_of, offsets
+from session_memory.views.cost_tally import CostTally
+
+SPLITS = ("model", "repo", "agent", "outcome")
+PARTS = ("cache read", "output", "cache write", "cache write, 1 h", "input", "web searches")
+_PICO = 1_000_000
+_OUTCOMES = "select uid, outcome, analyzed_at is null from sessions"
+
+
+class DaySpending(msgspec.Struct, frozen=True):
+    """One day. ``parts`` are micro-dollars by name."""
+
+    day: date
+    parts: dict[str, int]
+
+    @property
+    def microdollars(self) -> int:
+        return sum(self.parts.values())
+
+
+class SpendingDays(msgspec.Struct, frozen=True):
+    """``names`` by cost, highest first. ``undated`` is what was spent at an unknown time.
+
+    ``made_of`` divides the total by kind of token."""
+
+    days: list[DaySpending]
+    names: list[str]
+    totals: CostTally
+    undated: int
+    made_of: dict[str, int]
+
+
+def spending_days(
+    store: Store, *, split: str, since: int | None, until: int | None, tz: tzinfo | None = None
+) -> SpendingDays:
+    """Days with spending, in their order."""
+    key = {"repo": ("repo",), "outcome": ("session",)}.get(split, ())
+    with store.db.snapshot():
+        usage = usage_filter(store, CostFilter(since=since, until=until))
+        found = charges(store, ("day", *key), usage, clock=offsets(tz))
+        outcomes = _outcomes(store) if split == "outcome" else {}
+    days: dict[date, dict[str, int]] = {}
+    sums: dict[str, int] = {}
+    undated = 0
+    for charge in found:
+        name = _name(charge, split, outcomes)
+        sums[name] = sums.get(name, 0) + charge.microdollars
+        if charge.key[0] is None:
+            undated += charge.microdollars
+            continue
+        parts = days.setdefault(day_of(charge.key[0]), {})
+        parts[name] = parts.get(name, 0) + charge.microdollars
+    return SpendingDays(
+        [DaySpending(day, days[day]) for day in sorted(days)],
+        sorted(sums, key=lambda name: (-sums[name], name)),
+        CostTally.of(found),
+        undated,
+        made_of(found),
+    )
+
+
+def _outcomes(store: Store) -> dict[str, str]:
+    return {
+        uid: "unknown" if never_analyzed else outcome
+        for uid, outcome, never_analyzed in store.db.all(_OUTCOMES)
+    }
+
+
+def _name(charge: Charge, split: str, outcomes: dict[str, str]) -> str:
+    match split:
+        case "repo":
+            return str(charge.key[1] or "no repository")
+        case "agent":
+            return charge.rate.kind.flavor
+        case "outcome":
+            return outcomes.get(charge.key[1], "unknown")
+    return charge.rate.kind.model
+
+
+def made_of(found: list[Charge]) -> dict[str, int]:
+    """The money by kind of token, largest first; the sum is that of the charges.
+
+    A response is rounded once, so the last micro-dollars go to the largest part."""
+    exact = dict.fromkeys(PARTS, 0)
+    total = 0
+    for charge in found:
+        total += charge.microdollars
+        if (price := charge.rate.price) is None:
+            continue
+        uncached, output, read, written, written_1h, _, searches = charge.buckets
+        exact["input"] += uncached * price.input
+        exact["output"] += output * price.output
+        exact["cache read"] += read * price.cache_read
+        exact["cache write"] += (written - written_1h) * price.cache_write
+        exact["cache write, 1 h"] += written_1h * price.cache_write_1h
+        exact["web searches"] += searches * (price.search or 0)
+    parts = {name: value // _PICO for name, value in exact.items()}
+    largest = max(exact, key=lambda name: exact[name])
+    parts[largest] += total - sum(parts.values())
+    return dict(sorted(((n, v) for n, v in parts.items() if v), key=lambda part: -part[1]))

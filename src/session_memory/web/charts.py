@@ -1,0 +1,151 @@
+"""Figures as SVG. Colours are classes, so themes and print are a matter of the style sheet."""
+
+from collections.abc import Sequence
+
+import msgspec
+from markupsafe import Markup, escape
+
+from session_memory.render.text import safe
+
+FILLS = ("f-k1", "f-k2", "f-k3", "f-k4")
+OUTCOME_FILLS = {
+    "success": "f-good",
+    "continued": "f-k2",
+    "unknown": "f-idle",
+    "abandoned": "f-warn",
+    "fail": "f-bad",
+}
+_WIDTH, _HEIGHT, _LEFT, _BOTTOM = 1160, 210, 46, 24
+_MILLION = 1_000_000
+
+
+class MoneyBar(msgspec.Struct, frozen=True):
+    """A bar of parts, each a fill class and micro-dollars. ``address`` is what it opens."""
+
+    label: str
+    parts: list[tuple[str, int]]
+    address: str = ""
+    says: str = ""
+
+    @property
+    def total(self) -> int:
+        return sum(value for _, value in self.parts)
+
+
+def _text(x: float, y: float, text: str, classes: str = "") -> Markup:
+    return Markup('<text x="{:.1f}" y="{:.1f}" class="{}">{}</text>').format(
+        x, y, classes, safe(text)
+    )
+
+
+def _rect(x: float, y: float, width: float, height: float, fill: str) -> Markup:
+    return Markup(
+        '<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" rx="1.5" class="{}"/>'
+    ).format(x, y, max(width, 0.5), max(height, 0.5), fill)
+
+
+def nice_step(highest: float) -> float:
+    """A step for an axis with two to five lines: 1, 2 or 5 times a power of ten."""
+    step = 10.0**-2
+    while highest / step > 4.5:
+        for factor in (2, 2.5, 2):
+            step *= factor
+            if highest / step <= 4.5:
+                break
+    return step
+
+
+def dollars_on_axis(value: float, step: float) -> str:
+    return f"${value:,.0f}" if step >= 1 else f"${value:,.2f}"
+
+
+def spending_bars(bars: Sequence[MoneyBar], *, label: str, limit: int | None = None) -> Markup:
+    """Bars of money, one for each day. ``limit`` is a dashed line in micro-dollars."""
+    highest = max([*(bar.total for bar in bars), limit or 0, 1]) / _MILLION
+    step = nice_step(highest)
+    top = _HEIGHT - _BOTTOM
+    scale = (top - 14) / (highest or 1)
+    parts: list[Markup] = []
+    lines = int(highest / step) + 1
+    for number in range(lines):
+        y = top - number * step * scale
+        parts.append(Markup('<path d="M{} {:.1f}H{}" class="ax"/>').format(_LEFT, y, _WIDTH))
+        parts.append(_text(_LEFT - 8, y + 4, dollars_on_axis(number * step, step), "t-end"))
+    width = (_WIDTH - _LEFT) / max(len(bars), 1)
+    every = max(-(-len(bars) // 8), 1)
+    for place, bar in enumerate(bars):
+        x, y = _LEFT + place * width, float(top)
+        body: list[Markup] = []
+        for fill, value in bar.parts:
+            height = value / _MILLION * scale
+            y -= height
+            body.append(_rect(x + width * 0.1, y, width * 0.8, height, fill))
+        # The whole height of the day can be pointed at.
+        body.append(
+            Markup('<rect x="{:.1f}" y="0" width="{:.1f}" height="{}" class="over"/>').format(
+                x, width, top
+            )
+        )
+        group = Markup("<g><title>{}</title>{}</g>").format(safe(bar.says), Markup("").join(body))
+        if bar.address:
+            group = Markup('<a href="{}">{}</a>').format(bar.address, group)
+        parts.append(group)
+        if place % every == 0 or place == len(bars) - 1:
+            parts.append(_text(x + width / 2, _HEIGHT - 6, bar.label, "t-mid"))
+    if limit is not None:
+        y = top - limit / _MILLION * scale
+        parts.append(
+            Markup('<path d="M{} {:.1f}H{}" class="s-warn dash"/>').format(_LEFT, y, _WIDTH)
+        )
+    return _drawing(_WIDTH, _HEIGHT, label, parts)
+
+
+def _drawing(width: int, height: int, label: str, parts: Sequence[Markup]) -> Markup:
+    return Markup(
+        '<svg class="wide" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>'
+    ).format(width, height, label, Markup("").join(parts))
+
+
+def share_bar(share: float, fill: str = "f-k1", width: int = 120) -> Markup:
+    """A bar for a share between 0 and 1."""
+    return Markup(
+        '<svg class="wide" viewBox="0 0 {w} 8" preserveAspectRatio="none" aria-hidden="true">'
+        '<rect width="{w}" height="8" rx="3" class="f-line"/>'
+        '<rect width="{s:.1f}" height="8" rx="3" class="{f}"/></svg>'
+    ).format(w=width, s=max(min(share, 1.0), 0.0) * width, f=fill)
+
+
+def spark(values: Sequence[float], classes: str = "s-accent", width: int = 96) -> Markup:
+    """A small line. The last value has a dot."""
+    if not values:
+        return Markup()
+    highest = max(values) or 1
+    step = (width - 6) / max(len(values) - 1, 1)
+    points = [(3 + place * step, 17 - value / highest * 13) for place, value in enumerate(values)]
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    dot = "f-bad" if classes == "s-bad" else "f-accent"
+    return Markup(
+        '<svg width="{w}" height="20" viewBox="0 0 {w} 20" aria-hidden="true">'
+        '<polyline points="{p}" class="{c}" stroke-width="1.5"/>'
+        '<circle cx="{x:.1f}" cy="{y:.1f}" r="2" class="{d}"/></svg>'
+    ).format(w=width, p=escape(line), c=classes, x=points[-1][0], y=points[-1][1], d=dot)
+
+
+def intervals(before: tuple[float, float, float], after: tuple[float, float, float]) -> Markup:
+    """Two rates with their intervals, one below the other: ``(low, rate, high)`` each."""
+    parts = []
+    for y, (low, rate, high), classes, dot in (
+        (5, before, "s-soft", "f-soft"),
+        (14, after, "s-good", "f-good"),
+    ):
+        parts.append(
+            Markup('<path d="M{:.1f} {y}H{:.1f}" class="{c}" stroke-width="1.5"/>').format(
+                low * 140, high * 140, y=y, c=classes
+            )
+        )
+        parts.append(
+            Markup('<circle cx="{:.1f}" cy="{}" r="3" class="{}"/>').format(rate * 140, y, dot)
+        )
+    return Markup(
+        '<svg width="144" height="20" viewBox="-2 0 146 20" aria-hidden="true">{}</svg>'
+    ).format(Markup("").join(parts))

@@ -1,0 +1,270 @@
+"""What was spent: by day, what it was made of, where it went, and the dearest sessions."""
+
+from collections.abc import Iterator
+from datetime import date, datetime, timedelta
+from urllib.parse import urlencode
+
+import msgspec
+from starlette.responses import Response
+
+from session_memory.core.errors import InvalidRecord
+from session_memory.pricing import Amount
+from session_memory.pricing import shown as money
+from session_memory.views.periods import period
+from session_memory.views.session_pages import rows_of
+from session_memory.views.spending_days import SPLITS, DaySpending, SpendingDays, spending_days
+from session_memory.web.asked import Asked
+from session_memory.web.charts import FILLS, OUTCOME_FILLS, MoneyBar, share_bar, spending_bars
+from session_memory.web.rows import cost_shown, list_row
+
+MOST_NAMES = 3
+MOST_DAYS = 400
+DEAREST = 8
+RANGES = {"month": "Month", "90d": "90 days", "year": "Year", "all": "All"}
+SPLIT_NAMES = {"model": "by model", "repo": "repository", "agent": "agent", "outcome": "outcome"}
+
+
+class ShareRow(msgspec.Struct, frozen=True):
+    name: str
+    bar: str
+    cost: str
+    percent: str
+    address: str = ""
+
+
+class _Period:
+    """A stretch of days that the address names: a month, or until today."""
+
+    def __init__(self, asked: Asked) -> None:
+        today = datetime.now().astimezone().date()
+        self.range = asked.query.get("range", "month")
+        if self.range not in RANGES:
+            raise InvalidRecord("range must be one of " + ", ".join(RANGES), field="range")
+        self.month = asked.query.get("month", today.strftime("%Y-%m"))
+        self.is_this_month = self.month == today.strftime("%Y-%m")
+        self.today = today
+        self.since: int | None
+        self.until: int | None
+        if self.range == "month":
+            self.since, self.until = period(self.month)
+        elif self.range == "all":
+            self.since, self.until = None, None
+        else:
+            first = today - timedelta(days=89 if self.range == "90d" else 364)
+            self.since, self.until = period(first.isoformat())[0], None
+
+    @property
+    def name(self) -> str:
+        if self.range == "month":
+            return date.fromisoformat(f"{self.month}-01").strftime("%B %Y")
+        return {"90d": "The last 90 days", "year": "The last year", "all": "All time"}[self.range]
+
+    def query(self) -> str:
+        """The same period as filters of a list of sessions."""
+        if self.since is None:
+            return ""
+        first = date.fromisoformat(f"{self.month}-01") if self.range == "month" else None
+        if first is not None:
+            return f"since:{self.month} until:{self.month}"
+        days = 89 if self.range == "90d" else 364
+        return f"since:{(self.today - timedelta(days=days)).isoformat()}"
+
+    def neighbour(self, step: int) -> str:
+        first = date.fromisoformat(f"{self.month}-01")
+        other = first - timedelta(days=1) if step < 0 else first + timedelta(days=32)
+        return other.strftime("%Y-%m")
+
+
+def cost(asked: Asked) -> Response:
+    chosen = _Period(asked)
+    split = asked.query.get("by", "model")
+    if split not in SPLITS:
+        raise InvalidRecord("by must be one of " + ", ".join(SPLITS), field="by")
+    store = asked.memory.store
+    found = spending_days(store, split=split, since=chosen.since, until=chosen.until)
+    fills = _fills(found, split)
+    budget = asked.memory.budget() if chosen.range == "month" and chosen.is_this_month else None
+    month = next((one for one in budget.periods if one.period == "month"), None) if budget else None
+    by_repo = asked.memory.cost(by="repo", since=chosen.since, until=_last(chosen.until))
+    return asked.page(
+        "cost",
+        heading=chosen.name,
+        total=money(found.totals.amount),
+        total_address=_sessions(chosen.query()),
+        on_course=None if month is None else money(Amount(month.forecast)),
+        limit=None if month is None or month.limit is None else money(Amount(month.limit)),
+        chart=spending_bars(
+            _bars(found, fills, chosen), label=f"Cost by day, {SPLIT_NAMES[split]}"
+        ),
+        has_days=bool(found.days),
+        legend=[(name, fill) for name, fill in _legend(found, fills)],
+        ranges=[_range(chosen, name, split) for name in RANGES],
+        splits=[_split(chosen, name, split) for name in SPLITS],
+        earlier=_address(chosen, split, month=chosen.neighbour(-1)),
+        later=None if chosen.is_this_month else _address(chosen, split, month=chosen.neighbour(1)),
+        is_month=chosen.range == "month",
+        made_of=list(_shares(found.made_of, found.totals.microdollars)),
+        places=list(
+            _shares(
+                {row.key or "no repository": row.tally.microdollars for row in by_repo.rows},
+                by_repo.totals.microdollars,
+                field="repo",
+                query=chosen.query(),
+            )
+        ),
+        dearest=_dearest(asked, chosen),
+        dearest_address=_sessions(chosen.query(), sort="cost"),
+        unpriced=by_repo.unpriced,
+        prices=by_repo.prices,
+        undated=cost_shown(Amount(found.undated)),
+    )
+
+
+def _last(until: int | None) -> int | None:
+    return None if until is None else until - 1
+
+
+def _fills(found: SpendingDays, split: str) -> dict[str, str]:
+    if split == "outcome":
+        return {name: OUTCOME_FILLS.get(name, "f-idle") for name in found.names}
+    return {name: FILLS[min(place, MOST_NAMES)] for place, name in enumerate(found.names)}
+
+
+def _legend(found: SpendingDays, fills: dict[str, str]) -> Iterator[tuple[str, str]]:
+    first = found.names if len(found.names) <= len(FILLS) else found.names[:MOST_NAMES]
+    for name in first:
+        yield name, fills[name].replace("f-", "i-", 1)
+    if len(first) < len(found.names):
+        yield f"{len(found.names) - len(first)} others", FILLS[MOST_NAMES].replace("f-", "i-", 1)
+
+
+def _bars(found: SpendingDays, fills: dict[str, str], chosen: _Period) -> list[MoneyBar]:
+    """A bar for each day of the period, also for days without spending."""
+    if not found.days:
+        return []
+    by_day = {one.day: one for one in found.days}
+    first, last = found.days[0].day, found.days[-1].day
+    if chosen.range == "month":
+        first = date.fromisoformat(f"{chosen.month}-01")
+        last = (first + timedelta(days=32)).replace(day=1) - timedelta(days=1)
+    days = [first + timedelta(days=number) for number in range((last - first).days + 1)]
+    if len(days) > MOST_DAYS:
+        return _months(found, fills)
+    style = "%d" if chosen.range == "month" else "%d %b"
+    return [
+        _bar(
+            by_day.get(day),
+            day.strftime(style).lstrip("0"),
+            f"since:{day.isoformat()} until:{day.isoformat()}",
+            found.names,
+            fills,
+            day.strftime("%d %b %Y").lstrip("0"),
+        )
+        for day in days
+    ]
+
+
+def _months(found: SpendingDays, fills: dict[str, str]) -> list[MoneyBar]:
+    sums: dict[str, dict[str, int]] = {}
+    for one in found.days:
+        parts = sums.setdefault(one.day.strftime("%Y-%m"), {})
+        for name, value in one.parts.items():
+            parts[name] = parts.get(name, 0) + value
+    return [
+        _bar(
+            DaySpending(date.fromisoformat(f"{month}-01"), parts),
+            month,
+            f"since:{month} until:{month}",
+            found.names,
+            fills,
+            month,
+        )
+        for month, parts in sorted(sums.items())
+    ]
+
+
+def _bar(
+    spent: DaySpending | None,
+    label: str,
+    query: str,
+    names: list[str],
+    fills: dict[str, str],
+    day: str,
+) -> MoneyBar:
+    if spent is None:
+        return MoneyBar(label, [], says=f"{day}: nothing")
+    parts = [(fills[name], spent.parts[name]) for name in names if spent.parts.get(name)]
+    total = money(Amount(spent.microdollars))
+    return MoneyBar(label, parts, _sessions(query), f"{day}: {total}")
+
+
+def _shares(
+    parts: dict[str, int], total: int, field: str = "", query: str = ""
+) -> Iterator[ShareRow]:
+    named = sorted(parts.items(), key=lambda part: -part[1])
+    shown = named if len(named) <= 6 else named[:5]
+    largest = max((value for _, value in named), default=0) or 1
+    for name, value in shown:
+        words = f'{query} {field}:"{name}"' if " " in name else f"{query} {field}:{name}"
+        yield ShareRow(
+            name,
+            share_bar(value / largest),
+            money(Amount(value)),
+            f"{100 * value / (total or 1):.0f} %",
+            _sessions(words.strip()) if field and name != "no repository" else "",
+        )
+    if len(shown) < len(named):
+        rest = sum(value for _, value in named[len(shown) :])
+        percent = f"{100 * rest / (total or 1):.0f} %"
+        bar = share_bar(rest / largest, "f-k4")
+        yield ShareRow(f"{len(named) - len(shown)} others", bar, money(Amount(rest)), percent)
+
+
+def _dearest(asked: Asked, chosen: _Period) -> list[dict[str, object]]:
+    report = asked.memory.cost(by="session", since=chosen.since, until=_last(chosen.until))
+    store = asked.memory.store
+    rows = [row for row in report.rows if row.about.get("relation") != "subagent"][:DEAREST]
+    found = [store.sessions.get(str(row.key)) for row in rows]
+    shown = {
+        row.session.session_uid: list_row(row)
+        for row in rows_of(store, [one for one in found if one is not None])
+    }
+    return [
+        {
+            "row": shown[str(row.key)],
+            "why": _why(row.tally.microdollars, row.about["with_subagents"]["microdollars"]),
+            "cost": cost_shown(Amount(row.about["with_subagents"]["microdollars"])),
+        }
+        for row in rows
+        if str(row.key) in shown
+    ]
+
+
+def _why(own: int, total: int) -> str:
+    """The largest part of what a session cost, where its subagents are one."""
+    below = total - own
+    if total and below > own:
+        return f"its subagents: {money(Amount(below))}"
+    return f"itself: {money(Amount(own))}" if below else ""
+
+
+def _sessions(query: str, sort: str = "") -> str:
+    given = {"q": query.strip(), "sort": sort}
+    return "/sessions?" + urlencode({name: value for name, value in given.items() if value})
+
+
+def _address(chosen: _Period, split: str, **other: str) -> str:
+    given = {"range": chosen.range, "month": chosen.month, "by": split, **other}
+    if given["range"] != "month":
+        given.pop("month")
+    return f"/cost?{urlencode(given)}"
+
+
+def _range(chosen: _Period, name: str, split: str) -> dict[str, object]:
+    address = _address(chosen, split, range=name)
+    return {"name": RANGES[name], "address": address, "is_chosen": name == chosen.range}
+
+
+def _split(chosen: _Period, name: str, split: str) -> dict[str, object]:
+    address = _address(chosen, name)
+    return {"name": SPLIT_NAMES[name], "address": address, "is_chosen": name == split}

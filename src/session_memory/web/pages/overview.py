@@ -1,0 +1,179 @@
+"""The start page: today in one sentence, what the money became, what vanishes, what comes back."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+from starlette.responses import Response
+
+from session_memory.core.time import now_ms, parse_time
+from session_memory.pricing import Amount
+from session_memory.pricing import shown as money
+from session_memory.store.session_pages import SessionConditions, SessionPages
+from session_memory.views.figures import age, plural
+from session_memory.views.overview import Overview
+from session_memory.views.overview import overview as store_overview
+from session_memory.views.periods import period
+from session_memory.views.session_pages import rows_of
+from session_memory.views.sessions import Filter, conditions_of
+from session_memory.views.spending_days import spending_days
+from session_memory.web.asked import Asked
+from session_memory.web.charts import OUTCOME_FILLS, MoneyBar, spending_bars
+from session_memory.web.rows import ListRow, list_row
+
+WEEKS = 8
+ACTIVE_MS = 10 * 60 * 1000
+MOST_ACTIVE, MOST_TROUBLED, MOST_PATTERNS = 3, 4, 4
+TROUBLED_DAYS = 3
+_SMALL = (
+    *("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
+    *("eleven", "twelve"),
+)
+
+
+class Clause(msgspec.Struct, frozen=True):
+    """A part of the sentence, and the list of the sessions that it counts."""
+
+    text: str
+    address: str
+
+
+class WorkingNow(msgspec.Struct, frozen=True):
+    row: ListRow
+    ago: str
+
+
+def start(asked: Asked) -> Response:
+    store, config = asked.memory.store, asked.memory.config
+    found = store_overview(store, config)
+    today = datetime.now().astimezone()
+    counts = _counts(asked, "today")
+    return asked.page(
+        "overview",
+        date=today.strftime("%A, %d %B %Y").replace(" 0", " "),
+        number=_number(sum(counts.values())).capitalize(),
+        noun="session" if sum(counts.values()) == 1 else "sessions",
+        clauses=list(_clauses(counts)),
+        cost=money(found.cost_today),
+        limit=_limit(asked),
+        stored=found.sessions,
+        active=_active(asked),
+        chart=_chart(asked) if asked.part == "money" else None,
+        vanishing=_vanishing(found),
+        troubled=_troubled(asked),
+        steps=found.next_steps() if not found.sessions or found.to_analyze else [],
+        to_analyze=found.to_analyze,
+        patterns=_patterns(asked) if asked.part == "patterns" else None,
+    )
+
+
+def _number(number: int) -> str:
+    return _SMALL[number] if number < len(_SMALL) else f"{number:,}"
+
+
+def _counts(asked: Asked, day: str) -> dict[str, int]:
+    """How many sessions of a day had each outcome. Subagents count with their sessions."""
+    store = asked.memory.store
+    since, until = period(day)
+    conditions = conditions_of(store, Filter(folded=True, since=since, until=until))
+    pages = SessionPages(store.db)
+    return dict(pages.counts("outcome", conditions, 10))
+
+
+def _clauses(counts: dict[str, int]) -> Iterator[Clause]:
+    words = {
+        "success": "came out well",
+        "fail": "failed",
+        "continued": "went on in another session",
+        "abandoned": "were left",
+        "unknown": "are open or not analyzed yet",
+    }
+    single = {"abandoned": "was left", "unknown": "is open or not analyzed yet"}
+    for outcome, text in words.items():
+        if number := counts.get(outcome, 0):
+            verb = single.get(outcome, text) if number == 1 else text
+            yield Clause(
+                f"{_number(number)} {verb}", f"/sessions?q=since%3Atoday+outcome%3A{outcome}"
+            )
+
+
+def _limit(asked: Asked) -> str:
+    limit = next((one.limit for one in asked.memory.budget().periods if one.period == "day"), None)
+    return "" if limit is None else money(Amount(limit))
+
+
+def _active(asked: Asked) -> list[WorkingNow]:
+    """Sessions that were written to in the last minutes."""
+    store, now = asked.memory.store, now_ms()
+    conditions = SessionConditions(since=now - ACTIVE_MS, roots=True)
+    sessions = SessionPages(store.db).page(conditions, "newest", MOST_ACTIVE)
+    return [
+        WorkingNow(list_row(row), age(parse_time(row.session.ended_at or ""), now))
+        for row in rows_of(store, sessions)
+    ]
+
+
+def _chart(asked: Asked) -> dict[str, Any]:
+    """What the money became: each day's cost by outcome."""
+    today = datetime.now().astimezone().date()
+    first = today - timedelta(days=7 * WEEKS - 1)
+    since = period(first.isoformat())[0]
+    found = spending_days(asked.memory.store, split="outcome", since=since, until=None)
+    by_day = {one.day: one for one in found.days}
+    bars = []
+    for number in range(7 * WEEKS):
+        day = first + timedelta(days=number)
+        spent = by_day.get(day)
+        parts = [
+            (fill, spent.parts[name])
+            for name, fill in OUTCOME_FILLS.items()
+            if spent is not None and spent.parts.get(name)
+        ]
+        total = money(Amount(spent.microdollars)) if spent else "nothing"
+        label = "today" if day == today else day.strftime("%d %b").lstrip("0")
+        address = f"/sessions?q=since%3A{day}+until%3A{day}" if spent else ""
+        bars.append(MoneyBar(label, parts, address, f"{day.strftime('%d %b')}: {total}"))
+    return {
+        "total": money(found.totals.amount),
+        "drawing": spending_bars(bars, label="Cost by day and outcome"),
+        "is_empty": not found.days,
+        "legend": [
+            (name, fill.replace("f-", "i-", 1))
+            for name, fill in OUTCOME_FILLS.items()
+            if name in found.names
+        ],
+    }
+
+
+def _vanishing(found: Overview) -> list[dict[str, Any]]:
+    return [
+        {
+            "agent": one.flavor,
+            "files": f"{one.files:,}",
+            "at_risk": one.at_risk,
+            "days": plural(one.days_left, "day"),
+        }
+        for one in found.expiring
+    ]
+
+
+def _troubled(asked: Asked) -> list[ListRow]:
+    """Sessions of the last days that failed or were left."""
+    store = asked.memory.store
+    since = now_ms() - TROUBLED_DAYS * 86_400_000
+    pages = SessionPages(store.db)
+    sessions = [
+        session
+        for outcome in ("fail", "abandoned")
+        for session in pages.page(
+            SessionConditions(outcome=outcome, since=since, roots=True), "newest", MOST_TROUBLED
+        )
+    ]
+    sessions.sort(key=lambda session: session.ended_at or "", reverse=True)
+    return [list_row(row) for row in rows_of(store, sessions[:MOST_TROUBLED])]
+
+
+def _patterns(asked: Asked) -> dict[str, Any]:
+    listing = asked.memory.patterns(limit=MOST_PATTERNS, polarity="problem")
+    return {"rows": listing.to_dict()["patterns"], "total": listing.total}
