@@ -1,6 +1,7 @@
 """The application: each route asks a page, in a thread, with a memory of its own."""
 
 from collections.abc import Callable
+from urllib.parse import parse_qsl
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -26,6 +27,7 @@ from session_memory.web.site import Site
 
 _NOT_FOUND = (UnknownSession, UnknownEvent, UnknownPattern)
 _WRONG = (InvalidRecord, AmbiguousSession)
+LONGEST_FORM = 64 * 1024
 FOR_EVER = "public, max-age=31536000, immutable"
 
 
@@ -44,9 +46,9 @@ def make_app(memories: Memories, changes: Changes, site: Site, token: str, port:
 def _endpoint(
     page: Callable[[Asked], Response], memories: Memories, site: Site
 ) -> Callable[[Request], object]:
-    def answer(request: Request) -> Response:
+    def answer(request: Request, form: dict[str, str]) -> Response:
         with memories.one() as memory:
-            asked = Asked(request, memory, site)
+            asked = Asked(request, memory, site, form)
             try:
                 return page(asked)
             except _NOT_FOUND as error:
@@ -56,12 +58,24 @@ def _endpoint(
 
     async def endpoint(request: Request) -> Response:
         try:
-            return await run_in_threadpool(answer, request)
+            form = await _form(request) if request.method == "POST" else {}
+            return await run_in_threadpool(answer, request, form)
         except SessionMemoryError as error:
             hint = f"\n{error.hint}" if error.hint else ""
-            return PlainTextResponse(f"{error}{hint}\n", 503)
+            status = 400 if isinstance(error, _WRONG) else 503
+            return PlainTextResponse(f"{error}{hint}\n", status)
 
     return endpoint
+
+
+async def _form(request: Request) -> dict[str, str]:
+    """The fields of a small form; a large one is not read."""
+    body = b""
+    async for piece in request.stream():
+        body += piece
+        if len(body) > LONGEST_FORM:
+            raise InvalidRecord("the form is too long", field="form")
+    return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))
 
 
 def _failed(asked: Asked, error: SessionMemoryError, status: int) -> Response:

@@ -14,19 +14,27 @@ if TYPE_CHECKING:
     from session_memory.web.site import Site
 
 PART = "X-Part"
+THEME_COOKIE = "session-memory-theme"
 
 
 class Asked:
     """One request: the memory to ask, the parameters of the address, and how to answer."""
 
-    def __init__(self, request: "Request", memory: "Memory", site: "Site") -> None:
+    def __init__(
+        self,
+        request: "Request",
+        memory: "Memory",
+        site: "Site",
+        form: dict[str, str] | None = None,
+    ) -> None:
         self.memory = memory
         self.site = site
         self.path: dict[str, str] = request.path_params
         self.query = {name: value for name, value in request.query_params.items() if value}
         self.part = request.headers.get(PART)
         self.is_current = request.headers.get("If-None-Match")
-        self.theme = request.cookies.get("session-memory-theme", "")
+        self.theme = request.cookies.get(THEME_COOKIE, "")
+        self.form = form or {}
         self.address = request.url.path
 
     def number(self, name: str, default: int = 0, most: int = 1 << 40) -> int:

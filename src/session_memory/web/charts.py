@@ -1,6 +1,7 @@
 """Figures as SVG. Colours are classes, so themes and print are a matter of the style sheet."""
 
 from collections.abc import Sequence
+from datetime import date, timedelta
 
 import msgspec
 from markupsafe import Markup, escape
@@ -149,3 +150,26 @@ def intervals(before: tuple[float, float, float], after: tuple[float, float, flo
     return Markup(
         '<svg width="144" height="20" viewBox="-2 0 146 20" aria-hidden="true">{}</svg>'
     ).format(Markup("").join(parts))
+
+
+def calendar(counts: dict[date, int], first: date, last: date) -> Markup:
+    """A square for each day, a column for each week; darker means more."""
+    start = first - timedelta(days=first.weekday())
+    highest = max(counts.values(), default=1) or 1
+    parts: list[Markup] = []
+    month = 0
+    for number in range((last - start).days + 1):
+        day = start + timedelta(days=number)
+        week, weekday = divmod(number, 7)
+        value = counts.get(day, 0)
+        fill = "f-line" if not value else f"f-q{min(4, 1 + value * 4 // (highest + 1))}"
+        square = _rect(week * 14, 16 + weekday * 14, 11, 11, fill)
+        says = f"{day.strftime('%d %b %Y').lstrip('0')}: {value}"
+        parts.append(Markup("<g><title>{}</title>{}</g>").format(says, square))
+        if weekday == 0 and day.month != month:
+            month = day.month
+            parts.append(_text(week * 14, 10, day.strftime("%b")))
+    weeks = (last - start).days // 7 + 1
+    return Markup(
+        '<svg width="{w}" height="116" viewBox="0 0 {w} 116" role="img" aria-label="{l}">{p}</svg>'
+    ).format(w=weeks * 14 + 24, l="Sessions by day", p=Markup("").join(parts))

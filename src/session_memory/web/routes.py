@@ -7,6 +7,9 @@ from starlette.responses import Response
 
 from session_memory.web.asked import Asked
 from session_memory.web.pages.cost import cost
+from session_memory.web.pages.errors import errors
+from session_memory.web.pages.keep import keep
+from session_memory.web.pages.learn import lesson, lessons, pattern, patterns, retro
 from session_memory.web.pages.overview import start
 from session_memory.web.pages.session import (
     event_body,
@@ -25,8 +28,11 @@ from session_memory.web.pages.session_views import (
     session_cost,
 )
 from session_memory.web.pages.sessions import sessions
+from session_memory.web.pages.settings import choose_theme, settings
+from session_memory.web.pages.work import work
 
 GET = ("GET", "HEAD")
+POST = ("POST",)
 
 
 class RoutedPage(NamedTuple):
@@ -39,6 +45,17 @@ ROUTES = (
     RoutedPage("/", start),
     RoutedPage("/sessions", sessions),
     RoutedPage("/cost", cost),
+    RoutedPage("/work", work),
+    RoutedPage("/learn", patterns),
+    RoutedPage("/patterns", patterns),
+    RoutedPage("/patterns/{id}", pattern),
+    RoutedPage("/lessons", lessons),
+    RoutedPage("/lessons/{id}", lesson),
+    RoutedPage("/retro", retro),
+    RoutedPage("/errors", errors),
+    RoutedPage("/keep", keep),
+    RoutedPage("/settings", settings),
+    RoutedPage("/settings/theme", choose_theme, POST),
     RoutedPage("/s/{uid}", session),
     RoutedPage("/s/{uid}/e/{event}", session),
     RoutedPage("/s/{uid}/changes", changes),

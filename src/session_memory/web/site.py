@@ -29,7 +29,7 @@ PLACES = (
     RailPlace("/sessions", "Sessions", "list", "s", ("/s/",)),
     RailPlace("/cost", "Cost", "money", "c"),
     RailPlace("/work", "Work", "bars", "w", ("/work/",)),
-    RailPlace("/learn", "Learn", "bulb", "l", ("/patterns", "/lessons", "/retro")),
+    RailPlace("/learn", "Learn", "bulb", "l", ("/patterns", "/lessons", "/retro", "/errors")),
     RailPlace("/keep", "Keep", "box", "k"),
 )
 

@@ -1,0 +1,55 @@
+"""What agents delete soon, and what the store keeps: limits, checks and problems."""
+
+from starlette.responses import Response
+
+from session_memory.config import this_host
+from session_memory.core.time import now_ms
+from session_memory.views.doctor import examine
+from session_memory.views.figures import plural, size
+from session_memory.views.retention import limits_sentence, retention_status
+from session_memory.web.asked import Asked
+
+MOST_PROBLEMS = 50
+DAYS = 7
+
+
+def keep(asked: Asked) -> Response:
+    store, config = asked.memory.store, asked.memory.config
+    diagnosis = examine(config, asked.memory.place, store, None, this_host(config))
+    status = retention_status(store, config, now_ms())
+    problems = asked.memory.problems(limit=MOST_PROBLEMS)
+    expiring = [(root, one) for root in diagnosis.roots for one in root.expiring]
+    return asked.page(
+        "keep",
+        worst=diagnosis.worst,
+        checks=diagnosis.checks,
+        roots=[
+            {
+                "agent": root.flavor,
+                "path": root.path,
+                "files": f"{root.files:,}",
+                "bytes": size(root.bytes),
+                "kept": f"{root.kept:,}",
+                "days": f"after {plural(root.retention_days, 'day')}"
+                if root.retention_days
+                else "never by itself",
+                "expiring": len(root.expiring),
+                "at_risk": len(root.at_risk),
+            }
+            for root in diagnosis.roots
+            if root.exists
+        ],
+        countdown=[
+            (day, sum(one.days_left == day for _, one in expiring)) for day in range(DAYS + 1)
+        ],
+        at_risk=sum(not one.kept for _, one in expiring),
+        total=len(expiring),
+        limits=limits_sentence(config.retention),
+        used=size(status.bytes),
+        soft=size(status.soft_cap),
+        hard=size(status.hard_cap),
+        evicted=status.evicted,
+        pinned=status.pinned,
+        problems=problems.to_dict(),
+        most=MOST_PROBLEMS,
+    )

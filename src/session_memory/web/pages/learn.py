@@ -1,0 +1,129 @@
+"""What comes back in many sessions, the lessons drawn from it, and the week in retrospect."""
+
+from typing import Any
+
+from starlette.responses import Response
+
+from session_memory.core.errors import InvalidRecord
+from session_memory.pricing import Amount
+from session_memory.pricing import shown as money
+from session_memory.views.figures import plural
+from session_memory.views.learning import find_pattern, pattern_dict
+from session_memory.views.lessons import (
+    applied_of,
+    lessons_of,
+    show_lesson,
+    suggested_lessons,
+)
+from session_memory.views.retro import to_markdown
+from session_memory.views.session_pages import rows_of
+from session_memory.web.asked import Asked
+from session_memory.web.markup import answer
+from session_memory.web.rows import cost_shown, event_address, list_row, session_address
+
+MOST_PATTERNS = 60
+MOST_EVIDENCE = 20
+DAYS = (1, 7, 30, 90)
+
+
+def patterns(asked: Asked) -> Response:
+    repo = asked.query.get("repo")
+    noise = asked.query.get("noise") == "1"
+    listing = asked.memory.patterns(repo=repo, noise=noise, limit=MOST_PATTERNS)
+    rows = [_pattern(one) for one in listing.to_dict()["patterns"]]
+    return asked.page(
+        "patterns",
+        problems=[row for row in rows if row["polarity"] == "problem"],
+        successes=[row for row in rows if row["polarity"] != "problem"],
+        total=listing.total,
+        hidden=listing.hidden,
+        unread=listing.unread,
+        sessions=listing.sessions,
+        repo=repo or "",
+    )
+
+
+def _pattern(one: dict[str, Any]) -> dict[str, Any]:
+    facts = [plural(one["sessions"], "session")]
+    if one["microdollars"]:
+        facts.append(f"{money(Amount(one['microdollars']))} {one['basis']}")
+    facts += [", ".join(one["repos"][:3])] if one["repos"] else []
+    return {
+        "id": one["id"],
+        "polarity": one["polarity"],
+        "title": one["title"],
+        "what": one["detail"] or one["locus"],
+        "facts": [fact for fact in facts if fact],
+        "last": (one["last_seen"] or "")[:10],
+        "cost": cost_shown(Amount(one["microdollars"])),
+        "sessions": one["sessions"],
+    }
+
+
+def pattern(asked: Asked) -> Response:
+    store = asked.memory.store
+    found = find_pattern(store, asked.path["id"])
+    values = pattern_dict(found)
+    sessions = [store.sessions.get(uid) for uid in found.session_uids[:MOST_EVIDENCE]]
+    rows = rows_of(store, [one for one in sessions if one is not None])
+    evidence = [
+        {"address": event_address(one.session_uid, one.event_uid), "session": one.session_uid}
+        for one in found.evidence[:MOST_EVIDENCE]
+    ]
+    return asked.page(
+        "pattern",
+        pattern=_pattern(values),
+        advice=values["advice"],
+        locus=found.locus,
+        detail=found.detail,
+        first=(found.first_seen or "")[:10],
+        rows=[list_row(row) for row in rows],
+        evidence=evidence,
+        command=f"session-memory lessons accept {found.id}",
+    )
+
+
+def lessons(asked: Asked) -> Response:
+    store, config = asked.memory.store, asked.memory.config
+    folder = lessons_of(store, config)
+    listing = asked.memory.lessons()
+    suggested = suggested_lessons(store, folder, limit=20)
+    return asked.page(
+        "lessons",
+        lessons=[
+            {
+                "id": row.lesson.id,
+                "title": row.lesson.title,
+                "status": row.lesson.status,
+                "effect": row.lesson.effect or "not measured yet",
+                "seen": plural(row.seen, "session"),
+                "files": row.live,
+            }
+            for row in listing.rows
+        ],
+        suggested=suggested,
+        directory=listing.directory,
+        problems=listing.problems,
+    )
+
+
+def lesson(asked: Asked) -> Response:
+    store, config = asked.memory.store, asked.memory.config
+    found = show_lesson(lessons_of(store, config), applied_of(store), store, asked.path["id"])
+    one = found.row.lesson
+    return asked.page(
+        "lesson",
+        lesson=one,
+        files=found.row.live,
+        decisions=found.decisions,
+        seen=plural(found.row.seen, "session"),
+        sessions=[(uid, session_address(uid)) for uid in one.session_uids[:MOST_EVIDENCE]],
+    )
+
+
+def retro(asked: Asked) -> Response:
+    days = asked.number("days", 7)
+    if days not in DAYS:
+        raise InvalidRecord("days must be one of " + ", ".join(map(str, DAYS)), field="days")
+    found = asked.memory.retro(since=f"{days}d", repo=asked.query.get("repo"))
+    return asked.page("retro", days=days, choices=DAYS, text=answer(to_markdown(found)))
