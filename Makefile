@@ -1,7 +1,7 @@
 # make run     set everything up, then collect your sessions
 # make test    set everything up, then check everything
 # make dist    build a wheel and a source archive in dist/
-# make docs    write the pages of docs/cli from the commands' own help
+# make docs    write the pages of docs/cli and docs/agents from the commands and the installer
 # make bench   measure speed and size
 # make recall  measure what is recalled and learned from real sessions
 # make mutate ROOM=pricing   change code in small ways and list what no test notices

@@ -80,22 +80,23 @@ class PluginFiles:
 
 @dataclass(frozen=True)
 class AgentSetup:
-    """Everything about one agent. ``events`` are those of our events that it knows.
+    """Everything about one agent. ``events`` are our events that it knows, with its own names.
 
     ``files`` gives the files with our parts for a place, ``directory`` is where the agent keeps its
     settings, and ``advice`` are the sentences that its user must read. ``reads`` names other agents
-    whose servers it uses as well.
+    whose servers it uses as well, and ``notes`` are for its page of the documentation.
     """
 
     name: str
     title: str
     program: str
-    events: tuple[str, ...]
+    events: Mapping[str, str]
     directory: Callable[[InstallPlace], Path]
     files: Callable[[InstallPlace, Request], list[FileParts]]
     advice: Callable[[InstallPlace, Request], list[str]]
     reads: tuple[str, ...] = ()
     plugin: Callable[[Request], PluginFiles] | None = None
+    notes: tuple[str, ...] = ()
 
     def is_here(self, place: InstallPlace) -> bool:
         """Whether this machine seems to have the agent."""

@@ -19,6 +19,11 @@ class AgentEvent(NamedTuple):
     matcher: str | None = None
 
 
+def own_names(names: dict[str, AgentEvent]) -> dict[str, str]:
+    """What an agent calls each of our events."""
+    return {event: named.name for event, named in names.items()}
+
+
 def hook_command(agent: str, event: str, request: Request) -> str:
     """The line of a shell that an agent runs at an event."""
     return shlex.join(request.call("hook", agent, event))

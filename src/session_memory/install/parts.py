@@ -121,10 +121,14 @@ class Table:
 
 @dataclass(frozen=True)
 class Whole:
-    """A file that is ours alone. ``mark`` is a text that only our files have."""
+    """A file that is ours alone. ``mark`` is a text that only our files have.
+
+    ``template`` is the name of the file that it was made of, if any.
+    """
 
     text: str
     mark: str
+    template: str = ""
 
     def put(self, text: str) -> tuple[str, Created]:
         return self.text, []

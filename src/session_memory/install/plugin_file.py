@@ -18,4 +18,4 @@ def plugin_file(template: str, agent: str, request: Request, **constants: Any) -
     values = {"COMMAND": request.words, "EVENTS": request.hooks, "SIZE": size, **constants}
     for name, value in values.items():
         text = text.replace(f"@{name}@", json.dumps(value, ensure_ascii=False))
-    return Whole(text.replace("@AGENT@", agent), MARK)
+    return Whole(text.replace("@AGENT@", agent), MARK, template)

@@ -1,6 +1,7 @@
-"""Makes a page of documentation for every command from its help.
+"""Makes a page of documentation for every command from its help, and for every agent.
 
-``python -m session_memory.cli.kit.reference docs`` writes ``docs/cli.md`` and ``docs/cli/*.md``.
+``python -m session_memory.cli.kit.reference docs`` writes ``docs/cli.md``, ``docs/cli/*.md`` and
+``docs/agents/*.md``.
 """
 
 import sys
@@ -12,6 +13,7 @@ import click
 from session_memory.cli import main
 from session_memory.cli.kit.command import PROGRAM, WITHOUT_SHARED
 from session_memory.cli.kit.program import sections
+from session_memory.install.pages import agent_pages
 
 COLUMNS = 88
 MADE_BY = "<!-- Made by: python -m session_memory.cli.kit.reference docs -->"
@@ -121,11 +123,12 @@ def _text(command: click.Command, ctx: click.Context) -> str:
 def write(docs: Path) -> None:
     """Write all pages, and remove those of commands that no longer exist."""
     made = pages()
-    (docs / "cli").mkdir(exist_ok=True)
+    for folder in ("cli", "agents"):
+        (docs / folder).mkdir(exist_ok=True)
     for old in (docs / "cli").glob("*.md"):
         if f"cli/{old.name}" not in made:
             old.unlink()
-    for name, text in made.items():
+    for name, text in {**made, **agent_pages()}.items():
         (docs / name).write_text(text, encoding="utf-8")
 
 

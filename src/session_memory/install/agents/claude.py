@@ -4,7 +4,7 @@ from pathlib import Path
 
 from session_memory.install import plugin_parts
 from session_memory.install.agent import NAME, AgentSetup, InstallPlace, PluginFiles, Request
-from session_memory.install.hook_parts import AgentEvent, hook_parts, server_member
+from session_memory.install.hook_parts import AgentEvent, hook_parts, own_names, server_member
 from session_memory.install.parts import JSON, FileParts
 from session_memory.install.skill import skill_in
 
@@ -15,6 +15,12 @@ EVENTS = {
     "prompt": AgentEvent("UserPromptSubmit"),
     "start": AgentEvent("SessionStart"),
 }
+NOTES = (
+    "The model calls the tools `mcp__session-memory__recall` and so on.",
+    "`alwaysLoad` shows the tools to the model in the first request. Without it the model sees "
+    "only their names and has to search for them.",
+    "Claude Code has an event for commands that fail, so no hook runs after the others.",
+)
 
 
 def _directory(place: InstallPlace) -> Path:
@@ -63,5 +69,13 @@ def _plugin(request: Request) -> PluginFiles:
 
 
 SETUP = AgentSetup(
-    "claude", "Claude Code", "claude", tuple(EVENTS), _directory, _files, _advice, plugin=_plugin
+    "claude",
+    "Claude Code",
+    "claude",
+    own_names(EVENTS),
+    _directory,
+    _files,
+    _advice,
+    plugin=_plugin,
+    notes=NOTES,
 )

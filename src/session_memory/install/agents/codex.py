@@ -4,7 +4,7 @@ from pathlib import Path
 
 from session_memory.install import plugin_parts
 from session_memory.install.agent import NAME, AgentSetup, InstallPlace, PluginFiles, Request
-from session_memory.install.hook_parts import AgentEvent, hook_parts, server_words
+from session_memory.install.hook_parts import AgentEvent, hook_parts, own_names, server_words
 from session_memory.install.parts import JSON, TOML, FileParts, Table
 from session_memory.install.skill import shared_skill
 
@@ -14,6 +14,11 @@ EVENTS = {
     "prompt": AgentEvent("UserPromptSubmit"),
     "start": AgentEvent("SessionStart"),
 }
+NOTES = (
+    "The model finds the tools in the namespace `mcp__session_memory`.",
+    "Codex runs the hook `failure` after every command, because it has no event for failures.",
+    "Codex keeps the trust in a hook by its place in the file, so ours comes last in its list.",
+)
 
 
 def _directory(place: InstallPlace) -> Path:
@@ -64,5 +69,13 @@ def _plugin(request: Request) -> PluginFiles:
 
 
 SETUP = AgentSetup(
-    "codex", "Codex", "codex", tuple(EVENTS), _directory, _files, _advice, plugin=_plugin
+    "codex",
+    "Codex",
+    "codex",
+    own_names(EVENTS),
+    _directory,
+    _files,
+    _advice,
+    plugin=_plugin,
+    notes=NOTES,
 )

@@ -9,6 +9,7 @@ from session_memory.install.hook_parts import (
     SECONDS,
     AgentEvent,
     hook_command,
+    own_names,
     server_member,
     whole_json,
 )
@@ -20,6 +21,11 @@ EVENTS = {
     "prompt": AgentEvent("userPromptSubmitted"),
     "start": AgentEvent("sessionStart"),
 }
+NOTES = (
+    "The model calls the tools `session-memory-recall` and so on.",
+    "In a project the server is in `.github/mcp.json`: other agents read `.mcp.json` in another "
+    "form.",
+)
 
 
 def _directory(place: InstallPlace) -> Path:
@@ -86,5 +92,13 @@ def _plugin(request: Request) -> PluginFiles:
 
 
 SETUP = AgentSetup(
-    "copilot", "Copilot CLI", "copilot", tuple(EVENTS), _directory, _files, _advice, plugin=_plugin
+    "copilot",
+    "Copilot CLI",
+    "copilot",
+    own_names(EVENTS),
+    _directory,
+    _files,
+    _advice,
+    plugin=_plugin,
+    notes=NOTES,
 )

@@ -4,7 +4,13 @@ from pathlib import Path
 
 from session_memory.install import plugin_parts
 from session_memory.install.agent import AgentSetup, InstallPlace, PluginFiles, Request
-from session_memory.install.hook_parts import SECONDS, AgentEvent, hook_parts, server_member
+from session_memory.install.hook_parts import (
+    SECONDS,
+    AgentEvent,
+    hook_parts,
+    own_names,
+    server_member,
+)
 from session_memory.install.parts import JSON, FileParts
 from session_memory.install.skill import shared_skill
 
@@ -14,6 +20,10 @@ EVENTS = {
     "start": AgentEvent("SessionStart"),
 }
 TIMEOUT = 1000 * SECONDS
+NOTES = (
+    "The model calls the tools `mcp_session-memory_recall` and so on.",
+    '`"trust": true` beside the command would skip its questions. We do not write it.',
+)
 
 
 def _directory(place: InstallPlace) -> Path:
@@ -47,5 +57,13 @@ def _plugin(request: Request) -> PluginFiles:
 
 
 SETUP = AgentSetup(
-    "gemini", "Gemini CLI", "gemini", tuple(EVENTS), _directory, _files, _advice, plugin=_plugin
+    "gemini",
+    "Gemini CLI",
+    "gemini",
+    own_names(EVENTS),
+    _directory,
+    _files,
+    _advice,
+    plugin=_plugin,
+    notes=NOTES,
 )

@@ -5,7 +5,13 @@ from typing import Any
 
 from session_memory.install import plugin_parts
 from session_memory.install.agent import NAME, AgentSetup, InstallPlace, PluginFiles, Request
-from session_memory.install.hook_parts import AgentEvent, hook_file, hook_parts, server_words
+from session_memory.install.hook_parts import (
+    AgentEvent,
+    hook_file,
+    hook_parts,
+    own_names,
+    server_words,
+)
 from session_memory.install.parts import TOML, FileParts, Table, read_values
 from session_memory.install.skill import shared_skill
 from session_memory.install.target_file import read_text
@@ -19,6 +25,12 @@ EVENTS = {
 # The agent whose servers Grok reads.
 READ = "claude"
 SWITCH = "GROK_CLAUDE_MCPS_ENABLED"
+NOTES = (
+    "The model calls `use_tool` with `session-memory__recall` and so on.",
+    "Grok reads Claude Code's servers and hooks. If Claude Code has the server, it is not written "
+    "twice. The hooks are: for a command that fails, the two agents have other events.",
+    "`[compat.claude]` in `~/.grok/config.toml` turns that reading off. Then install again.",
+)
 
 
 def _directory(place: InstallPlace) -> Path:
@@ -74,10 +86,11 @@ SETUP = AgentSetup(
     "grok",
     "Grok",
     "grok",
-    tuple(EVENTS),
+    own_names(EVENTS),
     _directory,
     _files,
     _advice,
     reads=(READ,),
     plugin=_plugin,
+    notes=NOTES,
 )

@@ -7,7 +7,13 @@ from session_memory.install.parts import JSON, WHOLE, FileParts, Member
 from session_memory.install.plugin_file import plugin_file
 from session_memory.install.skill import shared_skill
 
-EVENTS = ("failure",)
+EVENTS = {"failure": "tool.execute.after"}
+NOTES = (
+    "The model calls the tools `session-memory_recall` and so on.",
+    "If there is an `opencode.jsonc`, the server is written there.",
+    "A plugin makes opencode load its plugin library at the start. Without a network that takes "
+    "a minute; `--hooks none` installs no plugin.",
+)
 
 
 def _directory(place: InstallPlace) -> Path:
@@ -40,4 +46,6 @@ def _advice(place: InstallPlace, request: Request) -> list[str]:
     return ["opencode downloads its plugin library at the first start with a plugin."]
 
 
-SETUP = AgentSetup("opencode", "opencode", "opencode", EVENTS, _directory, _files, _advice)
+SETUP = AgentSetup(
+    "opencode", "opencode", "opencode", EVENTS, _directory, _files, _advice, notes=NOTES
+)

@@ -8,7 +8,11 @@ from session_memory.install.plugin_file import plugin_file
 from session_memory.install.skill import shared_skill
 from session_memory.mcp.catalog import TOOLS
 
-EVENTS = ("failure",)
+EVENTS = {"failure": "tool_result"}
+NOTES = (
+    "The model calls the tools `recall`, `fix`, `show`, `sessions` and `cost`.",
+    "The extension starts `session-memory mcp` with the first question. It ends with pi.",
+)
 
 
 def _directory(place: InstallPlace) -> Path:
@@ -26,4 +30,4 @@ def _advice(place: InstallPlace, request: Request) -> list[str]:
     return []
 
 
-SETUP = AgentSetup("pi", "pi", "pi", EVENTS, _directory, _files, _advice)
+SETUP = AgentSetup("pi", "pi", "pi", EVENTS, _directory, _files, _advice, notes=NOTES)

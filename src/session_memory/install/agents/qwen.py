@@ -4,7 +4,13 @@ from pathlib import Path
 
 from session_memory.install import plugin_parts
 from session_memory.install.agent import AgentSetup, InstallPlace, PluginFiles, Request
-from session_memory.install.hook_parts import SECONDS, AgentEvent, hook_parts, server_member
+from session_memory.install.hook_parts import (
+    SECONDS,
+    AgentEvent,
+    hook_parts,
+    own_names,
+    server_member,
+)
 from session_memory.install.parts import JSON, FileParts
 from session_memory.install.skill import shared_skill
 
@@ -15,6 +21,10 @@ EVENTS = {
 }
 # Older releases count in milliseconds, and newer ones read a number as large as this so too.
 TIMEOUT = 1000 * SECONDS
+NOTES = (
+    "The model calls the tools `mcp__session-memory__recall` and so on.",
+    '`"trust": true` beside the command would skip its questions. We do not write it.',
+)
 
 
 def _directory(place: InstallPlace) -> Path:
@@ -48,5 +58,13 @@ def _plugin(request: Request) -> PluginFiles:
 
 
 SETUP = AgentSetup(
-    "qwen", "Qwen Code", "qwen", tuple(EVENTS), _directory, _files, _advice, plugin=_plugin
+    "qwen",
+    "Qwen Code",
+    "qwen",
+    own_names(EVENTS),
+    _directory,
+    _files,
+    _advice,
+    plugin=_plugin,
+    notes=NOTES,
 )
