@@ -31,8 +31,7 @@ class HookedAgent:
     ``fires_for_failures``: the event itself says that the command failed. Else ``exit`` has the
     paths of the exit status and ``exit_text`` finds it in the output. ``is_in_log``: the log of the
     session has it by then. Without all of these, the text of the output decides.
-    ``frame`` is what the agent writes around an output, which is no part of it. ``tool_says_text``:
-    a tool of a server that answers a hook gives the text as it is.
+    ``frame`` is what the agent writes around an output, which is no part of it.
     """
 
     def __init__(
@@ -47,7 +46,6 @@ class HookedAgent:
         exit_text: str = "",
         is_in_log: bool = False,
         frame: str = "",
-        tool_says_text: bool = False,
     ) -> None:
         self.name = name
         self.names = names or {}
@@ -58,7 +56,6 @@ class HookedAgent:
         self.exit_text = exit_text
         self.is_in_log = is_in_log
         self.frame = frame
-        self.tool_says_text = tool_says_text
 
     def answer(self, event: str, native: str | None, text: str) -> "dict[str, Any]":
         """The value to print so that ``text`` reaches the model."""
@@ -103,7 +100,6 @@ AGENTS = {
             output=("tool_response", "tool_response.output"),
             exit=("tool_response.exit_code", "tool_response.metadata.exit_code"),
             is_in_log=True,
-            tool_says_text=True,
         ),
         HookedAgent(
             "grok",

@@ -11,10 +11,14 @@ from session_memory.collect.sync import sync_sessions
 from session_memory.config import default_store, load_config
 from session_memory.core.errors import SessionMemoryError
 from session_memory.core.time import now_ms
+from session_memory.hooks.ending import SHORTEST_ID
 from session_memory.hooks.place import state_directory
 from session_memory.hooks.state import EndedSession, is_waiting, note_failure, take_ended
 from session_memory.learn.analyze import analyze
+from session_memory.learn.digest import Digest
+from session_memory.learn.digests import digest_of
 from session_memory.store import Store, open_store
+from session_memory.views.short_names import short_names
 
 LOCK = "collect.lock"
 SECONDS = 60
@@ -41,6 +45,25 @@ def collect_ended(seconds: float = SECONDS) -> None:
         # Who noted a session meanwhile could not get the lock.
         if not is_waiting():
             return
+
+
+def collect_now(agent: str, session: str, place: str) -> tuple[Digest, str] | None:
+    """Collect and analyze a session that goes on. Returns its digest and a name of it."""
+    config = load_config()
+    if len(session) < SHORTEST_ID or agent not in loadable_flavors():
+        return None
+    if not config.source(agent).enabled:
+        return None
+    with open_store(place, create=False) as store:
+        if not store.index.is_complete:
+            return None
+        sync_sessions(store, config, roots(config, (), (agent,)), {session})
+        uid = f"{agent}:{session}"
+        if store.sessions.row(uid) is None:
+            return None
+        analyze(store, [uid])
+        digest = digest_of(store, uid)
+        return None if digest is None else (digest, short_names(store, [uid])[uid])
 
 
 def _collect(noted: list[EndedSession], until: float) -> None:

@@ -1,5 +1,7 @@
 """The events of hooks, by our own names. Each has a module, which is loaded when it is needed."""
 
+import time
+
 from session_memory.hooks.hook_input import HookInput
 
 EVENTS = ("failure", "end", "prompt", "start")
@@ -15,4 +17,12 @@ def answer(hook: HookInput, event: str, store: str) -> str | None:
         from session_memory.hooks import ending
 
         ending.end(hook)
+    if event == "prompt":
+        from session_memory.hooks import prompting
+
+        return prompting.answer(hook, store, time.time())
+    if event == "start":
+        from session_memory.hooks import starting
+
+        return starting.answer(hook, store)
     return None

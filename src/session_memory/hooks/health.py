@@ -25,6 +25,7 @@ _REMEDIES = {
     "the store is damaged": "Check it: session-memory store verify",
     "the search index is not complete": "Complete it: session-memory store reindex",
     "standard input has no JSON": "Install the hooks again: session-memory install --status",
+    "no answer within": "Rarely, that is normal: the machine was busy.",
     "unknown agent or event": "Install the hooks again: session-memory install --status",
 }
 _ANY = "Try it by hand: docs/hooks.md"

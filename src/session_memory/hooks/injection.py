@@ -4,16 +4,21 @@ import re
 
 from session_memory.core.injected import marked
 from session_memory.core.text import below_repo, one_line
-from session_memory.hooks.known_fix import KnownFix
 from session_memory.learn.digest.digest_version import DIGEST_VERSION
 from session_memory.render.answer_text import CHARACTERS_PER_TOKEN, AnswerText
 
-MOST_TOKENS = 120
+TYPE_CHECKING = False  # As in `agents`.
+if TYPE_CHECKING:
+    from session_memory.hooks.known_fix import KnownFix
+    from session_memory.learn.digest.values import Digest
+
+MOST_TOKENS, MOST_TOKENS_AFTER_COMPACTION = 120, 300
 MOST_LINES = 3
 # A quotation cannot end the mark, nor what an agent puts around the text of a hook.
 _TAG = re.compile(
     r"<(?=/|(?:session-memory|system|hook|user|assistant|untrusted)\b)", re.IGNORECASE
 )
+_NAME = re.compile(r"[^\w./@+-]+")
 _HOW = {
     "edit": "edited",
     "command": "ran",
@@ -21,13 +26,11 @@ _HOW = {
 }
 
 
-def fix_text(fix: KnownFix, now: float) -> str:
-    around = len(marked("", ref=fix.ref))
-    text = AnswerText(MOST_TOKENS - around // CHARACTERS_PER_TOKEN - 1)
-    days = max(int((now - fix.ended / 1000) // 86_400), 0)
-    age = f"{days} days ago" if days > 1 else "yesterday" if days else "today"
+def fix_text(fix: "KnownFix", now: float) -> str:
+    """What resolved an error."""
+    text = _room(MOST_TOKENS, fix.ref)
     where = "in another repository" if fix.is_elsewhere else "here"
-    text.say(f"This error was resolved {where} {age}; check that it fits.")
+    text.say(f"This error was resolved {where} {_age(fix.ended, now)}; check that it fits.")
     # Texts of a digest of this version are masked by the rules of this release.
     how, is_old = fix.how, fix.version != DIGEST_VERSION
     kind = how["kind"]
@@ -40,6 +43,64 @@ def fix_text(fix: KnownFix, now: float) -> str:
         text.quote("why", _harmless(how["said"]), rank=2, most=140, cut=is_old)
     text.quote("error", _harmless(fix.sample), rank=3, most=120, cut=is_old)
     return marked(str(text), ref=fix.ref)
+
+
+def session_text(digest: "Digest", ref: str, now: float) -> str:
+    """A session that did something like what a prompt asks for."""
+    from session_memory.core.time import parse_time
+
+    text = _room(MOST_TOKENS, ref)
+    ended = digest.ended_at or digest.started_at
+    when = _age(parse_time(ended), now) if ended else "earlier"
+    text.say(f"A session here did something similar {when}; the tool show has more.")
+    if digest.title:
+        text.quote("title", _harmless(digest.title), rank=0, most=100)
+    files = [_below(file.path, digest.repo) for file in digest.files if file.edits]
+    if files:
+        text.quote("edited", _harmless(", ".join(files[:3])), rank=1, most=140)
+    if digest.last_answer is not None:
+        text.quote("answered", _harmless(digest.last_answer.text), rank=2, most=160)
+    return marked(str(text), ref=ref)
+
+
+def repository_text(repo: str) -> str:
+    """A line about a repository. It is always the same, so that caches of prompts stay valid."""
+    text = AnswerText(MOST_TOKENS)
+    text.say(
+        "Earlier sessions of all agents in this repository can be asked. Call the session-memory"
+        " tools fix before you debug an error and recall before you plan or redo something."
+    )
+    return marked(str(text), repo=_NAME.sub("_", repo)[:60])
+
+
+def compaction_text(digest: "Digest", ref: str) -> str:
+    """What a session would forget with its context: wishes, decisions, files, open errors."""
+    text = _room(MOST_TOKENS_AFTER_COMPACTION, ref)
+    text.say("Before the compaction, this session had:")
+    for label, statements, most in (
+        ("decided", digest.decisions, 4),
+        ("plan", digest.plans, 1),
+        ("asked", digest.prompts, 3),
+    ):
+        for number, one in enumerate(statements[-most:]):
+            text.quote(label, _harmless(one.text), rank=1 + number, most=200)
+    edited = [file for file in digest.files if file.edits][:8]
+    if edited:
+        names = ", ".join(_below(file.path, digest.repo) for file in edited)
+        text.quote("edited", _harmless(names), rank=0, most=300)
+    for error in [one for one in digest.error_snippets if one.resolution is None][:2]:
+        text.quote("open error", _harmless(error.sample), rank=4, most=120)
+    return marked(str(text), ref=ref)
+
+
+def _room(tokens: int, ref: str) -> AnswerText:
+    """An answer that fits into so many tokens together with its mark."""
+    return AnswerText(tokens - len(marked("", ref=ref)) // CHARACTERS_PER_TOKEN - 1)
+
+
+def _age(moment: int, now: float) -> str:
+    days = max(int((now - moment / 1000) // 86_400), 0)
+    return f"{days} days ago" if days > 1 else "yesterday" if days else "today"
 
 
 def _below(paths: str, repo: str | None) -> str:

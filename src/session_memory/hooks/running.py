@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 LARGEST_INPUT = 8 << 20
+# Answers take a tenth of a second, and after a compaction some seconds.
+LONGEST_SECONDS = 4.0
 OPTIONS = {"--store": "SESSION_MEMORY_STORE", "--config": "SESSION_MEMORY_CONFIG"}
 
 
@@ -18,12 +20,14 @@ def run(words: "list[str]") -> int:
     agent, event = [*(words := _placed(words)), "", ""][:2]
     output = _private_output()
     try:
+        _limit_time(agent, event)
         data = _answer(agent, event)
         while data:
             data = data[os.write(output, data) :]
     except BaseException as error:
         # An agent shows a failing hook to its user, or stops. `doctor` tells what happened.
         note(agent, event, error)
+    _unlimit_time()
     return 0
 
 
@@ -72,6 +76,25 @@ def _read() -> "dict[str, Any] | None":
 
     values = loads(data.decode("utf-8", "replace")) if len(data) <= LARGEST_INPUT else None
     return values if isinstance(values, dict) else None
+
+
+def _limit_time(agent: str, event: str) -> None:
+    """End the process in time if something waits for ever: an agent waits for it."""
+    import signal
+
+    def end(*_: object) -> None:
+        note(agent, event, ValueError(f"no answer within {LONGEST_SECONDS:g} seconds"))
+        os._exit(0)
+
+    signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, LONGEST_SECONDS)
+
+
+def _unlimit_time() -> None:
+    import signal
+
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
 
 
 def _private_output() -> int:

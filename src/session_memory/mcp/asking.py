@@ -15,8 +15,7 @@ from session_memory.core.errors import (
 )
 from session_memory.core.text import visible
 from session_memory.core.time import now_ms, parse_time
-from session_memory.mcp.catalog import HOOK, ToolError, checked_arguments
-from session_memory.mcp.hook_tool import answer_hook
+from session_memory.mcp.catalog import ToolError, checked_arguments
 from session_memory.memory import Memory
 from session_memory.redact import mask
 from session_memory.render.answer_text import AnswerText
@@ -128,9 +127,6 @@ class AskedMemory:
         self._memory: Memory | None = None
 
     def answer(self, name: str, given: dict[str, Any]) -> str:
-        if name == HOOK:
-            config = None if self._config is None else str(self._config)
-            return answer_hook(given, self._store, config)
         arguments = checked_arguments(name, given)
         write: Callable[[Question, dict[str, Any]], None]
         write = import_module(f"session_memory.mcp.answers.{name}").write

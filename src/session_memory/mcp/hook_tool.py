@@ -29,6 +29,6 @@ def answer_hook(given: dict[str, Any], store: str | None, config: str | None) ->
         # The agent would show an error of a hook to its user.
         note(name, event, error)
         return ""
-    if not text or hook.agent.tool_says_text:
-        return text or ""
+    if not text:
+        return ""
     return json.dumps(hook.agent.answer(event, hook.native_event, text))

@@ -13,6 +13,7 @@ import time
 from collections import deque
 from threading import Condition, Lock, Thread
 
+from session_memory.mcp.catalog import HOOK
 from session_memory.mcp.protocol import INVALID_REQUEST, Protocol, ToolJob
 
 TYPE_CHECKING = False  # As in `protocol`.
@@ -45,7 +46,7 @@ def serve(store: str | None = None, config: "Path | None" = None) -> int:
                 data = data[os.write(output, data) :]
 
     worker = ToolWorker()
-    protocol = Protocol(send, _late(store, config), worker.put)
+    protocol = Protocol(send, late_answers(store, config), worker.put)
     try:
         for line in read_lines(0, worker):
             if line is None:
@@ -64,12 +65,19 @@ def serve(store: str | None = None, config: "Path | None" = None) -> int:
     return 0
 
 
-def _late(store: str | None, config: "Path | None") -> "Callable[[str, dict[str, Any]], str]":
+def late_answers(
+    store: str | None, config: "Path | None"
+) -> "Callable[[str, dict[str, Any]], str]":
     """Answers calls of tools. What that needs is imported and opened by the first call."""
     asked: Any = None
 
     def call(name: str, arguments: "dict[str, Any]") -> str:
         nonlocal asked
+        if name == HOOK:
+            # Hooks need less than the tools, and the agent waits for them.
+            from session_memory.mcp.hook_tool import answer_hook
+
+            return answer_hook(arguments, store, None if config is None else str(config))
         if asked is not None:
             answer: str = asked.answer(name, arguments)
             return answer

@@ -23,6 +23,7 @@ _DIGESTS = """
     select session_uid, repo, coalesce(ended_at, started_at, 0) from digests
     where session_uid in ({keys})
 """
+_HAS_REPO = "select 1 from digests where repo = :repo limit 1"
 _BODY = "select version, body from digests where session_uid = :uid"
 _PLACES = """
     select e.record, e.block, e.seq from events e join sessions s on s.id = e.session_id
@@ -35,6 +36,11 @@ _NEIGHBOURS = """
 """
 # As in `views.short_names`: an id is cut at the dashes of a UUID.
 _LENGTHS = (8, 13, 18, 23, 28)
+
+
+def known_repository(reader: QuickReader, names: "Iterable[str]") -> str | None:
+    """The first of these names of a repository that a session has."""
+    return next((name for name in names if reader.all(_HAS_REPO, repo=name)), None)
 
 
 class ErrorOfSession:

@@ -1,0 +1,50 @@
+"""The event ``start``: a line about the repository, or after a compaction what would be forgotten.
+
+It is off unless it was installed.
+"""
+
+import os
+
+from session_memory.hooks.hook_input import HookInput
+from session_memory.hooks.injection import repository_text
+
+SOURCE = ("source", "trigger")
+
+
+def answer(hook: HookInput, store: str) -> str | None:
+    """The text for the model, or None."""
+    source = hook.text(SOURCE)
+    if source == "compact":
+        return _after_compaction(hook, store)
+    # A session that is resumed has the line already.
+    return None if source == "resume" else _about_repository(hook, store)
+
+
+def _about_repository(hook: HookInput, store: str) -> str | None:
+    from session_memory.store.quick_reading import QuickReader
+    from session_memory.store.stored_fixes import known_repository
+    from session_memory.views.checkout import light_names
+
+    names = light_names(hook.cwd or os.getcwd())
+    if not names:
+        return None
+    reader = QuickReader(store)
+    try:
+        repo = known_repository(reader, names)
+    finally:
+        reader.close()
+    return None if repo is None else repository_text(repo)
+
+
+def _after_compaction(hook: HookInput, store: str) -> str | None:
+    """Collect the log of the session as far as it goes, and say what is in it.
+
+    This takes longer than other hooks. A compaction takes much longer itself."""
+    from session_memory.hooks.collecting import collect_now
+    from session_memory.hooks.injection import compaction_text
+    from session_memory.store.quick_reading import QuickReader
+
+    # The store is opened for writing only if this release knows it.
+    QuickReader(store).close()
+    found = collect_now(hook.agent.name, hook.session, store)
+    return None if found is None else compaction_text(*found)
