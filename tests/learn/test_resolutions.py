@@ -3,7 +3,7 @@
 import pytest
 
 from session_memory.learn.digest import ErrorSnippet, Resolution
-from session_memory.learn.digest.command_parts import is_same_check, parts_of
+from session_memory.learn.digest.command_parts import is_same_check, lead_of, parts_of
 from session_memory.testing.claude import ClaudeHome, ClaudeLog, call
 
 from .sessions import digest_of_log
@@ -236,3 +236,32 @@ def test_of_a_plan_only_a_sentence_that_says_what_is_wrong_is_a_report(
     log.prompt(PLAN.format(problem=problem))
     edit(log, "src/list.ts")
     assert list(errors_of(claude, log)) == reported
+
+
+@pytest.mark.parametrize(
+    ("command", "lead"),
+    [
+        ("corepack pnpm exec vitest run a.ts", ("vitest",)),
+        ("fnm exec --using=24 -- corepack pnpm exec vitest run a", ("vitest",)),
+        ("rtk bun run test", ("test",)),
+        ("uv run pytest -q", ("pytest",)),
+        ("pnpm test", ("pnpm", "test")),
+        ("git push origin main", ("git", "push")),
+        ("go run", ("go", "run")),
+        ("make check", ("make",)),
+    ],
+)
+def test_a_command_is_led_by_what_it_runs_not_by_what_starts_it(
+    command: str, lead: tuple[str, ...]
+) -> None:
+    (part,) = parts_of(command)
+    assert lead_of(part) == lead
+
+
+def test_another_program_started_in_the_same_way_is_not_instead(
+    claude: ClaudeHome, log: ClaudeLog
+) -> None:
+    log.run("corepack pnpm exec vitest run a", "Error: listen EPERM: not permitted", exit_code=1)
+    log.run("corepack pnpm run format:check", "")
+    (error,) = errors_of(claude, log).values()
+    assert error.resolution is None

@@ -161,3 +161,22 @@ def test_skills_are_looked_back_at_by_their_attempts(tmp_path: Path) -> None:
     assert skill.failures[0].sample == "1 failed"
     assert one is not None and one.skills == (skill,)
     assert "review: 3 calls, 67% passed" in to_markdown(one)
+
+
+@pytest.mark.only("sqlite")
+def test_what_people_ask_for_again_and_again_is_ranked_beside_what_cost_money(
+    claude: ClaudeHome,
+) -> None:
+    for number in range(4):
+        claude.clock.tick(86_400_000)
+        log = claude.session(f"app-{number}")
+        log.prompt(f"part {number} of the work")
+        log.run("python app.py", "ModuleNotFoundError: No module named 'torch'", exit_code=1)
+        log.run("pip install torch", "installed")
+        log.run("python app.py", "fine")
+        log.prompt("update changelog")
+        log.answer("Done.", used=usage(1000, input=500))
+    with analyzed(claude.write()) as store:
+        (repo,) = retro(store, since=SINCE, until=parse_time("2027-01-01T00:00:00Z")).repos
+    types = [problem.type for problem in repo.problems]
+    assert types[:2] == ["recurring_instruction", "recurring_error"]

@@ -4,7 +4,7 @@ import pytest
 
 from session_memory.core.time import MAX_MS, MIN_MS
 from session_memory.learn.digest.wishes import NOT, SHOULD, Wish, wishes
-from session_memory.learn.recurring_wishes import SessionWish, recurring_wishes
+from session_memory.learn.recurring_wishes import SessionWish, is_told_by, recurring_wishes
 from session_memory.store.digests import Digests
 from session_memory.testing.claude import ClaudeHome, call, usage
 
@@ -152,3 +152,17 @@ def test_the_task_that_sessions_begin_with_is_no_wish() -> None:
         (wish,) = wishes([("e", words)], (), first)
         asked = [SessionWish(f"s{day}", day, wish) for day in range(3)]
         assert len(recurring_wishes(asked)) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "told"),
+    [
+        ("update changelog", "changelog update", True),
+        ("use authoritative documentation", "authoritative document", True),
+        ("Get rid of the old tree view", "get rid", False),
+        ("阅读pr模板", "pr 模板", True),
+        ("回到原来的这个问题所在的那个很久以前的分支", "分支", False),
+    ],
+)
+def test_a_wording_that_says_much_more_is_about_one_task(text: str, words: str, told: bool) -> None:
+    assert is_told_by(text, words.split()) is told

@@ -78,5 +78,11 @@ def between(text: str, opening: str, closing: str) -> str | None:
 
 
 def below_repo(text: str, repo: str | None) -> str:
-    """``text`` in which the paths of files in the directory of ``repo`` start below it."""
-    return re.sub(rf"[^\s,`'\"“]*/{re.escape(repo)}/", "", text) if repo else text
+    """``text`` in which the paths of files in the directory of ``repo`` start below it. Of the
+    directory itself only the name is left. Addresses stay."""
+    if not repo or repo not in text:
+        return text
+    name = re.escape(repo)
+    text = re.sub(rf"[^\s,`'\"“]*/{name}/", lambda path: path[0] if "://" in path[0] else "", text)
+    directory = rf"(?<![^\s'\"`=(])[~/][^\s,`'\"“:]*/{name}(?=[\s;&|)'\"`,]|$)"
+    return re.sub(directory, lambda _: repo, text)

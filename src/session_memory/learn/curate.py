@@ -28,6 +28,7 @@ from session_memory.learn.lesson_text import SESSIONS, lesson_text
 from session_memory.learn.lessons import Lessons
 from session_memory.learn.patterns import OF_ERRORS, Pattern
 from session_memory.learn.quoting import quoted
+from session_memory.learn.recurring_wishes import is_told_by
 from session_memory.store.digests import Digests
 from session_memory.store.store import Store
 
@@ -162,9 +163,14 @@ def _known(lessons: Lessons, name: str) -> Lesson | None:
 
 def suggested_text(store: Store, pattern: Pattern) -> str:
     """What the lesson of a pattern would say; empty if a person has to write it."""
-    if pattern.sessions < SESSIONS:
+    if pattern.sessions < SESSIONS or _is_of_one_task(pattern):
         return ""
     return _proposed(store, pattern, 0).resolution
+
+
+def _is_of_one_task(pattern: Pattern) -> bool:
+    is_wish = pattern.type == "recurring_instruction"
+    return is_wish and not is_told_by(pattern.detail, pattern.locus.split())
 
 
 def _proposed(store: Store, pattern: Pattern, now: int) -> Lesson:

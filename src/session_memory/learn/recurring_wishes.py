@@ -9,14 +9,15 @@ sessions begin with is their task as well, unless it says how to work ("should",
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
-from session_memory.learn.digest.wishes import NOT, SHOULD, Wish
+from session_memory.learn.digest.wishes import NOT, SHOULD, Wish, wish_words
 
 MOST_COMPARED = 5_000
 SESSIONS, SESSIONS_IF_TELLING = 3, 2
+LEAST_TOLD, LEAST_TOLD_CJK = 0.4, 0.2
 _SHORT = 3
 _NEW_PART = 0.5
 # What more of the sessions than this begin with is what they are about.
@@ -145,6 +146,18 @@ def _group(key: tuple[str, ...], wishes: list[SessionWish]) -> WishGroup:
         return counts[text.casefold()], _POINTS_AT.search(text) is None, -len(text)
 
     return WishGroup(key, max(wishes, key=usual_and_clear).wish.text, tuple(wishes))
+
+
+def is_told_by(text: str, words: Iterable[str]) -> bool:
+    """Whether a wording says little more than the words that all sessions share.
+
+    Otherwise it is about one task: "get rid of the old tree view" for "get rid".
+    """
+    own, shared = set(wish_words(text)), set(words)
+    if any(not word.isascii() for word in own):
+        # Neighbours overlap, so a clause has nearly as many words as characters.
+        return len(own & shared) > LEAST_TOLD_CJK * len(own)
+    return len(own & shared) > LEAST_TOLD * len(own)
 
 
 def _spellings(asked: Sequence[SessionWish]) -> dict[str, str]:

@@ -28,6 +28,10 @@ from session_memory.store.store import Store
 
 MOST_ITEMS = 7
 MOST_LOOKS = 2
+# A message that a person writes once more takes a moment of work. It counts as so many microdollars
+# in the order of problems, and in no amount that is shown.
+MESSAGE = 100_000
+OF_PEOPLE = frozenset({"recurring_instruction", "repeated_instruction"})
 MOST_READ = 300
 MOST_COMMITS = 3
 SUBJECT = 100
@@ -197,8 +201,13 @@ def _repo(store: Store, name: str, fleet: Fleet, signals: list[Signal]) -> RepoR
 def _costliest(found: list[Pattern]) -> list[Pattern]:
     """The problems that cost most, without noise. What is rare comes last."""
     problems = [one for one in found if one.polarity == PROBLEM and not one.noise]
-    problems.sort(key=lambda one: (one.rare, -one.microdollars, -one.tokens, -one.score, one.id))
+    problems.sort(key=lambda one: (one.rare, -_loss(one), -one.tokens, -one.score, one.id))
     return problems[:MOST_ITEMS]
+
+
+def _loss(pattern: Pattern) -> int:
+    is_asked = pattern.type in OF_PEOPLE
+    return pattern.microdollars + (pattern.magnitude * MESSAGE if is_asked else 0)
 
 
 def _work(digest: Digest) -> RetroSession:

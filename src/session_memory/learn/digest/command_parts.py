@@ -32,6 +32,10 @@ _WITH_VERBS_WORDS = """
     corepack rtk env sudo fnm aws gcloud az helm brew apt apt-get systemctl
 """
 _WITH_VERBS = frozenset(_WITH_VERBS_WORDS.split())
+# What starts another program, and the subcommands with which others do so.
+_STARTERS = frozenset({"corepack", "rtk", "npx", "bunx", "uvx", "pipx", "env", "sudo"})
+_STARTING = frozenset({"run", "exec", "dlx", "x", "--"})
+_MANAGERS = frozenset({"npm", "pnpm", "yarn", "bun", "uv", "poetry", "fnm"})
 _FIXING = re.compile(
     r"(?i)^(?:--fix(?:-\S+)?|--write|--apply|--unsafe|-w|--autofix)$|(?:[:_-]|^)fix$|(?:^|[:_-])fmt$"
     r"|(?:^|[:_-])format$|^autoformat$"
@@ -131,8 +135,15 @@ def check_identity(part: Part) -> tuple[str, ...]:
 
 
 def lead_of(part: Part) -> tuple[str, ...]:
-    """The program and, if it has many, its subcommand; () if the subcommand is missing."""
+    """The program and, if it has many, its subcommand; () if the subcommand is missing.
+
+    Of ``corepack pnpm exec vitest`` it is ``vitest``, and of ``bun run lint`` it is ``lint``.
+    """
     words = [word for word in part.words if not word.startswith("-")]
+    while len(words) > 1 and words[0] in _STARTERS:
+        del words[0]
+    if len(words) > 2 and words[0] in _WITH_VERBS and words[1] in _STARTING:
+        return lead_of(Part(tuple(words[2:])))
     if words[0] not in _WITH_VERBS:
         return tuple(words[:1])
     return tuple(words[:2]) if len(words) > 1 else ()
@@ -171,9 +182,11 @@ def shared_words(one: str, other: str) -> float:
 
 @lru_cache(maxsize=2_000)
 def _all_words(text: str) -> frozenset[str]:
-    return frozenset(
+    found = (
         _name(word) if place == 0 else word
         for command in simple_commands(text)
         for place, word in enumerate(command.words)
         if command.words[0] not in ("cd", "echo", "tail", "head")
     )
+    # That both are started in the same way says nothing.
+    return frozenset(found) - _STARTERS - _STARTING - _MANAGERS
