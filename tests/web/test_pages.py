@@ -8,8 +8,9 @@ from starlette.testclient import TestClient
 
 from session_memory import Memory
 from session_memory.pricing import shown as money
-from session_memory.views.outline import SECTION
+from session_memory.views.outline import SECTION, outline
 from session_memory.views.spending_days import spending_days
+from session_memory.web.cost_map import cost_blocks
 
 
 def rows_in(page: str) -> list[str]:
@@ -169,3 +170,34 @@ def test_the_start_page_has_its_slow_parts_apart(client: TestClient) -> None:
     for part in ("money", "patterns"):
         answer = client.get("/", headers={"X-Part": part}).text
         assert "<html" not in answer and "<h2>" in answer
+
+
+def test_the_blocks_of_the_map_add_up_on_every_level(memory: Memory) -> None:
+    for one in memory.sessions():
+        blocks = cost_blocks(outline(memory.store, one.uid))
+        assert sum(block.microdollars for block in blocks) == one.cost_with_subagents.microdollars
+        for block in blocks:
+            assert sum(part.microdollars for part in block.below) == block.microdollars
+            for part in block.below:
+                below = sum(response.microdollars for response in part.below)
+                assert not part.below or below == part.microdollars
+
+
+@pytest.mark.parametrize("by", ["time", "cost", "event"])
+def test_every_session_has_a_map(client: TestClient, memory: Memory, by: str) -> None:
+    for one in memory.sessions():
+        for path in ("map", "strip"):
+            answer = client.get(f"/s/{one.uid}/{path}?by={by}")
+            assert answer.status_code == 200
+            assert "<svg" in answer.text
+            assert len(answer.content) < 200_000
+
+
+def test_the_places_of_a_map_go_forward(client: TestClient, memory: Memory) -> None:
+    for one in memory.sessions():
+        found = re.search(r'data-points="([^"]*)"', client.get(f"/s/{one.uid}/strip").text)
+        assert found is not None
+        points = json.loads(found[1].replace("&#34;", '"'))
+        assert points == sorted(points) and [seq for _, seq in points] == sorted(
+            seq for _, seq in points
+        )

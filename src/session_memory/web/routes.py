@@ -19,6 +19,7 @@ from session_memory.web.pages.session import (
     session_rows,
     session_turns,
 )
+from session_memory.web.pages.session_map import map_strip, session_map_page
 from session_memory.web.pages.session_views import (
     changes,
     digest,
@@ -58,6 +59,8 @@ ROUTES = (
     RoutedPage("/settings/theme", choose_theme, POST),
     RoutedPage("/s/{uid}", session),
     RoutedPage("/s/{uid}/e/{event}", session),
+    RoutedPage("/s/{uid}/map", session_map_page),
+    RoutedPage("/s/{uid}/strip", map_strip),
     RoutedPage("/s/{uid}/changes", changes),
     RoutedPage("/s/{uid}/digest", digest),
     RoutedPage("/s/{uid}/cost", session_cost),

@@ -4,6 +4,7 @@ import "./search.js";
 import "./list.js";
 import "./parts.js";
 import "./transcript.js";
+import "./map.js";
 import "./live.js";
 
 document.documentElement.classList.add("scripted");

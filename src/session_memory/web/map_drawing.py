@@ -1,0 +1,219 @@
+"""The map of a session as SVG: by time or by event.
+
+The ridge is money, the band is who was at work, and lanes below are subagents and branches that
+were left behind. The page has the same marks in a list.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from markupsafe import Markup
+
+from session_memory.pricing import Amount
+from session_memory.pricing import shown as money
+from session_memory.render.text import cut, safe
+from session_memory.views.figures import duration, plural
+from session_memory.views.outline import Outline, OutlineLane, OutlineMark
+from session_memory.web.map_axis import LEFT, RIGHT, MapAxis
+
+WIDTH = 1320
+BINS = 124
+MOST_LANES = 6
+MOST_GLYPHS = 160
+_RIDGE_TOP, _RIDGE, _BAND, _LANES = 22.0, 66.0, 70.0, 92.0
+_FILLS = {"person": "f-person", "model": "f-model", "tools": "f-tool"}
+_GLYPHS = {"passed": "f-good", "failed": "f-bad", "error": "f-bad"}
+# Of many marks at one place, the first of these is drawn.
+_ORDER = ("failed", "compaction", "passed", "error")
+
+
+def session_map(outline: Outline, by: str) -> Markup:
+    """The drawing, and the places of events for a script."""
+    axis = MapAxis(outline, by)
+    lanes = list(_lanes(outline.lanes, axis))
+    height = round(_LANES + 14 * max((row for row, _ in lanes), default=0) + 34)
+    parts = [
+        *_ridge(outline, axis),
+        *_band(outline, axis),
+        *_turns(outline, axis),
+        *_glyphs(outline.marks, axis),
+        *(drawn for _, drawn in lanes),
+        *_scale(outline, axis, height),
+        Markup('<rect class="screen" x="0" y="14" width="0" height="74" rx="4" hidden=""/>'),
+    ]
+    return Markup(
+        '<svg class="wide" viewBox="0 0 {} {}" role="img" aria-label="{}" data-points="{}">{}</svg>'
+    ).format(WIDTH, height, _words(outline), json.dumps(axis.points()), Markup("").join(parts))
+
+
+def _words(outline: Outline) -> str:
+    sorts = [mark.sort for mark in outline.marks]
+    return (
+        f"Map of the session: {plural(len(outline.turns), 'turn')},"
+        f" {plural(sorts.count('error') + sorts.count('failed'), 'failure')},"
+        f" {plural(sorts.count('passed'), 'passed test run')},"
+        f" {plural(len(outline.lanes), 'subagent or branch', 'subagents and branches')}"
+    )
+
+
+def _ridge(outline: Outline, axis: MapAxis) -> Iterator[Markup]:
+    """Money along the axis: what the responses of each small part cost."""
+    sums = [0] * BINS
+    for ts, seq, microdollars in outline.spend:
+        x = axis.at(seq, ts)
+        if x is not None:
+            place = int((x - LEFT) / (RIGHT - LEFT) * (BINS - 1))
+            sums[max(0, min(place, BINS - 1))] += microdollars
+    highest = max(sums)
+    if not highest:
+        return
+    step = (RIGHT - LEFT) / (BINS - 1)
+    # Each point is the mean of three, so that single responses do not look like needles.
+    means = [
+        sum(sums[max(n - 1, 0) : n + 2]) / len(sums[max(n - 1, 0) : n + 2]) for n in range(BINS)
+    ]
+    top = max(means) or 1
+    points = [
+        (LEFT + n * step, _RIDGE - (_RIDGE - _RIDGE_TOP) * mean / top)
+        for n, mean in enumerate(means)
+    ]
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    yield Markup('<polygon points="{l},{b} {p} {r},{b}" class="a-accent"/>').format(
+        l=LEFT, r=RIGHT, b=_RIDGE, p=line
+    )
+    yield Markup('<polyline points="{}" class="s-accent" stroke-width="1.3"/>').format(line)
+
+
+def _band(outline: Outline, axis: MapAxis) -> Iterator[Markup]:
+    if axis.by == "time":
+        spans = [
+            (axis.at(piece.seq, piece.start), axis.at(piece.seq, piece.end), piece.who)
+            for piece in outline.pieces
+        ]
+    else:
+        places = [*(piece.seq for piece in outline.pieces[1:]), outline.last_seq]
+        spans = [
+            (axis.at(piece.seq, None), axis.at(end, None), piece.who)
+            for piece, end in zip(outline.pieces, places, strict=False)
+        ]
+    for left, right, who in spans:
+        if left is not None and right is not None and right > left:
+            yield Markup('<rect x="{:.1f}" y="{}" width="{:.1f}" height="13" class="{}"/>').format(
+                left, _BAND, max(right - left - 0.4, 0.4), _FILLS[who]
+            )
+
+
+def _turns(outline: Outline, axis: MapAxis) -> Iterator[Markup]:
+    """Numbers of turns above the ridge; where they would overlap, every so many."""
+    last = -100.0
+    for turn in outline.turns:
+        x = axis.at(turn.seq, turn.started)
+        if x is None or not turn.number:
+            continue
+        yield Markup('<path d="M{x:.1f} 8V88" class="ax"/>').format(x=x)
+        if x - last > 18:
+            yield Markup('<text x="{:.1f}" y="14">{}</text>').format(x + 4, turn.number)
+            last = x
+
+
+def _glyphs(marks: Sequence[OutlineMark], axis: MapAxis) -> Iterator[Markup]:
+    """Tests and failures above the band, compactions as two lines; one for each few pixels."""
+    chosen: dict[int, OutlineMark] = {}
+    for mark in sorted(
+        (one for one in marks if one.sort in _ORDER), key=lambda one: _ORDER.index(one.sort)
+    ):
+        x = axis.at(mark.seq, mark.ts)
+        if x is not None and len(chosen) < MOST_GLYPHS:
+            chosen.setdefault(round(x / 9), mark)
+    for mark in sorted(chosen.values(), key=lambda one: one.seq):
+        x = axis.at(mark.seq, mark.ts) or 0
+        if mark.sort == "compaction":
+            body = Markup('<path d="M{a:.1f} 26V84M{b:.1f} 26V84" class="s-ink"/>').format(
+                a=x - 2, b=x + 2
+            )
+        elif mark.sort == "error":
+            body = Markup('<rect x="{:.1f}" y="57" width="2" height="9" class="f-bad"/>').format(x)
+        else:
+            tick = (
+                "m-2 0l1.5 1.7 2.6-3"
+                if mark.sort == "passed"
+                else "m-1.6-1.6l3.2 3.2m0-3.2l-3.2 3.2"
+            )
+            body = Markup(
+                '<circle cx="{x:.1f}" cy="61" r="4.4" class="{f}"/>'
+                '<path d="M{x:.1f} 61{t}" fill="none" stroke-width="1.3" class="tick"/>'
+            ).format(x=x, f=_GLYPHS[mark.sort], t=tick)
+        yield Markup('<g data-seq="{}"><title>{} at event {}</title>{}</g>').format(
+            mark.seq, mark.sort, mark.seq, body
+        )
+
+
+def _lanes(lanes: Sequence[OutlineLane], axis: MapAxis) -> Iterator[tuple[int, Markup]]:
+    """A bar for each subagent and branch, in the first row with room for it and its name."""
+    ends: list[float] = []
+    placed = sorted(lanes, key=lambda lane: (lane.start or 0, lane.seq or 0))
+    for lane in placed:
+        left = axis.at(lane.seq, lane.start)
+        right = axis.at(lane.seq, lane.end) if axis.by == "time" else left
+        if left is None or right is None:
+            continue
+        width = max(right - left, 4.0)
+        cost = money(Amount(lane.microdollars)) if lane.microdollars else ""
+        name = cut(safe(lane.title), 40) + (f" · {cost}" if cost else "")
+        text = 6.4 * len(name) + 8
+        # At the right end of the map the name stands before its bar.
+        before = left + width + text > RIGHT
+        begin, until = (left - text, left + width) if before else (left, left + width + text)
+        row = next((n for n, end in enumerate(ends) if end <= begin), len(ends))
+        if row >= MOST_LANES:
+            continue
+        ends[row : row + 1] = [until]
+        y = _LANES + 14 * row
+        fill = "hatch" if lane.sort == "left" else "f-q3"
+        label = Markup('<text x="{:.1f}" y="{:.1f}" class="t-soft{}">{}</text>').format(
+            left - 6 if before else left + width + 6, y + 9, " t-end" if before else "", name
+        )
+        bar = Markup(
+            '<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="9" rx="2" class="{}"/>'
+        ).format(left, y, width, fill)
+        yield (
+            row,
+            Markup('<g data-seq="{}"><title>{}</title>{}{}</g>').format(
+                "" if lane.seq is None else lane.seq, name, bar, label
+            ),
+        )
+
+
+def _scale(outline: Outline, axis: MapAxis, height: int) -> Iterator[Markup]:
+    yield Markup(
+        '<text x="66" y="62" class="t-end">$</text><text x="66" y="81" class="t-end">at work</text>'
+    )
+    y = height - 8
+    yield Markup('<path d="M{} {}H{}" class="ax"/>').format(LEFT, height - 22, RIGHT)
+    if axis.by == "event":
+        for share in range(5):
+            seq = outline.last_seq * share // 4
+            x = LEFT + (RIGHT - LEFT) * share / 4
+            place = "t-end" if share == 4 else "t-mid" if share else ""
+            yield Markup('<text x="{:.1f}" y="{}" class="{}">#{:,}</text>').format(x, y, place, seq)
+        return
+    first = axis.stretches[0].start
+    last = -100.0
+    for stretch in axis.stretches:
+        if stretch.left - last > 90:
+            words = _clock(stretch.start, first)
+            yield Markup('<text x="{:.1f}" y="{}">{}</text>').format(stretch.left, y, words)
+            last = stretch.left
+    for before, after in zip(axis.stretches, axis.stretches[1:], strict=False):
+        x = (before.right + after.left) / 2
+        pause = duration((after.start - before.end) / 1000)
+        yield Markup(
+            '<g><title>nothing for {}</title><path d="M{:.1f} 22V{}" class="ax-s dash"/></g>'
+        ).format(pause, x, height - 22)
+
+
+def _clock(moment: int, first: int) -> str:
+    then = datetime.fromtimestamp(moment / 1000).astimezone()
+    is_same_day = then.date() == datetime.fromtimestamp(first / 1000).astimezone().date()
+    return then.strftime("%H:%M" if is_same_day else "%d %b %H:%M")
