@@ -3,6 +3,7 @@
     python benchmarks/remember_agents.py                        all agents, newest releases
     python benchmarks/remember_agents.py --agents claude,codex  some of them
     python benchmarks/remember_agents.py --keep DIR             keeps agents, homes and requests
+    python benchmarks/remember_agents.py --project              installed in the repository
     python benchmarks/remember_agents.py --json                 the table as JSON
 
 The agents are installed from npm into a scratch directory. Then, without a network, each gets a
@@ -28,6 +29,7 @@ from real_agents.checks import CHECKS, Result, examine
 from real_agents.drivers import AGENTS
 from real_agents.model import serving
 from real_agents.npm import Npm
+from real_agents.running import Bed
 
 
 def main() -> None:
@@ -47,6 +49,7 @@ def _options() -> argparse.Namespace:
     names = [agent.name for agent in AGENTS]
     parser.add_argument("--agents", default=",".join(names), help="names, separated by commas")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="the scratch directory, kept")
+    parser.add_argument("--project", action="store_true", help="install in the repository")
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -61,7 +64,8 @@ def _prepare(scratch: Path, options: argparse.Namespace) -> None:
     for agent in _chosen(options):
         npm.install(agent)
     words = ["--inside", "--keep", str(scratch), "--agents", options.agents]
-    program = [sys.executable, __file__, *words, *(["--json"] if options.json else [])]
+    flags = [f"--{name}" for name in ("json", "project") if getattr(options, name)]
+    program = [sys.executable, __file__, *words, *flags]
     sys.exit(isolation.run_without_network(program))
 
 
@@ -74,7 +78,9 @@ def _measure(scratch: Path, options: argparse.Namespace) -> None:
             results.append(result)
             if found.program is not None:
                 directory = scratch / "runs" / agent.name
-                examine(agent, found.program, npm.node, directory, model, result)
+                level = ("--project",) if options.project else ()
+                bed = Bed(agent, found.program, npm.node, directory, model.url, level)
+                examine(bed, model, result)
             if not options.json:
                 _tell(result)
     if options.json:

@@ -35,12 +35,15 @@ class Agent:
     title = ""
     package = ""
     program = ""
-    # What the user has to do by hand, because the installer never writes trust.
-    trust = ""
     seconds = 90
+    # An agent whose servers and hooks this one reads as well.
+    reads = ""
 
     def configure(self, place: Place) -> None:
         raise NotImplementedError
+
+    def trust(self, place: Place) -> None:
+        """What the user does once so that the agent reads the settings of a project."""
 
     def environment(self, place: Place) -> dict[str, str]:
         return {}

@@ -2,12 +2,11 @@
 
 import json
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from real_agents.agent import Agent
 from real_agents.model import Model, Script
 from real_agents.planted import KNOWN, MENDED, QUERY, RECALLED, UNKNOWN, make_repository, plant
 from real_agents.running import Bed, Run
+from real_agents.settings_files import not_only_ours
 from real_agents.wires import Reply, Sent
 
 CHECKS = {
@@ -22,7 +21,9 @@ CHECKS = {
     "collected": "the sessions are in the store after they ended",
     "ended": "no process is left behind",
     "uninstall": "`uninstall` after the sessions restores every file",
+    "beside": "installed also in an agent whose settings it reads: all of this holds",
 }
+ABSENT = b"\0"
 ASKED = "PriceTableError: currency table EUR has no column net_minor"
 MARK = "<session-memory"
 
@@ -49,9 +50,11 @@ class Result:
         return "no" if name in self.failed else "yes" if name in self.passed else "–"
 
 
-def run(bed: Bed, model: Model, result: Result) -> None:
+def examine(bed: Bed, model: Model, result: Result) -> None:
+    """Everything about one agent."""
     agent, place = bed.agent, bed.place
     agent.configure(place)
+    agent.trust(place)
     make_repository(place.repo, bed.environment)
     plant(bed.memory, bed.store, place.repo, place.home.parent / "planted")
     before = _files(bed)
@@ -65,12 +68,29 @@ def run(bed: Bed, model: Model, result: Result) -> None:
     result.check("ended", f"still running: {'; '.join(left)}" if left else None)
     result.check("collected", _not_collected(bed))
     _check_uninstall(bed, before, installed, result)
+    if agent.reads:
+        _check_beside(bed, model, result)
+
+
+def _check_beside(bed: Bed, model: Model, result: Result) -> None:
+    """Nothing is answered or injected twice if two agents' settings have our parts."""
+    beside, before = Result(result.agent, result.version), _files(bed)
+    for name in (bed.agent.reads, bed.agent.name):
+        bed.ask("install", name, *bed.level, "--yes")
+    installed = _files(bed)
+    for run in (_asks(bed, model, beside), _fails(bed, model, beside)):
+        if run.left:
+            beside.check("ended", f"still running: {'; '.join(run.left)}")
+    bed.ask("uninstall", bed.agent.reads, *bed.level, "--yes")
+    _check_uninstall(bed, before, installed, beside)
+    reasons = [f"{name}: {reason}" for name, reason in beside.failed.items()]
+    result.check("beside", "; ".join(reasons) or None)
 
 
 def _install(bed: Bed, result: Result) -> bool:
     for times in ("first", "second"):
         here = _files(bed)
-        done = bed.ask("install", bed.agent.name, "--yes")
+        done = bed.ask("install", bed.agent.name, *bed.level, "--yes")
         if done.returncode:
             result.check("install", f"the {times} time: {done.stderr.strip()[-300:]}")
             return False
@@ -81,7 +101,7 @@ def _install(bed: Bed, result: Result) -> bool:
 
 
 def _check_undo(bed: Bed, before: dict[str, bytes | None], result: Result) -> None:
-    done = bed.ask("uninstall", bed.agent.name, "--yes")
+    done = bed.ask("uninstall", bed.agent.name, *bed.level, "--yes")
     changed = _changed(before, _files(bed))
     told = done.stderr.strip()[-300:] if done.returncode else ""
     reason = told or (f"not as before: {', '.join(changed)}" if changed else None)
@@ -183,19 +203,21 @@ def _check_uninstall(
 ) -> None:
     touched = _changed(before, installed)
     used = _files(bed)
-    done = bed.ask("uninstall", bed.agent.name, "--yes")
+    done = bed.ask("uninstall", bed.agent.name, *bed.level, "--yes")
     if done.returncode:
         result.check("uninstall", done.stderr.strip()[-300:])
         return
     after, wrong = _files(bed), []
     for name in touched:
-        if used.get(name) == installed.get(name):
-            if after.get(name, b"absent") != before.get(name, b"absent"):
+        own, now = used.get(name, ABSENT), after.get(name, ABSENT)
+        if own in (installed.get(name, ABSENT), ABSENT):
+            is_used = now is None and any(other.startswith(f"{name}/") for other in after)
+            if now != before.get(name, ABSENT) and not is_used:
                 wrong.append(f"{name} is not as before")
-        elif b"session-memory" in (after.get(name) or b""):
-            wrong.append(f"{name}, which the agent changed, still has our parts")
+        elif reason := not_only_ours(name, own or b"", now or b""):
+            wrong.append(f"{name}, which the agent changed: {reason}")
         else:
-            result.remarks.append(f"{name} was changed by the agent itself; our parts are gone")
+            result.remarks.append(f"{name} was changed by the agent itself; only our parts went")
     result.check("uninstall", "; ".join(wrong) or None)
 
 
@@ -215,17 +237,5 @@ def _files(bed: Bed) -> dict[str, bytes | None]:
 
 
 def _changed(one: dict[str, bytes | None], other: dict[str, bytes | None]) -> list[str]:
-    absent = b"\0absent"
-    return [
-        name
-        for name in sorted(one.keys() | other.keys())
-        if one.get(name, absent) != other.get(name, absent)
-    ]
-
-
-def examine(
-    agent: Agent, program: Path, node: Path, directory: Path, model: Model, result: Result
-) -> None:
-    """Everything about one agent."""
-    bed = Bed(agent, program, node, directory, model.url)
-    run(bed, model, result)
+    names = sorted(one.keys() | other.keys())
+    return [name for name in names if one.get(name, ABSENT) != other.get(name, ABSENT)]

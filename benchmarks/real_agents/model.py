@@ -7,6 +7,7 @@ answered with one word.
 
 import gzip
 import json
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -95,6 +96,11 @@ def _wire_of(path: str) -> Wire | None:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     script: Script
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """An agent may go away before it has read everything."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class Model:

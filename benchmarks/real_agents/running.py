@@ -29,8 +29,18 @@ class Run:
 class Bed:
     """The home, the repository and the environment of one agent."""
 
-    def __init__(self, agent: Agent, program: Path, node: Path, directory: Path, url: str) -> None:
-        self.agent, self._program, self._directory = agent, program, directory
+    def __init__(
+        self,
+        agent: Agent,
+        program: Path,
+        node: Path,
+        directory: Path,
+        url: str,
+        level: tuple[str, ...] = (),
+    ) -> None:
+        """`level` are options of `install`: the user's settings, or those of the project."""
+        self.agent, self.level = agent, level
+        self._program, self._directory = program, directory
         home, repo = directory / "home", directory / "webshop"
         shutil.rmtree(directory, ignore_errors=True)
         for made in (home, repo):

@@ -33,7 +33,6 @@ args = []
 class Codex(Agent):
     name, title, program = "codex", "Codex", "codex"
     package = "@openai/codex"
-    trust = "hooks are reviewed once in the terminal (here: --dangerously-bypass-hook-trust)"
 
     def configure(self, place: Place) -> None:
         text = _CONFIG.format(model=MODEL, url=place.url, repo=place.repo)
@@ -43,6 +42,7 @@ class Codex(Agent):
         return {"SCRIPT_KEY": "scripted"}
 
     def arguments(self, prompt: str) -> list[str]:
+        # The user reviews hooks once, in the terminal.
         return ["exec", "--dangerously-bypass-hook-trust", prompt]
 
     def shell(self, command: str) -> Call:

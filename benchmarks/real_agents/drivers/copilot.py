@@ -13,6 +13,9 @@ class Copilot(Agent):
             {"mcpServers": {"other": {"type": "local", "command": "true", "args": []}}},
         )
 
+    def trust(self, place: Place) -> None:
+        place.write(".copilot/config.json", {"trustedFolders": [str(place.repo)]})
+
     def environment(self, place: Place) -> dict[str, str]:
         return {
             "COPILOT_OFFLINE": "true",

@@ -17,16 +17,17 @@ _SETTINGS = """\
 class Gemini(Agent):
     name, title, program = "gemini", "Gemini CLI", "gemini"
     package = "@google/gemini-cli"
-    trust = "the folder is trusted in the terminal (here: GEMINI_CLI_TRUST_WORKSPACE)"
 
     def configure(self, place: Place) -> None:
         place.write(".gemini/settings.json", _SETTINGS)
+
+    def trust(self, place: Place) -> None:
+        place.write(".gemini/trustedFolders.json", {str(place.repo): "TRUST_FOLDER"})
 
     def environment(self, place: Place) -> dict[str, str]:
         return {
             "GEMINI_API_KEY": KEY,
             "GOOGLE_GEMINI_BASE_URL": place.url,
-            "GEMINI_CLI_TRUST_WORKSPACE": "true",
         }
 
     def arguments(self, prompt: str) -> list[str]:

@@ -27,6 +27,7 @@ args = []
 class Grok(Agent):
     name, title, program = "grok", "Grok Build", "grok"
     package = "@xai-official/grok"
+    reads = "claude"
 
     def configure(self, place: Place) -> None:
         place.write(".grok/config.toml", _CONFIG.format(model=MODEL, url=place.url))
@@ -35,7 +36,7 @@ class Grok(Agent):
         return {"SCRIPT_KEY": "scripted"}
 
     def arguments(self, prompt: str) -> list[str]:
-        return ["-p", prompt, "-m", "script", "--always-approve"]
+        return ["-p", prompt, "-m", "script", "--always-approve", "--trust"]
 
     def shell(self, command: str) -> Call:
         return Call("run_terminal_command", {"command": command, "description": "Run a check"})

@@ -1,3 +1,5 @@
+import json
+from pathlib import Path
 from typing import Any
 
 from real_agents.agent import KEY, MODEL, SERVER, Agent, Call, Place
@@ -26,15 +28,24 @@ _CONFIG = """\
 """
 
 
+def _fetched(directory: Path) -> None:
+    library = {"dependencies": {"@opencode-ai/plugin": "*"}}
+    (directory / "package.json").write_text(json.dumps(library))
+    (directory / "package-lock.json").write_text(json.dumps({"packages": {"": library}}))
+    (directory / "node_modules").mkdir()
+
+
 class OpenCode(Agent):
     name, title, program = "opencode", "opencode", "opencode"
     package = "opencode-ai"
-    # It asks the npm registry for its plugin library at each start, and waits for the answer.
     seconds = 240
 
     def configure(self, place: Place) -> None:
         names = {"model": MODEL, "url": place.url, "key": KEY}
         place.write(".config/opencode/opencode.json", _CONFIG % names)
+        # As after the first start with a network. Otherwise each start with a plugin waits for the
+        # npm registry for a minute and a half.
+        _fetched(place.home / ".config" / "opencode")
 
     def environment(self, place: Place) -> dict[str, str]:
         return {

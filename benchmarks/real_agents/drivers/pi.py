@@ -18,7 +18,8 @@ class Pi(Agent):
         return {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1", "PI_TELEMETRY": "0"}
 
     def arguments(self, prompt: str) -> list[str]:
-        return ["-p", "--provider", "script", "--model", MODEL, prompt]
+        # The user answers once whether extensions of a project may run.
+        return ["-p", "--approve", "--provider", "script", "--model", MODEL, prompt]
 
     def shell(self, command: str) -> Call:
         return Call("bash", {"command": command})

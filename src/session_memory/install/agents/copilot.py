@@ -42,15 +42,15 @@ def _servers(place: InstallPlace) -> Path:
 def _files(place: InstallPlace, request: Request) -> list[FileParts]:
     server = server_member(request, before={"type": "local"}, after={"tools": ["*"]})
     files = [FileParts(_servers(place), JSON, (server,)), *shared_skill(place, request)]
-    # Hooks of a project did not run in tests without a terminal.
-    if place.root is not None or not request.hooks:
+    if not request.hooks:
         return files
     hooks = {
         named.name: [_hook(event, named.matcher, request)]
         for event, named in EVENTS.items()
         if event in request.hooks
     }
-    path = _directory(place) / "hooks" / f"{NAME}.json"
+    folder = _directory(place) if place.root is None else place.root / ".github"
+    path = folder / "hooks" / f"{NAME}.json"
     return [*files, whole_json(path, {"version": 1, "hooks": hooks}, "hook copilot ")]
 
 
@@ -64,9 +64,9 @@ def _hook(event: str, matcher: str | None, request: Request) -> dict[str, Any]:
 def _advice(place: InstallPlace, request: Request) -> list[str]:
     if place.root is None:
         return []
+    what = "servers and hooks" if request.hooks else "servers"
     return [
-        "Copilot CLI reads the project's servers in folders that you trust; it asks at the start.",
-        "Copilot CLI has no hooks here; install it for the user to have them.",
+        f"Copilot CLI reads a project's {what} in folders that you trust; it asks at the start."
     ]
 
 

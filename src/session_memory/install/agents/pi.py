@@ -27,7 +27,9 @@ def _files(place: InstallPlace, request: Request) -> list[FileParts]:
 
 
 def _advice(place: InstallPlace, request: Request) -> list[str]:
-    return []
+    if place.root is None:
+        return []
+    return ["pi reads .pi in folders that you trust; it asks at the start."]
 
 
 SETUP = AgentSetup("pi", "pi", "pi", EVENTS, _directory, _files, _advice, notes=NOTES)
