@@ -15,7 +15,7 @@ from real_agents.model import Model, Script
 
 PROGRAM = "session-memory"
 # What agents and servers may take to end by themselves after the agent has ended.
-GRACE = 5.0
+GRACE = 20.0
 
 
 @dataclass(frozen=True)
