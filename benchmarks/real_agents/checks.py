@@ -1,6 +1,7 @@
 """What one agent has to show, check by check."""
 
 import json
+import re
 from dataclasses import dataclass, field
 
 from real_agents.model import Model, Script
@@ -25,7 +26,8 @@ CHECKS = {
 }
 ABSENT = b"\0"
 ASKED = "PriceTableError: currency table EUR has no column net_minor"
-MARK = "<session-memory"
+# Some agents escape the marks around what a hook says.
+MARK = re.compile(r"(?:<|&lt;)session-memory ref=")
 
 
 @dataclass
@@ -66,7 +68,7 @@ def examine(bed: Bed, model: Model, result: Result) -> None:
     runs = [_asks(bed, model, result), _fails(bed, model, result)]
     left = [command for run in runs for command in run.left]
     result.check("ended", f"still running: {'; '.join(left)}" if left else None)
-    result.check("collected", _not_collected(bed))
+    _check_collected(bed, result)
     _check_uninstall(bed, before, installed, result)
     if agent.reads:
         _check_beside(bed, model, result)
@@ -113,7 +115,7 @@ def _asks(bed: Bed, model: Model, result: Result) -> Run:
     script = Script(
         "asks",
         agent.shell("").name,
-        "Please look up what is known about the price check (scripted session A).",
+        "Scripted session A: look up what is known about the price check.",
         (
             Reply("I look it up.", (agent.memory("recall", {"query": QUERY}),)),
             Reply("And the error.", (agent.memory("fix", {"error": ASKED, "command": KNOWN}),)),
@@ -136,7 +138,7 @@ def _fails(bed: Bed, model: Model, result: Result) -> Run:
     script = Script(
         "fails",
         agent.shell("").name,
-        "Please run the checks of the repository (scripted session B).",
+        "Scripted session B: run the checks of the repository.",
         (
             Reply("The stock first.", (agent.shell(UNKNOWN),)),
             Reply("Then the prices.", (agent.shell(KNOWN),)),
@@ -147,7 +149,7 @@ def _fails(bed: Bed, model: Model, result: Result) -> Run:
     run = bed.play(model, script)
     result.seconds["fails"] = round(run.seconds, 1)
     asked = script.requests
-    counts = [sent.text.count(MARK) for sent in asked]
+    counts = [len(MARK.findall(sent.text)) for sent in asked]
     for place, error in ((1, "StockDriftError"), (2, "PriceTableError"), (3, "PriceTableError")):
         if _missing(run, asked, place) is None and error not in _new_text(asked, place):
             result.remarks.append(f"request {place} of the failing session lacks {error}")
@@ -183,16 +185,19 @@ def _grown(counts: list[int], place: int, wanted: int) -> str | None:
     return None if grown == wanted else f"{grown} injected texts in request {place}"
 
 
-def _not_collected(bed: Bed) -> str | None:
-    """Both sessions are asked for by the words of their prompts."""
+def _check_collected(bed: Bed, result: Result) -> None:
+    """Both sessions are looked for by the beginning of their prompts."""
     done = bed.ask("sessions", "--json", "--flavor", bed.agent.name)
-    if done.returncode:
-        return done.stderr.strip()[-300:]
-    found = json.loads(done.stdout)
-    sessions = found["sessions"] if isinstance(found, dict) else found
-    titles = " ".join(json.dumps(one) for one in sessions)
-    lacking = [name for name in ("session A", "session B") if f"scripted {name}" not in titles]
-    return f"not collected: {', '.join(lacking)}" if lacking else None
+    if "unknown flavor" in done.stderr:
+        result.remarks.append("its logs are not collected, because there is no adapter for them")
+        return
+    titles = [one["title"] or "" for one in json.loads(done.stdout)["sessions"]]
+    lacking = [
+        name
+        for name in ("session A", "session B")
+        if not any(title.startswith(f"Scripted {name}") for title in titles)
+    ]
+    result.check("collected", f"not collected: {', '.join(lacking)}" if lacking else None)
 
 
 def _check_uninstall(
