@@ -4,10 +4,9 @@ Reading and compressing happen outside the database's lock. A batch of what was 
 written in one short transaction, together with the cursors.
 """
 
-import gc
 import time
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Collection
+from contextlib import nullcontext
 from pathlib import Path
 
 from session_memory.collect.batch_writing import BatchWriting
@@ -22,6 +21,7 @@ from session_memory.collect.run_context import RunContext
 from session_memory.collect.sync_report import ReadProgress, SyncOutcome
 from session_memory.config import Config, this_host
 from session_memory.core.errors import AdapterFailed
+from session_memory.core.garbage import collector_off
 from session_memory.core.text import escaped
 from session_memory.derive.derivation import derive_stale
 from session_memory.derive.live_sources import LIVE
@@ -41,7 +41,7 @@ def sync(
     """Bring the store up to date with every source below ``where``."""
     started = time.perf_counter()
     with (
-        _collector_off(),
+        collector_off(),
         # Nothing may be evicted or forgotten meanwhile: the sync would write it again.
         nullcontext() if dry_run else store.db.operation_lock(shared=True),
     ):
@@ -73,7 +73,7 @@ def sync_paths(
     started = time.perf_counter()
     named = {escaped(str(path)): path for path in paths}
     host = host or this_host(config)
-    with _collector_off(), store.db.operation_lock(shared=True):
+    with collector_off(), store.db.operation_lock(shared=True):
         run = Sync(store, config, host, ReadProgress(), list(named))
         unexplained = run.look_at_paths(named, {root.flavor for root in where})
         run.read()
@@ -91,7 +91,7 @@ def sync_sessions(
 ) -> SyncOutcome:
     """Read what is new in the sources whose paths contain one of these ids of sessions."""
     started = time.perf_counter()
-    with _collector_off(), store.db.operation_lock(shared=True):
+    with collector_off(), store.db.operation_lock(shared=True):
         run = Sync(store, config, host or this_host(config), ReadProgress())
         run.look_for(where, lambda path: any(one in path for one in ids))
         run.read()
@@ -200,15 +200,3 @@ class Sync:
         if task.counted:
             self.outcome.report.ingested += not task.left_out
             self.outcome.report.unchanged += task.left_out
-
-
-@contextmanager
-def _collector_off() -> Iterator[None]:
-    """Turn the garbage collector off: the many new rows hold no cycles, and scanning them costs."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from session_memory.core.errors import AnalysisFailed, SessionMemoryError, StoreDamaged
+from session_memory.core.garbage import collector_off
 from session_memory.core.schema import Session
 from session_memory.core.text import exception_text, one_line
 from session_memory.core.time import now_ms, parse_time
@@ -88,16 +89,18 @@ def _analyze(
     report = Analyzed(unchanged=store.sessions.count() - len(waiting) if uids is None else 0)
     is_cut, failed = False, dict[str, str]()
     for batch in _batches(waiting):
-        rows = []
-        for row in _read(store, batch, prices, failed, on_session):
-            rows.append(row)
-            if is_cut := not keep_going():
-                break
-        write_in_pieces(
-            store.transaction,
-            rows,
-            lambda row: _save(store, row, now_ms() if now is None else now),
-        )
+        # Between two batches, so that cycles cannot fill the memory.
+        with collector_off():
+            rows = []
+            for row in _read(store, batch, prices, failed, on_session):
+                rows.append(row)
+                if is_cut := not keep_going():
+                    break
+            write_in_pieces(
+                store.transaction,
+                rows,
+                lambda row: _save(store, row, now_ms() if now is None else now),
+            )
         for row in rows:
             _count(report, row)
         if is_cut:

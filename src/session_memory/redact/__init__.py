@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     )
     from session_memory.redact.nested_values import (
         mask_cut,
+        mask_together,
         mask_values,
     )
     from session_memory.redact.rules import (
@@ -38,6 +39,7 @@ __all__ = [
     "hide_lines",
     "mask",
     "mask_cut",
+    "mask_together",
     "mask_values",
     "plain_form",
     "secrets",
@@ -54,6 +56,7 @@ __getattr__ = late_names(
         "hide_lines": "masking",
         "mask": "masking",
         "mask_cut": "nested_values",
+        "mask_together": "nested_values",
         "mask_values": "nested_values",
         "plain_form": "decoding",
         "secrets": "masking",

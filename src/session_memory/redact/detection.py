@@ -114,6 +114,12 @@ def marks(text: str, data: bytes) -> list[int]:
     return _mark_finder()(text, data)
 
 
+def word_places(text: str, data: bytes) -> Iterator[int]:
+    """Every place of a word of a rule, in any order. No rule matches without one."""
+    for _, places in _scan()(text, data):
+        yield from places
+
+
 def hits(
     text: str,
     starts: list[int] | None = None,

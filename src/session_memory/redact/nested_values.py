@@ -5,12 +5,13 @@ its last word is removed, unless that is short.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
 
 from session_memory.redact.masking import mask
+from session_memory.redact.possible_secrets import possible_secrets
 
 Mask = Callable[[str], str]
 DEEPEST = 60
@@ -36,6 +37,8 @@ _UNMASKED_FIELDS = frozenset(
         "id",
     ]
 )
+
+_NO_TEXTS = frozenset({int, float, bool, type(None)})
 
 
 def mask_cut(text: str, mask: Mask = mask) -> str:
@@ -64,26 +67,50 @@ def mask_lines(lines: Sequence[str], mask: Mask = mask) -> list[str]:
 
 def mask_values(value: Any, mask: Mask = mask, depth: int = 0) -> Any:
     """The same value with every text in it masked, at any depth. Ids and times stay."""
-    match value:
-        case str():
-            return mask_cut(value, mask)
-        case _ if depth > DEEPEST:
-            return "…"
-        case msgspec.Struct():
-            fields = {name: getattr(value, name) for name in value.__struct_fields__}
-            return type(value)(**_masked_fields(fields, mask, depth))
-        case dict():
-            masked = _masked_fields(value, mask, depth)
-            return {mask_values(key, mask, depth + 1): item for key, item in masked.items()}
-        case list() | tuple() if is_lines(value):
+    if isinstance(value, str):
+        return mask_cut(value, mask)
+    if depth > DEEPEST:
+        return "…"
+    if isinstance(value, list | tuple):
+        if not value:
+            return value
+        if is_lines(value):
             return type(value)(mask_lines(value, mask))
-        case list() | tuple():
-            return type(value)([mask_values(item, mask, depth + 1) for item in value])
+        return type(value)([mask_values(item, mask, depth + 1) for item in value])
+    if isinstance(value, msgspec.Struct):
+        names = value.__struct_fields__
+        masked = _masked_fields(names, [getattr(value, name) for name in names], mask, depth)
+        return type(value)(**masked)
+    if isinstance(value, dict):
+        masked = _masked_fields(value.keys(), value.values(), mask, depth)
+        return {mask_values(key, mask, depth + 1): item for key, item in masked.items()}
     return value
 
 
-def _masked_fields(fields: dict[str, Any], mask: Mask, depth: int) -> dict[str, Any]:
+def _masked_fields(
+    names: Iterable[Any], items: Iterable[Any], mask: Mask, depth: int
+) -> dict[Any, Any]:
     return {
-        name: item if name in _UNMASKED_FIELDS else mask_values(item, mask, depth + 1)
-        for name, item in fields.items()
+        name: item
+        if type(item) in _NO_TEXTS or name in _UNMASKED_FIELDS
+        else mask_values(item, mask, depth + 1)
+        for name, item in zip(names, items, strict=True)
     }
+
+
+def mask_together(value: Any, mask: Mask = mask) -> Any:
+    """The same as `mask_values`, much faster for many texts: one search finds those that cannot
+    have a secret, and only the others are masked."""
+    asked: dict[str, None] = {}
+
+    def note(text: str) -> str:
+        asked[text] = None
+        return text
+
+    unmasked = mask_values(value, note)
+    texts = list(asked)
+    unsafe = {texts[number] for number in possible_secrets(texts)}
+    if not unsafe:
+        return unmasked
+    safe = asked.keys() - unsafe
+    return mask_values(value, lambda text: text if text in safe else mask(text))

@@ -57,7 +57,7 @@ def joins(
             start = stretch.start("line")
             if start >= 0 and not (escaped and "\n" in text[start:searched]):
                 _add_chain(text, start, searched, start - place, found, escaped)
-    for start, end in _inside_words(text, words, data):
+    for start, end in breaks_inside_words(text, words, data):
         if not (escaped and "\n" in text[start:end]):
             _add_chain(text, start, end, 0, found, escaped)
     return list(_with_lines_between(text, sorted(found.items())))
@@ -125,7 +125,9 @@ def _widths(before: str, end: int) -> Iterator[int]:
             yield visible_size(parts[-1])
 
 
-def _inside_words(text: str, words: tuple[str, ...], data: bytes) -> Iterator[tuple[int, int]]:
+def breaks_inside_words(
+    text: str, words: tuple[str, ...], data: bytes
+) -> Iterator[tuple[int, int]]:
     """The breaks inside of a word of a rule, before the rest of a token."""
     rests = _rests(words)
     for found in _long_runs(words)(text, data):

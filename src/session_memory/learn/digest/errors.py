@@ -9,7 +9,7 @@ from session_memory.learn.digest import ErrorSnippet, Repeat, Resolution
 from session_memory.learn.digest.actions import Action
 from session_memory.learn.digest.error_lines import ErrorLine, error_line
 from session_memory.learn.digest.fingerprints import fingerprint
-from session_memory.learn.digest.open_errors import OpenErrors
+from session_memory.learn.digest.open_errors import EndedError, OpenErrors
 from session_memory.learn.digest.reports import Reports
 from session_memory.learn.digest.runner_lines import STATUS
 from session_memory.learn.digest.steps import FinishedCall, TokenSums, program_of
@@ -88,7 +88,7 @@ class ErrorGroups:
         self._session, self._is_skill = session_uid, is_skill
         self._tries = _Tries()
         self._groups: dict[str, _Group] = {}
-        self._open = OpenErrors(self._error_ended)
+        self._open = OpenErrors()
         self._reports = Reports()
         self._streaks: dict[Key, _Streak] = {}
         self._unreachable: _Streak | None = None
@@ -118,9 +118,9 @@ class ErrorGroups:
             found = {fingerprint(error.text): error for error in reversed(action.errors)}
             for mark, error in found.items():
                 self._group(finished.result, finished.call, error.text, error.near, mark)
-            self._open.failed(action, found, texts)
+            self._note_ended(self._open.failed(action, found, texts))
         elif not finished.failed:
-            self._open.succeeded(action, texts)
+            self._note_ended(self._open.succeeded(action, texts))
         if action.is_edit:
             # What was said before a read and an edit leads to the edit, not to what follows it.
             self._said = None
@@ -135,10 +135,11 @@ class ErrorGroups:
             self._streaks[finished.key] = streak
         streak.add_occurrence(finished.result)
 
-    def _error_ended(self, mark: str, first: int, action: Action, how: Resolution | None) -> None:
-        if (group := self._groups.get(mark)) is not None:
-            group.resolution = how or group.resolution
-            group.add_span(first, action.call.seq)
+    def _note_ended(self, ended: Iterable[EndedError]) -> None:
+        for one in ended:
+            if (group := self._groups.get(one.mark)) is not None:
+                group.resolution = one.resolution or group.resolution
+                group.add_span(one.first, one.action.call.seq)
 
     def said(self, event: BriefEvent) -> None:
         """The model said something. What it says before a change is kept with the resolution."""

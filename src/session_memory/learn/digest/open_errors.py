@@ -6,7 +6,8 @@ the program that printed the error: a hook of ``git commit`` runs the linter too
 """
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from session_memory.learn.digest import Resolution
 from session_memory.learn.digest.actions import Action
@@ -25,7 +26,15 @@ MOST_APART = 200
 _SOON = 6
 _ALIKE = 0.6
 
-Ended = Callable[[str, int, Action, Resolution | None], None]
+
+class EndedError(NamedTuple):
+    """An error that a call ended: its fingerprint, the place of its first failure, the call, and
+    what resolved it."""
+
+    mark: str
+    first: int
+    action: Action
+    resolution: Resolution | None
 
 
 class _OpenError:
@@ -38,20 +47,17 @@ class _OpenError:
 
 
 class OpenErrors:
-    """``ended`` is called with the fingerprint of an error, the place of its first failure, the
-    call that ended it, and its resolution."""
-
-    def __init__(self, ended: Ended) -> None:
+    def __init__(self) -> None:
         self._open: dict[str, _OpenError] = {}
         self._recent: deque[Action] = deque(maxlen=MOST_APART)
         self._tools: dict[tuple[str, ...], set[str]] = defaultdict(set)
-        self._ended = ended
 
     def __bool__(self) -> bool:
         return bool(self._open)
 
-    def failed(self, action: Action, found: dict[str, ErrorLine], texts: Texts) -> None:
-        """``found``: the errors of a failed call by fingerprint."""
+    def failed(self, action: Action, found: dict[str, ErrorLine], texts: Texts) -> list[EndedError]:
+        """The errors that a failed call ended. ``found``: its own errors by fingerprint."""
+        ended: list[EndedError] = []
         shown = {error.kind for error in found.values()}
         tools = {error.tool for error in found.values() if error.is_of_check}
         for part in action.parts:
@@ -64,7 +70,7 @@ class OpenErrors:
                 one.failure, one.number = FailedCheck(error, action), action.number
             elif error.tool in tools or one.failure.is_about_call:
                 # The check ran, and found something else.
-                self._end(mark, one, action, texts)
+                ended.append(self._end(mark, one, action, texts))
         for mark, error in found.items():
             if (known := self._open.get(mark)) is not None:
                 known.failure, known.number = FailedCheck(error, action), action.number
@@ -72,25 +78,29 @@ class OpenErrors:
                 if len(self._open) >= MOST_OPEN:
                     del self._open[next(iter(self._open))]
                 self._open[mark] = _OpenError(FailedCheck(error, action))
+        return ended
 
-    def succeeded(self, action: Action, texts: Texts) -> None:
+    def succeeded(self, action: Action, texts: Texts) -> list[EndedError]:
+        """The errors that a successful call ended."""
+        ended: list[EndedError] = []
         if action.is_poll:
             # It shows how a call goes on that was made before.
-            return
+            return ended
         for mark, one in list(self._open.items()):
             if action.number - one.number > MOST_APART:
                 del self._open[mark]
             elif self._is_end(one, action):
-                self._end(mark, one, action, texts)
+                ended.append(self._end(mark, one, action, texts))
         self._recent.append(action)
+        return ended
 
-    def _end(self, mark: str, one: _OpenError, action: Action, texts: Texts) -> None:
+    def _end(self, mark: str, one: _OpenError, action: Action, texts: Texts) -> EndedError:
         between = [each for each in self._recent if one.number < each.number < action.number]
         how = resolution_of(one.failure, between, action, texts)
         if how is not None and how.certainty == CERTAIN and action.errors:
             how = _less_certain(how)
         del self._open[mark]
-        self._ended(mark, one.first, action, how)
+        return EndedError(mark, one.first, action, how)
 
     def _is_end(self, one: _OpenError, action: Action) -> bool:
         failed = one.failure.action

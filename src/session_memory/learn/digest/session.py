@@ -26,7 +26,7 @@ from session_memory.learn.digest.recall import RecallTexts, recall_terms
 from session_memory.learn.digest.steps import FinishedCall, OpenCalls, TokenSums
 from session_memory.learn.digest.texts import Texts
 from session_memory.learn.digest.undone import UndoneEdits
-from session_memory.redact import mask, mask_values
+from session_memory.redact import mask, mask_together
 from session_memory.store.brief_events import BriefEvent
 
 GROWTH = 20
@@ -275,7 +275,7 @@ class DigestBuilder:
             basis="estimated" if tokens.spread else "measured",
         )
         # Signals, patterns and lessons are made from the digest, so no secret may be in it.
-        masked: Digest = mask_values(whole, _masked)
+        masked: Digest = mask_together(whole, _masked)
         return masked
 
 
