@@ -9,16 +9,17 @@ the first of the second. Short words such as those of ``a-b`` are in nearly ever
 is not.
 """
 
-import re
 import unicodedata
 from itertools import pairwise
+
+from session_memory.core.lazy_patterns import lazy_pattern
 
 LONGEST = 200
 """Longer words are cut to this many characters. Where it matters, the full texts are compared."""
 
 PIECE = 1024 * 1024
-_GAP = re.compile(r"\s")
-_WORDS = re.compile("[0-9a-z\x80-\U0010ffff]+")
+_GAP = lazy_pattern(r"\s")
+_WORDS = lazy_pattern("[0-9a-z\x80-\U0010ffff]+")
 # Han, kana, Thai, Lao, Tibetan, Myanmar, Khmer, and their extensions.
 _UNSPACED = (
     (0x0E00, 0x0EFF),
@@ -33,7 +34,7 @@ _UNSPACED = (
     (0x20000, 0x3FFFF),
 )
 _ACCENTS = (0x0300, 0x036F)
-_MARKS = re.compile(f"[{chr(_ACCENTS[0])}-{chr(_ACCENTS[1])}]+")
+_MARKS = lazy_pattern(f"[{chr(_ACCENTS[0])}-{chr(_ACCENTS[1])}]+")
 HYPHEN = "-"
 JOINT = "\ue000"
 """The first character of a joint in the index. It is part of no word."""

@@ -6,10 +6,11 @@ and may be hostile, so every function here has bounded cost.
 
 import difflib
 import json
-import re
 from collections.abc import Iterable, Iterator
 
 import msgspec
+
+from session_memory.core.lazy_patterns import lazy_pattern
 
 CONTEXT = 3
 # Comparing can take quadratic time. If lines × lines is larger, the diff is all old lines, then all
@@ -18,10 +19,10 @@ MOST_COMPARED = 4_000_000
 MOST_PATCHES = 200
 UNENDED = "\\ No newline at end of file"
 _BEGIN, _END = "*** Begin Patch", "*** End Patch"
-_FILE = re.compile(r"\*\*\* (Update|Add|Delete) File: (.*)")
+_FILE = lazy_pattern(r"\*\*\* (Update|Add|Delete) File: (.*)")
 _MOVE = "*** Move to: "
 _FINAL = "*** End of File"
-_NUMBERS = re.compile(r"@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
+_NUMBERS = lazy_pattern(r"@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
 
 
 class PatchedFile(msgspec.Struct, frozen=True):

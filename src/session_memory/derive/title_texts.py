@@ -2,13 +2,14 @@
 
 import re
 
+from session_memory.core.lazy_patterns import lazy_pattern
 from session_memory.core.text import one_line
 
 TITLE = 80
 # How much of a text is looked at: a prompt may be a pasted log of megabytes.
 _START = 400
 # What programs say instead of a title when they could not reach a model.
-_NOTICE = re.compile(
+_NOTICE = lazy_pattern(
     r"you.ve (?:hit|reached) your \S*\s?(?:usage |session |weekly )*limit|"
     r"(?:claude(?: ai)? )?usage limit reached|(?:5-hour|weekly|session) limit reached|"
     r"(?:api|request|connection|stream|internal server) error\b|"
@@ -23,9 +24,9 @@ _EMPTY = (
     r"/(?:[a-z][\w:.-]*)?|(?::q!?|exit|quit|clear|bye|hi|hello|hey|ok(?:ay)?|yes|y|no|continue|"
     r"go on|go ahead|resume|thanks|thank you"
 )
-_SAYS_NOTHING = re.compile(rf"{_EMPTY})[.!?]?", re.IGNORECASE)
+_SAYS_NOTHING = lazy_pattern(rf"{_EMPTY})[.!?]?", re.IGNORECASE)
 # A person may call a session so, but as a prompt it says nothing either.
-_WEAK = re.compile(
+_WEAK = lazy_pattern(
     rf"{_EMPTY}|test(?: prompt| message)?|ping|init|help|start|shell|retry|again|proceed|next|"
     r"继续|好的?|はい|続けて|weiter|ja|oui|sí|да|дальше)[.!?。！]?",
     re.IGNORECASE,
@@ -47,8 +48,8 @@ _BESIDE = """
 """
 _DONE_WITH = frozenset(_PLACES.split())
 _CHORE_WORDS = _DONE_WITH | frozenset(_BESIDE.split())
-_WORD = re.compile(r"[\w'’/-]+")
-_CHORE_EAST = re.compile(
+_WORD = lazy_pattern(r"[\w'’/-]+")
+_CHORE_EAST = lazy_pattern(
     r".{0,4}(?:回到|切换到|切到|拉取|更新到?|同步|合并)[^，。,]{0,12}"
     r"(?:main|master|主分支|分支|最新|远程)[^，。,]{0,8}"
     r"|(?:帮我)?(?:提交并推送|提交|推送|拉取|同步|コミット|プッシュ)(?:一下|代码|修改|して)?(?:ください)?[。！]?",
@@ -56,7 +57,7 @@ _CHORE_EAST = re.compile(
 )
 _LONGEST_CHORE = 100
 # Subjects of commits that say that something changed, and not what.
-_EMPTY_SUBJECT = re.compile(
+_EMPTY_SUBJECT = lazy_pattern(
     r"(?:(?:chore|fix|feat|docs|refactor|style|test|build|ci)(?:\([^)]*\))?!?: *)?"
     r"(?:wip|tmp|temp|updates?|changes?|fix(?:es|ed)?|misc|clean ?up|(?:initial|first) commit|"
     r"checkpoint|save|test(?:ing|s)?|lint|format(?:ting)?|review(?: (?:fixes|comments|feedback))?|"
@@ -65,12 +66,12 @@ _EMPTY_SUBJECT = re.compile(
     r"|(?:fixup|squash|amend)! .*|revert \".*",
     re.IGNORECASE,
 )
-_LINK = re.compile(r"!?\[([^\]\n]{1,120})\]\([^)\s]{1,400}\)")
-_PLAN = re.compile(r"(?:implementation )?plan\s?[:：]\s*", re.IGNORECASE)
+_LINK = lazy_pattern(r"!?\[([^\]\n]{1,120})\]\([^)\s]{1,400}\)")
+_PLAN = lazy_pattern(r"(?:implementation )?plan\s?[:：]\s*", re.IGNORECASE)
 # Only a heading of the first level is the title of a document. Others begin a part of a template.
-_HEADING = re.compile(r"# +(?P<text>.*)")
+_HEADING = lazy_pattern(r"# +(?P<text>.*)")
 # A template that begins with the person's own words in a block: "## User Input", "```text".
-_INPUT = re.compile(r"#{2,6} [^\n]{1,60}\n\s{0,9}```\w{0,20}\n\s{0,9}(?P<text>[^`\s][^`]*)")
+_INPUT = lazy_pattern(r"#{2,6} [^\n]{1,60}\n\s{0,9}```\w{0,20}\n\s{0,9}(?P<text>[^`\s][^`]*)")
 
 
 def is_notice(text: str) -> bool:

@@ -5,10 +5,10 @@ spelling of Bedrock or Vertex. The name is first tried unchanged, then changed s
 ``rule`` names the step that matched, for audits. A name that no step matches has no price.
 """
 
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from session_memory.core.lazy_patterns import lazy_pattern
 from session_memory.derive.agents import about
 from session_memory.pricing.table import PricedModel, PriceTable, Provider
 
@@ -51,11 +51,11 @@ _ROUTES = {
 }
 # Agents that sell other providers' models at their own prices.
 _RESELLERS = {"copilot": "github-copilot", "cursor": "cursor"}
-_BRACKETS = re.compile(r"\[[^\[\]]{0,16}\]$")
-_BEDROCK = re.compile(r"\banthropic\.claude|^arn:aws")
-_VERTEX = re.compile(r"claude[^@]*@|@.*claude")
-_COMPACT_DATE = re.compile(r"-(20\d{2})(0[1-9]|1[0-2])([0-2]\d|3[01])(?=-|:|$)")
-_DATE = re.compile(r"[-@](?:20\d{6}|20\d{2}-\d{2}-\d{2})$")
+_BRACKETS = lazy_pattern(r"\[[^\[\]]{0,16}\]$")
+_BEDROCK = lazy_pattern(r"\banthropic\.claude|^arn:aws")
+_VERTEX = lazy_pattern(r"claude[^@]*@|@.*claude")
+_COMPACT_DATE = lazy_pattern(r"-(20\d{2})(0[1-9]|1[0-2])([0-2]\d|3[01])(?=-|:|$)")
+_DATE = lazy_pattern(r"[-@](?:20\d{6}|20\d{2}-\d{2}-\d{2})$")
 LONGEST = 256
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from session_memory.core.lazy_patterns import lazy_pattern
 from session_memory.redact.plausibility import entropy, is_placeholder, is_uuid
 
 # Searched for in the lower-case text, with the length of the part that belongs to the name.
@@ -34,7 +35,7 @@ _LONGEST_NAME = 60
 # a hostile text could have every value judged again from each of its words.
 MOST_FAILURES = 4
 _NAME_SIGNS = string.ascii_letters + string.digits + "_.-"
-_REST = re.compile(
+_REST = lazy_pattern(
     r"(?P<tail>[\w-]{0,40}+)(?P<close>\\{0,7}[\"'`]\]?)?"
     r"(?:[ \t]{0,4}(?::[ \t]{0,2}[A-Za-z]{1,12}[ \t]{0,2}=|=>|:=|={1,3}|:|>)[ \t]{0,4}"
     r"|\\u003[ade]"
@@ -47,24 +48,24 @@ _REST = re.compile(
     r"(?P<open>[rbf]?\\{0,7}[\"'`])?",
     re.ASCII,
 )
-_QUOTED = re.compile(r"[^\x00-\x20\x7f\"'`\\]{6,200}+(?=\\{0,7}[\"'`])", re.ASCII)
-_BARE = re.compile(r"[^\x00-\x20\x7f\"'`\\<>,;(){}\[\]|&]{6,200}+(?![(\[])", re.ASCII)
-_ESCAPE = re.compile(r"\\(?:[nrtbf]|u[0-9a-f]{4})", re.ASCII | re.IGNORECASE)
+_QUOTED = lazy_pattern(r"[^\x00-\x20\x7f\"'`\\]{6,200}+(?=\\{0,7}[\"'`])", re.ASCII)
+_BARE = lazy_pattern(r"[^\x00-\x20\x7f\"'`\\<>,;(){}\[\]|&]{6,200}+(?![(\[])", re.ASCII)
+_ESCAPE = lazy_pattern(r"\\(?:[nrtbf]|u[0-9a-f]{4})", re.ASCII | re.IGNORECASE)
 
 # After these names a blank may separate the value.
-_VALUE_AFTER_BLANK = re.compile(
+_VALUE_AFTER_BLANK = lazy_pattern(
     r"--?[a-z]|(?:aws_secret_access_key|requirepass|masterauth|[\w.:/-]{0,40}_authtoken|_auth)\Z",
     re.ASCII,
 )
 _SETTINGS = ("ENV ", "ARG ", "setx ", "env add ", "config ", "config set ", "--global ")
-_SHORT_NAME = re.compile(r"(?:\A|[_.-]|db|my|user|admin|root)(?:pw|pat)\Z", re.ASCII)
-_PASSWORD_NAME = re.compile(
+_SHORT_NAME = lazy_pattern(r"(?:\A|[_.-]|db|my|user|admin|root)(?:pw|pat)\Z", re.ASCII)
+_PASSWORD_NAME = lazy_pattern(
     r"passw|passphrase|passcode|_pass|(?:\A|[.:/-]|db|admin|root|user|sql|pg|ssh|smtp|store|key|require"
     r"|ftp|mail|redis|mongo|http|proxy|bind|auth|become|login|svc|app|srv|my|wp|rdp|vnc)pass[_-]?\d{0,3}\Z",
     re.ASCII,
 )
 # Names that contain one of the words but hold no secret.
-_HARMLESS = re.compile(
+_HARMLESS = lazy_pattern(
     r"tokeni[sz]|tokens\b|token_?(?:count|type|usage|limit|budget|index|name|len|url|id|expir|class)"
     r"|(?:max|min|num|total|next|page|csrf|xsrf|pad|eos|bos|sep|cls|unk|mask|continuation|sync"
     r"|design|color|colour|syntax)[_-]?token"
@@ -78,48 +79,48 @@ _HARMLESS = re.compile(
     r"|resource_?version|keyword|_keys\b|_pass(?:ed|es|ing|_?rate|_?through|_?count)",
     re.ASCII,
 )
-_SECRET_KEYS = re.compile(
+_SECRET_KEYS = lazy_pattern(
     r"api|access|secret|auth|private|encrypt|sign|master|service|account|admin|storage|shared"
     r"|deploy|consumer|app|hmac|licen[cs]e|aes",
     re.ASCII,
 )
-_OWNED_TOKEN = re.compile(
+_OWNED_TOKEN = lazy_pattern(
     r"(?:access|auth|api|bearer|refresh|bot|user|personal|session|id|deploy|service|app|admin|hub|lab"
     r"|http|vault|acl)"
     r"[_.-]?token",
     re.ASCII,
 )
-_IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*(?:(?:[.-]|::?)[A-Za-z_$][\w$]*)*[.:]?", re.ASCII)
+_IDENTIFIER = lazy_pattern(r"[A-Za-z_$][\w$]*(?:(?:[.-]|::?)[A-Za-z_$][\w$]*)*[.:]?", re.ASCII)
 # A name in code that is no literal: module.name, Ed25519PrivateKey.
-_OTHER_NAME = re.compile(
+_OTHER_NAME = lazy_pattern(
     r"(?:[a-z_]{3,40}(?:\.|::))+[A-Za-z_]\w*|[A-Za-z_]\w*(?:Key|Token|Secret|Credential|Password)"
     r"(?:s|Types?|Base|Protocol)?",
     re.ASCII,
 )
-_PLACE = re.compile(
+_PLACE = lazy_pattern(
     r"[~.]{0,2}/|[A-Za-z]:/|[a-z][a-z0-9+]{1,15}://|\d+(?:\.\d+)+\Z|\d{4}-\d\d-\d\d"
     r"|0[xX][0-9a-fA-F]{1,40}\Z|v?\d+\.\d",
     re.ASCII,
 )
-_WORDS_AND_NUMBERS = re.compile(
+_WORDS_AND_NUMBERS = lazy_pattern(
     r"(?:[a-z]{1,15}\d{0,3}|\d{1,5})(?:[-_./: ](?:[a-z]{1,15}\d{0,3}|\d{1,5})){1,12}",
     re.ASCII,
 )
-_INVENTED = re.compile(r"test|fake|mock|demo|dummy|sample|stub", re.ASCII)
-_VALIDATION = re.compile(r"required\||\b(?:min|max):\d")
-_DIGEST = re.compile(
+_INVENTED = lazy_pattern(r"test|fake|mock|demo|dummy|sample|stub", re.ASCII)
+_VALIDATION = lazy_pattern(r"required\||\b(?:min|max):\d")
+_DIGEST = lazy_pattern(
     r"(?:sha\d{1,3}|md5|blake\w{1,3})[:-]|urn:|arn:|process\.env|import\.meta", re.ASCII
 )
-_PARTS = re.compile(r"[-.:_]")
-_LETTERS = re.compile(r"[A-Za-z]", re.ASCII)
-_DIGITS = re.compile(r"\d", re.ASCII)
-_TURNS = re.compile(r"[a-z](?=[A-Z0-9])|[A-Z](?=[a-z0-9])|[0-9](?=[A-Za-z])", re.ASCII)
-_SYMBOLS = re.compile(r"[^\w\s.:/-]", re.ASCII)
+_PARTS = lazy_pattern(r"[-.:_]")
+_LETTERS = lazy_pattern(r"[A-Za-z]", re.ASCII)
+_DIGITS = lazy_pattern(r"\d", re.ASCII)
+_TURNS = lazy_pattern(r"[a-z](?=[A-Z0-9])|[A-Z](?=[a-z0-9])|[0-9](?=[A-Za-z])", re.ASCII)
+_SYMBOLS = lazy_pattern(r"[^\w\s.:/-]", re.ASCII)
 
 
 # Secrets of these issuers have no prefix. The name and the shape together identify them.
 _ISSUERS: tuple[tuple[str, re.Pattern[str], re.Pattern[str]], ...] = tuple(
-    (kind, re.compile(name, re.ASCII), re.compile(shape, re.ASCII))
+    (kind, lazy_pattern(name, re.ASCII), lazy_pattern(shape, re.ASCII))
     for kind, name, shape in (
         ("aws-secret-key", r"aws_?secret|secret_?access_?key", r"[A-Za-z0-9+/]{40}"),
         ("gcp-private-key-id", r"private_key_id", r"[0-9a-f]{40}"),

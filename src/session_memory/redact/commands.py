@@ -7,6 +7,7 @@ before the flag decides. It must be on the same line, at most `_REACH` character
 import re
 from collections.abc import Iterator
 
+from session_memory.core.lazy_patterns import lazy_pattern
 from session_memory.redact.assignments import AssignedSecret, is_password
 from session_memory.redact.plausibility import is_placeholder
 
@@ -17,7 +18,7 @@ KIND = "command-line-password"
 _REACH = 200
 _LONGEST_COMMAND = 24
 # Each group names the flag after which its commands take a password. ``other`` commands take none.
-_COMMAND = re.compile(
+_COMMAND = lazy_pattern(
     r"(?:(?<![\w.-])|(?<=\\[nrt]))(?:(?P<p_tight>(?:mysql|mariadb)[\w-]{0,12}|7z[arz]?|unrar|rar)"
     r"|(?P<p_any>sshpass)"
     r"|(?P<p>login|mongo(?:sh|dump|restore|export|import|stat|top|files)?|cqlsh|snowsql|twine"
@@ -28,15 +29,15 @@ _COMMAND = re.compile(
     r"|systemctl|journalctl|sort|date|id))(?=[\s.])",
     re.ASCII,
 )
-_ENDS = re.compile(r"[\r\n|;&]|\\{1,7}[rn]")
+_ENDS = lazy_pattern(r"[\r\n|;&]|\\{1,7}[rn]")
 _QUOTE = r"\\{0,7}[\"']?"
 _VALUE = r"([^\s\"'\\-][^\s\"'\\]{3,127}+)"
-_ATTACHED = re.compile(rf"{_QUOTE}{_VALUE}", re.ASCII)
-_APART = re.compile(rf"(?:[ \t]{{1,2}}|=){_QUOTE}{_VALUE}", re.ASCII)
+_ATTACHED = lazy_pattern(rf"{_QUOTE}{_VALUE}", re.ASCII)
+_APART = lazy_pattern(rf"(?:[ \t]{{1,2}}|=){_QUOTE}{_VALUE}", re.ASCII)
 _USER = r"[\w.@+-]{1,64}"
-_AFTER_USER = re.compile(rf"(?:[ \t]{{1,2}}|=){_QUOTE}{_USER}:([^\s\"'\\@]{{4,128}}+)", re.ASCII)
-_USER_ATTACHED = re.compile(rf"{_QUOTE}{_USER}:([^\s\"'\\@/]{{4,128}}+)", re.ASCII)
-_AFTER_PERCENT = re.compile(rf"[ \t]{{1,2}}{_QUOTE}[\w.\\/@+-]{{1,64}}%([^\s\"'\\]{{4,128}}+)")
+_AFTER_USER = lazy_pattern(rf"(?:[ \t]{{1,2}}|=){_QUOTE}{_USER}:([^\s\"'\\@]{{4,128}}+)", re.ASCII)
+_USER_ATTACHED = lazy_pattern(rf"{_QUOTE}{_USER}:([^\s\"'\\@/]{{4,128}}+)", re.ASCII)
+_AFTER_PERCENT = lazy_pattern(rf"[ \t]{{1,2}}{_QUOTE}[\w.\\/@+-]{{1,64}}%([^\s\"'\\]{{4,128}}+)")
 _WORDS = frozenset({"password", "passwd", "passwort", "pass", "pwd", "secret", "token"})
 
 

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
+from session_memory.core.lazy_patterns import lazy_pattern
+
 Instead = Callable[[re.Match[str]], str]
 """The text that a view has in place of a match."""
 
@@ -102,14 +104,14 @@ _INVISIBLE_CODES = frozenset(
 )
 # Escapes of JSON and of programming languages. In the patterns below, the first character is one
 # literal or one set, because Python searches for that much faster than for alternatives.
-_ESCAPES = re.compile(
+_ESCAPES = lazy_pattern(
     r"\\(?:(?P<more>\\{0,3})u001[bB](?:\\(?P=more)){2}(?P<end>)|\\{0,7}(?:u([0-9a-fA-F]{4})"
     r"|x([0-9a-fA-F]{2})|u\{([0-9a-fA-F]{1,5})\}|(?P<slash>/)|(?P<octal>033|e(?=\[))"
     r"|(?P<digits>[01][0-7]{2})))",
     re.ASCII,
 )
 # Entities of HTML, and the ways to write ESC.
-_SPELLED = re.compile(
+_SPELLED = lazy_pattern(
     r"[&^E\xe2\xc2](?:(?<=&)(?:(?P<name>amp|quot|apos)|#(?P<decimal>\d{2,5})"
     r"|#[xX]([0-9a-fA-F]{2,4}));"
     r"|(?P<escape>(?<=\^)\[(?=\[)|(?<=E)SC(?=\[[\d;?]{0,20}[A-Za-z])"
@@ -117,12 +119,12 @@ _SPELLED = re.compile(
     re.ASCII,
 )
 # A character that is printed over itself is bold.
-_STRUCK = re.compile(r"(?<=([ -\[\]-~]))\\{1,8}b(?=\1)", re.ASCII)
+_STRUCK = lazy_pattern(r"(?<=([ -\[\]-~]))\\{1,8}b(?=\1)", re.ASCII)
 # ESC and a backslash end the text of a link, as the bell does.
 _SIGNS = {"slash": "/", "octal": "\x1b", "end": "\a"}
 _OTHERS = {0x9B: "\x1b[", 0x241B: "\x1b"}
 _NAMES = {"amp": "&", "quot": '"', "apos": "'"}
-_PERCENT = re.compile(r"%([2-7][0-9A-Fa-f])", re.ASCII)
+_PERCENT = lazy_pattern(r"%([2-7][0-9A-Fa-f])", re.ASCII)
 # An escaped backslash may be the beginning of another escape.
 _MOST_DECODINGS = 3
 
@@ -162,15 +164,15 @@ _OTHERS_UNSEEN = (
 )
 _FIRST = r"[\x00-\x08\x0e-\x1f\x7f\[\xc2\xcd\xe1\xe2\xef\xf3]"
 # Sequences that move the cursor separate words. Colours do not.
-_MOVES = re.compile(rf"\x1b{_PARAMETERS}[@-JL-\[\]-ln-~]", re.ASCII)
-_UNSEEN = re.compile(
+_MOVES = lazy_pattern(rf"\x1b{_PARAMETERS}[@-JL-\[\]-ln-~]", re.ASCII)
+_UNSEEN = lazy_pattern(
     rf"{_FIRST}(?:(?<=\x1b)(?:{_PARAMETERS}[@-\[\]-~]"
     rf"|{_STRING}[^\x00\x07\x1b\"\\\r\n]{{0,512}}+(?:[\x00\x07]|\x1b\\?+)"
     rf"|{_SIMPLE})?+|{_OTHERS_UNSEEN})",
     re.ASCII,
 )
 # The text of a link or a title stays in this view, because it may contain a secret.
-_SEPARATORS = re.compile(
+_SEPARATORS = lazy_pattern(
     rf"{_FIRST}(?:(?<=\x1b)(?:{_PARAMETERS}[@-\[\]-~]|{_STRING}\d{{0,4}}+;?|\\|{_SIMPLE})?+"
     rf"|{_OTHERS_UNSEEN})",
     re.ASCII,
@@ -218,7 +220,7 @@ def plain_form(secret: str) -> str:
     return _BREAKS.sub("", readable)
 
 
-_BREAKS = re.compile(r"\\{1,8}[rnt]?|\s")
+_BREAKS = lazy_pattern(r"\\{1,8}[rnt]?|\s")
 
 
 # ------------------------------------------------------------ where views are needed

@@ -7,6 +7,7 @@ them, so the long strings of such a text are masked whole.
 import re
 from collections.abc import Iterator
 
+from session_memory.core.lazy_patterns import lazy_pattern
 from session_memory.redact.detection import DUMP, Secret
 from session_memory.redact.search import find_at_most, find_secrets
 
@@ -16,13 +17,13 @@ SHORTEST = 8 * 1024
 MOST = 512
 _APART = 256
 _LONG_STRING = 512
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_STRING = lazy_pattern(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 # Parts of a string that can be masked without breaking JSON: no quotes, no escapes but of letters.
-_PIECE = re.compile(
+_PIECE = lazy_pattern(
     r'(?P<piece>(?:[^"\\\t\n\r]|\\u[0-9a-fA-F]{4}|\\[01][0-7]{2})+)|\\.|[^\\]|\\', re.DOTALL
 )
 # Numbers and structure of JSON in JSON.
-_STRUCTURE = re.compile(r"(?:[\d.,:\[\]{}eE+\s-]|true|false|null)*+")
+_STRUCTURE = lazy_pattern(r"(?:[\d.,:\[\]{}eE+\s-]|true|false|null)*+")
 
 
 def found_or_dump(text: str) -> list[Secret]:

@@ -4,6 +4,8 @@ import re
 from math import log2
 from zlib import crc32
 
+from session_memory.core.lazy_patterns import lazy_pattern
+
 # Texts that manuals, templates and masks use in place of a secret. Searching for each of them is
 # many times faster than one pattern for all.
 _PLACEHOLDERS = (
@@ -11,10 +13,10 @@ _PLACEHOLDERS = (
     *("your-", "your_", "insert-", "insert_", "foobar", "foo-bar", "xxxxx", "***", "..."),
     *("0000000000", "0123456789", "1234567890", "abcdefgh"),
 )
-_RARE_PLACEHOLDER = re.compile(r"[-_]here\b|not[-_]?a[-_]?real|\{[^{}\s]*\}", re.ASCII)
+_RARE_PLACEHOLDER = lazy_pattern(r"[-_]here\b|not[-_]?a[-_]?real|\{[^{}\s]*\}", re.ASCII)
 # References to a variable: $TOKEN, ${TOKEN}, {{ token }}, %TOKEN%, <token>, #{token}.
-_REFERENCE = re.compile(r"[$%#@]?[{<\[(]|\$|%\w+%|&lt;", re.ASCII)
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
+_REFERENCE = lazy_pattern(r"[$%#@]?[{<\[(]|\$|%\w+%|&lt;", re.ASCII)
+_UUID = lazy_pattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
 _BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 

@@ -18,11 +18,11 @@ def possible_secrets(texts: Sequence[str]) -> set[int]:
     with a word that a line break splits. All of these are found in the joined texts too.
     """
     together = "\n".join(texts)
+    data = together.encode("utf-8", "surrogatepass")
     if together.isascii():
-        data, sizes = together.encode(), map(len, texts)
+        sizes = [len(text) for text in texts]
     else:
-        data = together.encode("utf-8", "surrogatepass")
-        sizes = (len(text.encode("utf-8", "surrogatepass")) for text in texts)
+        sizes = [len(text.encode("utf-8", "surrogatepass")) for text in texts]
     plain = data.decode("latin-1")
     starts = list(accumulate((size + 1 for size in sizes), initial=0))
     places = [

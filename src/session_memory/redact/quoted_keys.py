@@ -7,21 +7,22 @@ end of the key is not found, only long random lines count as lines of the key.
 import re
 from collections.abc import Iterator
 
+from session_memory.core.lazy_patterns import lazy_pattern
 from session_memory.redact.rules import KEY_LEAD, LEAD, LINE, SIGN
 
 MOST_LINES = 400
-_HEADER = re.compile(r"-----BEGIN[ A-Z0-9]{0,40}PRIVATE KEY(?: BLOCK)?-----", re.ASCII)
+_HEADER = lazy_pattern(r"-----BEGIN[ A-Z0-9]{0,40}PRIVATE KEY(?: BLOCK)?-----", re.ASCII)
 _BETWEEN = (
     rf"(?:{LINE}|{SIGN}|\\{{0,7}}[\"'`]|[,\d()\[\]&]"
     r"|(?:Proc-Type|DEK-Info|Version|Comment|Hash): [\w ,./+:@()-]{1,80}+)"
 )
-_BODY = re.compile(
+_BODY = lazy_pattern(
     rf"{_BETWEEN}{{1,60}}?"
     r"([A-Za-z0-9+/=]{32,2000}+"
     rf"|(?=\+?[A-Za-z0-9])[A-Za-z0-9+/=]{{1,76}}+(?={_BETWEEN}{{1,60}}?-----END))",
     re.ASCII,
 )
-_MIXED = tuple(re.compile(signs) for signs in ("[a-z]", "[A-Z]", "[0-9]"))
+_MIXED = tuple(lazy_pattern(signs) for signs in ("[a-z]", "[A-Z]", "[0-9]"))
 
 
 def quoted_key_lines(text: str, place: int) -> Iterator[tuple[int, int]]:

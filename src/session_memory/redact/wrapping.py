@@ -10,6 +10,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import NamedTuple
 
+from session_memory.core.lazy_patterns import lazy_pattern
 from session_memory.redact.assignments import is_random_run
 from session_memory.redact.decoding import visible_size
 from session_memory.redact.scan import FindMarks, finder, marks_at_once, marks_one_by_one
@@ -24,12 +25,12 @@ _SHORT_LINE = 10
 # After an indent, only a long run with a digit may be the rest of a secret.
 _INDENT = r"(?:[ \t]|\\{1,7}t){1,24}+(?=[\w+/=-]{12})(?=[A-Za-z_+/=-]{0,19}\d)"
 _BREAK = rf"(?:(?:\\{{1,7}}r)?\\{{1,8}}n|\\?\r?\n)(?:{_INDENT}|(?=[\w+/=.~%-]))"
-_STRETCH = re.compile(rf"[^\s\"'`\\<>|]{{1,{_LONGEST_LINE}}}+(?P<line>{_BREAK})?", re.ASCII)
-_LINE = re.compile(rf"(?P<run>[\w+/=.~%:@-]{{1,{_LONGEST_LINE}}}+)(?P<line>{_BREAK})?", re.ASCII)
+_STRETCH = lazy_pattern(rf"[^\s\"'`\\<>|]{{1,{_LONGEST_LINE}}}+(?P<line>{_BREAK})?", re.ASCII)
+_LINE = lazy_pattern(rf"(?P<run>[\w+/=.~%:@-]{{1,{_LONGEST_LINE}}}+)(?P<line>{_BREAK})?", re.ASCII)
 _TOKEN_START = 16
 _BEFORE_TOKENS = tuple(rf"{line}[\w.+-]{{{_TOKEN_START}}}" for line in (r"\\n", r"\n"))
-_RUN_START = re.compile(r"[\w.+-]{1,2}", re.ASCII)
-_QUOTES = (re.compile('"'), re.compile(r'(?<!\\)"'))
+_RUN_START = lazy_pattern(r"[\w.+-]{1,2}", re.ASCII)
+_QUOTES = (lazy_pattern('"'), lazy_pattern(r'(?<!\\)"'))
 
 
 class Break(NamedTuple):

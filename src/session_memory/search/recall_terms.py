@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 
+from session_memory.core.lazy_patterns import lazy_pattern
 from session_memory.search.stems import stem
 
 LONGEST = 40
@@ -21,14 +22,14 @@ BEGINNING = 3
 TRUNCATED = 6
 # Han, kana, Hangul, Thai, Lao, Myanmar and Khmer.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-_TOKEN = re.compile(rf"\d+(?:\.\d+)+|[{_UNSPACED}]+|[^\W{_UNSPACED}]+(?:[-'’][^\W{_UNSPACED}]+)*")
+_TOKEN = lazy_pattern(rf"\d+(?:\.\d+)+|[{_UNSPACED}]+|[^\W{_UNSPACED}]+(?:[-'’][^\W{_UNSPACED}]+)*")
 # The same for a text of ASCII characters. It is several times as fast.
-_ASCII_TOKEN = re.compile(r"\d+(?:\.\d+)+|\w+(?:[-']\w+)*", re.ASCII)
-_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_JOINER = re.compile(r"[-'’]")
-_ACCENTS = re.compile("[\u0300-\u036f]+")
+_ASCII_TOKEN = lazy_pattern(r"\d+(?:\.\d+)+|\w+(?:[-']\w+)*", re.ASCII)
+_PART = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_JOINER = lazy_pattern(r"[-'’]")
+_ACCENTS = lazy_pattern("[\u0300-\u036f]+")
 # Ids and hashes of one session say nothing about another one.
-_NUMBER = re.compile(r"\d{6,}|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,}")
+_NUMBER = lazy_pattern(r"\d{6,}|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,}")
 _FILLERS = """
     a about again all also am an and any are as at be because been before being both but by can
     could did do does doing done each for from get gets got had has have having he her here him his

@@ -4,7 +4,9 @@ import re
 from pathlib import Path
 from urllib.parse import unquote
 
-_SCHEME = re.compile(r"postgres(?:ql)?://", re.IGNORECASE)
+from session_memory.core.lazy_patterns import lazy_pattern
+
+_SCHEME = lazy_pattern(r"postgres(?:ql)?://", re.IGNORECASE)
 
 
 def is_postgres(where: str | Path) -> bool:
@@ -13,7 +15,7 @@ def is_postgres(where: str | Path) -> bool:
 
 
 # A mistyped address: another scheme, connection settings, quotes or signs in front of it.
-_LOOKS_LIKE_ADDRESS = re.compile(
+_LOOKS_LIKE_ADDRESS = lazy_pattern(
     r"[a-z][a-z0-9+.-]+:/|.*\b(?:host|dbname|password)\s*=|.*(?:://|\bpostgres(?:ql)?:)",
     re.IGNORECASE | re.DOTALL,
 )
@@ -52,7 +54,7 @@ def for_libpq(url: str) -> str:
 
 # Hosts with ports, and the name of the database. A port is a number: anything else may be a
 # password that lacks the host behind it.
-_PLACE = re.compile(r"(?:\[[0-9a-f:.]*\]|[^:/?#@\s]*)(?::\d*)?(?:/[^/?#@\s]*)?", re.IGNORECASE)
+_PLACE = lazy_pattern(r"(?:\[[0-9a-f:.]*\]|[^:/?#@\s]*)(?::\d*)?(?:/[^/?#@\s]*)?", re.IGNORECASE)
 
 
 def _place_shown(place: str) -> str | None:

@@ -1,11 +1,11 @@
 """Why a session was found: the words that matched, where they stand, and the best place to read."""
 
-import re
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 
 import msgspec
 
+from session_memory.core.lazy_patterns import lazy_pattern
 from session_memory.core.text import one_line
 from session_memory.learn.digest import Digest
 from session_memory.learn.recall import RecalledSession
@@ -15,9 +15,9 @@ from session_memory.search.synonyms import word_of
 
 MOST_WORDS = 6
 LONGEST_EXCERPT = 240
-_WORD = re.compile(r"\w[\w'’-]*(?:\.\d+)*")
-_LINE = re.compile(r"[^\n]+")
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
+_WORD = lazy_pattern(r"\w[\w'’-]*(?:\.\d+)*")
+_LINE = lazy_pattern(r"[^\n]+")
+_SENTENCE_END = lazy_pattern(r"(?<=[.!?])\s+|(?<=[。！？])")
 
 
 class MatchedWord(msgspec.Struct, frozen=True):

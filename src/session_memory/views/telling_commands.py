@@ -4,10 +4,10 @@ Commands that only look at things are left out, and so are commits, which answer
 subject. What an agent adds only to shorten an output (``2>&1 | tail -5``) is cut off.
 """
 
-import re
 from collections.abc import Collection, Iterator
 from itertools import groupby
 
+from session_memory.core.lazy_patterns import lazy_pattern
 from session_memory.derive.detecting import Program, programs
 from session_memory.learn.digest import CommandUse, Digest
 from session_memory.redact import mask_cut
@@ -28,12 +28,12 @@ _WITH_VALUE = frozenset({"-C", "-c", "--git-dir", "--work-tree"})
 _INLINE = frozenset({"-c", "-e", "-"})
 _VERSIONS = frozenset({"--version", "-V", "-v", "--help"})
 _NAMES_OF_SCRIPTS = frozenset({"test", "set", "read", "type", "file", "env", "history"})
-_INTERPRETERS = re.compile(r"(?:python|node|ruby|perl|php|bun|deno)[\d.]*")
-_STREAMS = re.compile(r"\s*(?:2>&1|[12&]?>\s*/dev/null)")
-_SHORTENED = re.compile(
+_INTERPRETERS = lazy_pattern(r"(?:python|node|ruby|perl|php|bun|deno)[\d.]*")
+_STREAMS = lazy_pattern(r"\s*(?:2>&1|[12&]?>\s*/dev/null)")
+_SHORTENED = lazy_pattern(
     r"(?:\s*\|\s*(?:head|tail|grep|egrep|rg|wc|cat|less|sort|uniq|cut)\b[^|]*)+$"
 )
-_PLACE = re.compile(r"^cd\s+\S+\s*(?:&&|;)\s*")
+_PLACE = lazy_pattern(r"^cd\s+\S+\s*(?:&&|;)\s*")
 
 
 def telling_commands(digest: Digest, asked: Collection[str], most: int) -> tuple[str, ...]:

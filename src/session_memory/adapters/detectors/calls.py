@@ -1,10 +1,11 @@
 """Tool calls of any agent: which of them edit files, which run a shell, which are repeated."""
 
 import json
-import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
+
+from session_memory.core.lazy_patterns import lazy_pattern
 
 from .runners import program_name
 
@@ -137,15 +138,15 @@ def _normalized(text: str) -> str:
     return text
 
 
-_SHELL = re.compile(r"(?:ba|z|da|k|fi)?sh|pwsh|powershell|cmd")
-_CMD_STRING = re.compile(
+_SHELL = lazy_pattern(r"(?:ba|z|da|k|fi)?sh|pwsh|powershell|cmd")
+_CMD_STRING = lazy_pattern(
     r"""\bcmd["']?\s*:\s*("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`)"""
 )
 _LONGEST_SCRIPT = 65_536
 _LONGEST_NORMALIZED = 16_384
 _MOST_PARTS = 100_000
 _MOST_PAGERS = 4
-_PAGER = re.compile(r"&? ?(?:tail|head)(?: [-+]?[\w+=-]+)*|&? ?(?i:select-object) -\w+ \d+")
+_PAGER = lazy_pattern(r"&? ?(?:tail|head)(?: [-+]?[\w+=-]+)*|&? ?(?i:select-object) -\w+ \d+")
 _IMMATERIAL = frozenset(
     {
         *("description", "explanation", "justification", "with_escalated_permissions"),

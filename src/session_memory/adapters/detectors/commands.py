@@ -7,6 +7,8 @@ is it split into commands.
 import re
 from collections.abc import Callable
 
+from session_memory.core.lazy_patterns import lazy_pattern
+
 from .programs import Program, programs
 from .runners import RUNNERS, after_flags, without_values
 from .shell import EXAMINED
@@ -149,15 +151,15 @@ def _visible(path: str) -> str | None:
     return "" if "$" in path or path == "{}" or "\n" in path else path.strip()
 
 
-_SED_IN_PLACE = re.compile(r"-[nErsuz]*i|--in-place")
-_SED_SCRIPT = re.compile(r"-[nErsuz]*[ef]|--expression|--file")
-_PERL_IN_PLACE = re.compile(r"-[pnlaws0-7]*i")
-_PERL_SCRIPT = re.compile(r"-[\w.]*[eE]")
+_SED_IN_PLACE = lazy_pattern(r"-[nErsuz]*i|--in-place")
+_SED_SCRIPT = lazy_pattern(r"-[nErsuz]*[ef]|--expression|--file")
+_PERL_IN_PLACE = lazy_pattern(r"-[pnlaws0-7]*i")
+_PERL_SCRIPT = lazy_pattern(r"-[\w.]*[eE]")
 _GIT_VALUED = frozenset({"-C", "-c", "--git-dir", "--work-tree"})
 _PATCH_VALUED = frozenset({"-i", "--input", "-d", "--directory", "-o", "-p"})
 _DRY = frozenset({"--check", "--dry-run", "--stat", "--numstat", "--summary", "--help"})
 # `*** Update File:` of Codex's own format, `+++ b/` of a unified diff.
-_PATCHED_FILE = re.compile(
+_PATCHED_FILE = lazy_pattern(
     r"^(?:\*\*\* (?:Update|Add|Delete) File: |\+\+\+ (?:b/)?)(\S[^\t\n]*)", re.MULTILINE
 )
 

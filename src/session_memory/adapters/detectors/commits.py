@@ -3,32 +3,34 @@
 import re
 from collections.abc import Iterator
 
+from session_memory.core.lazy_patterns import lazy_pattern
+
 EXAMINED = 4_000
 _TAIL = 20_000
 HASH = 7
 # "[main 1a2b3c4] subject", "[detached HEAD 1a2b3c4] subject", "[x (root-commit) 1a2b3c4] subject".
-MADE = re.compile(
+MADE = lazy_pattern(
     r"^[ \t]{0,8}\[(?P<branch>[^\]\n]{1,200}?)(?: \(root-commit\))? (?P<hash>[0-9a-f]{7,40})\] "
     r"(?P<subject>[^\n]+)",
     re.MULTILINE,
 )
 # A wrapper or a pipe hides the exit status of a hook, so the output counts as well.
-REFUSED = re.compile(
+REFUSED = lazy_pattern(
     r"no changes added to commit|^[^\w\n]{0,20}failed: git |^fatal: |^error: |aborting commit"
     r"|pre-(?:commit|push)\b[^\n]{0,100}\b(?:failed|exited|code [1-9])|\bhook (?:failed|declined)"
     r"|\[(?:remote )?rejected\]|failed to push",
     re.IGNORECASE | re.MULTILINE,
 )
 # The command still runs, or there was nothing to hand over.
-UNDECIDED = re.compile(
+UNDECIDED = lazy_pattern(
     r"\b(?:process|command) (?:is )?running (?:with|in)\b|nothing (?:added )?to commit"
     r"|everything up-to-date|pull request \S{0,200} ?already exists|already exists:\s*https?://",
     re.IGNORECASE,
 )
-_COMMAND = re.compile(
+_COMMAND = lazy_pattern(
     r"\bgit(?:[ \t]+-[cC][ \t]+\S{1,200}|[ \t]+--?[\w=/.-]{1,80}){0,4}[ \t]+commit\b"
 )
-_MESSAGE = re.compile(
+_MESSAGE = lazy_pattern(
     r"""(?:\s-[a-zA-Z]{0,8}F\s*-|\s--file(?:=|\s+)-)\s+<<-?\s*['"]?\w{1,40}['"]?[^\n]{0,200}
       \n\s*(?P<input>[^\n]+)
     | (?:\s-[a-zA-Z]{0,8}m\s*|\s--message(?:=|\s+))
@@ -36,7 +38,7 @@ _MESSAGE = re.compile(
       | "(?P<double>(?:[^"\\\n]|\\.)*) | '(?P<single>[^'\n]*) | (?P<word>[^\s"'$]\S*) )""",
     re.VERBOSE,
 )
-_NEXT_COMMAND = re.compile(r"\n|&&|;")
+_NEXT_COMMAND = lazy_pattern(r"\n|&&|;")
 
 
 def logged_commits(output: str) -> Iterator[tuple[str, str]]:

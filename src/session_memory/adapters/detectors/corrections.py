@@ -2,8 +2,10 @@
 
 import re
 
+from session_memory.core.lazy_patterns import lazy_pattern
+
 # Typographic apostrophes come from phones and editors, missing ones from haste.
-_CORRECTION = re.compile(
+_CORRECTION = lazy_pattern(
     r"""[\s"'*>(“‘-]*+
     (?: no | stop | wait | don['’]?t | actually | undo | revert | that(?:['’]?s|\ is)\ wrong )
     (?! [\w'’-] )""",

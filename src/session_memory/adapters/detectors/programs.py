@@ -1,9 +1,10 @@
 """Which programs a shell text really starts, behind ``sudo``, ``uv run`` or ``bash -c``."""
 
-import re
 from collections.abc import Iterator
 from itertools import dropwhile
 from typing import NamedTuple
+
+from session_memory.core.lazy_patterns import lazy_pattern
 
 from .runners import (
     LEADING_FLAGS,
@@ -19,13 +20,13 @@ from .shell import SimpleCommand, simple_commands
 
 _MAX_WRAPPERS = 8
 _MAX_SHELLS = 3
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
+_ASSIGNMENT = lazy_pattern(r"[A-Za-z_]\w*\+?=")
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "fish", "pwsh", "powershell"})
-_SCRIPT_FLAG = re.compile(r"-\w*c|-(?i:command)")
+_SCRIPT_FLAG = lazy_pattern(r"-\w*c|-(?i:command)")
 # A variable as the first word of a command is nearly always an interpreter.
-_PYTHON = re.compile(r"(?:python|pypy|py)[\d.]*w?|\$.*")
+_PYTHON = lazy_pattern(r"(?:python|pypy|py)[\d.]*w?|\$.*")
 _PYTHON_VALUED = frozenset({"-W", "-X", "--source", "--rcfile", "--omit", "--include"})
-_MODULE_FLAG = re.compile(r"-[A-Za-z]*m")
+_MODULE_FLAG = lazy_pattern(r"-[A-Za-z]*m")
 _NODE_VALUED = frozenset({"--import", "-r", "--require", "--loader", "--env-file", "-C"})
 
 

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from enum import Enum, auto
 from typing import NamedTuple
 
+from session_memory.core.lazy_patterns import lazy_pattern
+
 
 class Level(Enum):
     """What the numbers of a line count. This decides how they are added."""
@@ -110,7 +112,7 @@ READERS: tuple[Callable[[str], RunLine | None], ...] = (
 )
 
 # What task runners and containers print in front of every line.
-_PREFIX = re.compile(
+_PREFIX = lazy_pattern(
     r"^(?:\[[^\]]{1,60}\]"  # mise, Maven
     r"|[\w@./-]{1,60}[:#][\w@./:#-]{0,60}:(?=\s)"  # Turbo
     r"|[\w@./-]{1,60} test[:\w-]{0,30}:"  # pnpm
@@ -118,13 +120,13 @@ _PREFIX = re.compile(
 )
 _NUMBER = r"(?<![\w.%-])\d{1,9}"
 
-_RAN = re.compile(rf"Ran ({_NUMBER}) tests? in ")
-_VERDICT = re.compile(r"OK|(?:OK|FAILED) \([a-z]+[a-z ]*=\d{1,9}(?:, [a-z]+[a-z ]*=\d{1,9})*\)")
-_OK_COUNTED = re.compile(r"OK \((\d{1,9}) tests?\b")  # PHPUnit, JUnit
-_DETAIL = re.compile(r"([a-z][a-z ]*)=(\d{1,9})")
-_NO_TESTS = re.compile(r"(?i:no tests (?:ran|found|were found|executed))\b")
+_RAN = lazy_pattern(rf"Ran ({_NUMBER}) tests? in ")
+_VERDICT = lazy_pattern(r"OK|(?:OK|FAILED) \([a-z]+[a-z ]*=\d{1,9}(?:, [a-z]+[a-z ]*=\d{1,9})*\)")
+_OK_COUNTED = lazy_pattern(r"OK \((\d{1,9}) tests?\b")  # PHPUnit, JUnit
+_DETAIL = lazy_pattern(r"([a-z][a-z ]*)=(\d{1,9})")
+_NO_TESTS = lazy_pattern(r"(?i:no tests (?:ran|found|were found|executed))\b")
 
-_LABELLED = re.compile(
+_LABELLED = lazy_pattern(
     r"Tests run: *\d"  # Maven, JUnit
     r"|Tests: *\d+, Assertions: *\d"  # PHPUnit
     r"|Failed: *\d+, *Passed: *\d"  # dotnet
@@ -134,7 +136,7 @@ _LABELLED = re.compile(
     r"|^(?:# |ℹ )?(?:pass|fail) \d+$"  # node --test
     r"|^\W*(?:Passed|Failed|Passing|Failing): *\d+\W*$"  # vstest, Cypress
 )
-_LABEL = re.compile(
+_LABEL = lazy_pattern(
     r"\b(failures?|failed|failing|fail|errors?|passed|passing|pass|succeeded|skipped|total"
     r"|tests run|tests)(?: *[:=] *| )(\d{1,9})\b",
     re.IGNORECASE,
@@ -142,19 +144,19 @@ _LABEL = re.compile(
 _FAILED_LABELS = ("failures", "failure", "failed", "failing", "fail", "errors", "error")
 _PASSED_LABELS = ("passed", "passing", "pass", "succeeded")
 
-_COUNT = re.compile(
+_COUNT = lazy_pattern(
     rf"({_NUMBER}) +(?:(?:tests?|specs?|examples?) +)?"
     r"(failed|failing|failures?|fails?|errors?|errored|passed|passing|pass|succeeded|successes)\b",
     re.IGNORECASE,
 )
-_TOTAL = re.compile(
+_TOTAL = lazy_pattern(
     rf"({_NUMBER}) (?:tests?|examples?|runs|specs|doctests?|propert\w+)\b(?! (?:pass|fail|err))"
     r"|(?<=out of )(\d{1,9})$"  # ctest
 )
-_SKIPPED = re.compile(rf"({_NUMBER}) (?:skipped|skips|pending|excluded|ignored)\b")
-_ERRORS_OF_TESTS = re.compile(r"^Errors\b|\bin \d[\d.]*s\b")
-_OF_SUITES = re.compile(r"\W*(?:Test )?(?:Suites|Files)\b")
-_WORD = re.compile(r"[^\W\d_]+")
+_SKIPPED = lazy_pattern(rf"({_NUMBER}) (?:skipped|skips|pending|excluded|ignored)\b")
+_ERRORS_OF_TESTS = lazy_pattern(r"^Errors\b|\bin \d[\d.]*s\b")
+_OF_SUITES = lazy_pattern(r"\W*(?:Test )?(?:Suites|Files)\b")
+_WORD = lazy_pattern(r"[^\W\d_]+")
 _VOCABULARY = """
     a across after all and assertions calls canceled cancelled completed cpu deselected did doctest
     doctests done duration error errors example examples excluded executed expect fail failed
@@ -200,7 +202,7 @@ _SIGNS: dict[str, RunLine] = {
     **dict.fromkeys(("ERROR task failed", "ELIFECYCLE"), RunLine(Level.STATUS, failed=1)),
     **dict.fromkeys(("command not found", "No module named "), RunLine(Level.STATUS, failed=1)),
 }
-_MARK = re.compile(
+_MARK = lazy_pattern(
     "|".join(
         f"(?P<{level.name}_{result}_{index}>{way})"
         for index, (level, *ways) in enumerate(_MARKS)

@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from session_memory.core.lazy_patterns import lazy_pattern
+
 NO_FLAGS: frozenset[str] = frozenset()
 
 
@@ -76,9 +78,9 @@ def _is_plain(word: str) -> bool:
     return not _is_flag(word)
 
 
-_EXTENSION = re.compile(r"\.(?:exe|cmd|bat|[cm]?js)$")
+_EXTENSION = lazy_pattern(r"\.(?:exe|cmd|bat|[cm]?js)$")
 # Options with which a test program only lists, compiles or explains, and runs no test.
-_NO_RUN = re.compile(
+_NO_RUN = lazy_pattern(
     r"--(?:list(?:$|[-=A-Z])|(?:listenvs|collect-?only|co|no-run|dry-run|show-only|fixtures"
     r"|markers|setup-plan|showConfig|clearCache|init|version|help)$)|-h$"
 )
@@ -90,10 +92,10 @@ def _flags(flags: str) -> frozenset[str]:
 
 def _runner(word: str = "", valued: str = "", not_when: str = "", anywhere: bool = False) -> Runner:
     return Runner(
-        re.compile(word, re.DOTALL) if word else None,
+        lazy_pattern(word, re.DOTALL) if word else None,
         anywhere,
         _flags(valued),
-        re.compile(not_when) if not_when else None,
+        lazy_pattern(not_when) if not_when else None,
     )
 
 

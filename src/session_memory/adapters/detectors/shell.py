@@ -7,6 +7,8 @@ is never taken for a command. Every character is read once.
 import re
 from dataclasses import dataclass, field
 
+from session_memory.core.lazy_patterns import lazy_pattern
+
 EXAMINED = 16_384
 """Characters of a command worth reading: what follows is the body of a heredoc or data."""
 
@@ -32,7 +34,7 @@ class _Frame:
     in_quotes: bool = False
 
 
-_COMMAND = re.compile(
+_COMMAND = lazy_pattern(
     r"""
       (?P<blank>(?:[ \t\r\f\v]|\\\r?\n)+)
     | (?P<single>'[^']*'?)
@@ -49,7 +51,7 @@ _COMMAND = re.compile(
     """,
     re.VERBOSE,
 )
-_QUOTED = re.compile(
+_QUOTED = lazy_pattern(
     r"""(?P<text>[^"\\$]+|\$(?!\())|(?P<escape>\\(?s:.)?)|(?P<open>\$\()|(?P<close>")"""
 )
 

@@ -7,6 +7,7 @@ numbers, ids, times, ports and temporary names are replaced before the line is h
 import re
 from hashlib import blake2b
 
+from session_memory.core.lazy_patterns import lazy_pattern
 from session_memory.learn.digest.error_lines import ANSI, SAMPLE
 
 _LONGEST_LINE = 2_000
@@ -36,19 +37,19 @@ _UNIT = r"(?:ms|s|m|h|%|kb|mb|gb|b)?"
 # The order matters: a time contains numbers, and a path contains ids.
 _REPLACED: tuple[tuple[re.Pattern[str], str], ...] = (
     (ANSI, ""),
-    (re.compile(r"(?i)\bhttps?://[^\s'\"<>)]+"), "<url>"),
-    (re.compile(r"(?i)\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"), "<id>"),
-    (re.compile(rf"\b\d{{4}}-\d\d-\d\d(?:[T ]{_CLOCK})?"), "<time>"),
-    (re.compile(r"\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?\b"), "<time>"),
-    (re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b(?::\d+)?"), "<address>"),
-    (re.compile(r"\b(localhost)(?::\d+)?\b"), "<address>"),
+    (lazy_pattern(r"(?i)\bhttps?://[^\s'\"<>)]+"), "<url>"),
+    (lazy_pattern(r"(?i)\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"), "<id>"),
+    (lazy_pattern(rf"\b\d{{4}}-\d\d-\d\d(?:[T ]{_CLOCK})?"), "<time>"),
+    (lazy_pattern(r"\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?\b"), "<time>"),
+    (lazy_pattern(r"\b\d{1,3}(?:\.\d{1,3}){3}\b(?::\d+)?"), "<address>"),
+    (lazy_pattern(r"\b(localhost)(?::\d+)?\b"), "<address>"),
     # Names of temporary files: 'tmpab12cd'.
-    (re.compile(r"""(['"`])(?:[\w.-]*(?:tmp|temp)[\w.-]*)\1""", re.IGNORECASE), "<name>"),
-    (re.compile(r"(?:\b[A-Za-z]:)?(?:\\[\w.@ -]+){2,}"), "<path>"),
-    (re.compile(r"(?<![\w<])(?:~|\.{1,2})?/[\w.@+~-]+(?:/[\w.@+~-]+)*/?(?::\d+)*"), "<path>"),
-    (re.compile(r"(?<![\w<])[\w.@+-]+(?:/[\w.@+-]+)+/?(?::\d+)*"), "<path>"),
-    (re.compile(rf"(?<![\w<])[\w-]+(?:\.[\w-]+)*\.(?:{_EXTENSIONS})\b{_PLACE}"), "<path>"),
-    (re.compile(r"\b0x[0-9a-fA-F]+\b"), "<hex>"),
-    (re.compile(r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\b"), "<hex>"),
-    (re.compile(rf"(?i)(?<![A-Za-z0-9_<])-?\d+(?:[.,]\d+)*{_UNIT}\b"), "#"),
+    (lazy_pattern(r"""(['"`])(?:[\w.-]*(?:tmp|temp)[\w.-]*)\1""", re.IGNORECASE), "<name>"),
+    (lazy_pattern(r"(?:\b[A-Za-z]:)?(?:\\[\w.@ -]+){2,}"), "<path>"),
+    (lazy_pattern(r"(?<![\w<])(?:~|\.{1,2})?/[\w.@+~-]+(?:/[\w.@+~-]+)*/?(?::\d+)*"), "<path>"),
+    (lazy_pattern(r"(?<![\w<])[\w.@+-]+(?:/[\w.@+-]+)+/?(?::\d+)*"), "<path>"),
+    (lazy_pattern(rf"(?<![\w<])[\w-]+(?:\.[\w-]+)*\.(?:{_EXTENSIONS})\b{_PLACE}"), "<path>"),
+    (lazy_pattern(r"\b0x[0-9a-fA-F]+\b"), "<hex>"),
+    (lazy_pattern(r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\b"), "<hex>"),
+    (lazy_pattern(rf"(?i)(?<![A-Za-z0-9_<])-?\d+(?:[.,]\d+)*{_UNIT}\b"), "#"),
 )

@@ -4,10 +4,11 @@ Every form needs one of the parts below, so a line without any of them has no fo
 added there needs its part here; a test tries every form.
 """
 
-import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
+
+from session_memory.core.lazy_patterns import lazy_pattern
 
 _ANY_CASE_PARTS = (
     "error", "fail", "panic", "fatal", "exception", "lint/", "assist/", "suppressions/", "parse/",
@@ -24,11 +25,13 @@ _STARTS = ("\ne: ", "\ne  ")
 _EXACT_PARTS = ("Exit", "Interrupt")
 # A file with a line, the code of a rule, the number of a test, the name of an error: ENOENT.
 _PATTERNS = tuple(
-    map(re.compile, (r":\d+:", r"\n[A-Z]{1,4}\d{3,4} ", r"\n\d{1,3}\) [A-Z]", r"E[A-Z]{4,12}[:,]"))
+    map(
+        lazy_pattern, (r":\d+:", r"\n[A-Z]{1,4}\d{3,4} ", r"\n\d{1,3}\) [A-Z]", r"E[A-Z]{4,12}[:,]")
+    )
 )
 # The same patterns at any place: before the text is a margin, or the name of a task.
 _ANYWHERE = tuple(
-    map(re.compile, (r":\d+:", r"[A-Z]{1,4}\d{3,4} ", r"\) (?<=\d\) )[A-Z]", r"E[A-Z]{4,12}[:,]"))
+    map(lazy_pattern, (r":\d+:", r"[A-Z]{1,4}\d{3,4} ", r"\) (?<=\d\) )[A-Z]", r"E[A-Z]{4,12}[:,]"))
 )
 # The forms of compilers, linters and test runners that say which program they are. Before some of
 # them is the start of a line, a blank or the name of a task.
@@ -38,7 +41,7 @@ _CHECK_PARTS = (
 )  # fmt: skip
 _CHECK_PATTERNS = tuple(
     map(
-        re.compile,
+        lazy_pattern,
         (
             r"error(?: [A-Z]+\d|\[E\d)",
             r":\d+\s+error\s",

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from session_memory.core.lazy_patterns import lazy_pattern
 from session_memory.core.text import escaped, one_line
 from session_memory.learn.digest import Resolution
 from session_memory.learn.digest.actions import Action
@@ -25,7 +26,7 @@ MOST_ACTIONS = 3
 MOST_LINES = 12
 LONGEST_LINE = 160
 LONGEST_TEXT = 400
-_CALL = re.compile(
+_CALL = lazy_pattern(
     r"""(?i)\b(?: unknown | unrecogni[sz]ed | unexpected\ argument | illegal\ option | invalid
       \ (?:option|value|argument) | not\ found | no\ such | no\ rule | no\ matches
       | permission | permitted
@@ -37,11 +38,11 @@ _CALL = re.compile(
     re.VERBOSE,
 )
 # A script that writes a file, in Python, JavaScript, Ruby or Perl.
-_WRITING = re.compile(
+_WRITING = lazy_pattern(
     r"""write_text|writeFile|\.write\(|open\([^)\n]*['"][wa]b?['"]|File\.write|fs\.(?:rm|unlink|rename)"""
     r"""|shutil\.|os\.(?:remove|rename)|perl -\S*i"""
 )
-_MISSING = re.compile(
+_MISSING = lazy_pattern(
     r"(?i)not found|cannot find|no module named|could not (?:find|resolve)|missing|not installed"
     r"|is not recognized|not up.to.date|run \W?\w+ (?:install|i|sync)|unresolved|no such|install"
 )

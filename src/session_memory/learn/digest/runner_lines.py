@@ -8,6 +8,8 @@ such as "cannot". A status says that something failed and not what: it never tel
 import re
 from typing import NamedTuple
 
+from session_memory.core.lazy_patterns import lazy_pattern
+
 DIAGNOSTIC, MESSAGE, HINT, STATUS = 3, 2, 1, 0
 _FILE = r"(?P<path>[A-Za-z]:[\\/][^\s:()]+|[^\s:()'\"`]*[^\s:()'\"`/]\.\w{1,8})"
 _AT = rf"{_FILE}(?::\d+(?::\d+)?|:\[\d+,\d+\])"
@@ -31,7 +33,7 @@ class LineForm(NamedTuple):
 
 
 def _form(tool: str, about: str, grade: int, pattern: str) -> LineForm:
-    return LineForm(tool, about, grade, re.compile(pattern))
+    return LineForm(tool, about, grade, lazy_pattern(pattern))
 
 
 # The first form that matches counts. All are tried at the start of a line without its margin.
@@ -139,7 +141,7 @@ FORMS: tuple[LineForm, ...] = (
     _form("", "", HINT, r"(?P<said>FAIL(?:ED|URE)?\b:? +\S+ \S.*)"),
 )
 # These lines only say that something failed.
-STATUS_LINE = re.compile(
+STATUS_LINE = lazy_pattern(
     r"""(?: error:\ script\ "[^"]*"\ exited | error:\ (?:could\ not\ compile|test\ failed)
       | error:\ Recipe | g?make(?:\[\d+\])?:\ \*\*\*\ \[ | husky\ -
       | npm\ (?:ERR!|error)\ (?:A\ complete|path|command|Lifecycle|errno|syscall|workspace|location
@@ -158,7 +160,7 @@ STATUS_LINE = re.compile(
     re.VERBOSE,
 )
 # These lines are never the error: progress, banners, frames of stacks, and what passed.
-NOISE_LINE = re.compile(
+NOISE_LINE = lazy_pattern(
     r"""(?: \#\ \.?/ | \#\ \S+/\S+$ | \$\  | >\  (?!\S+\ >) | =={1,} | --{2,} | ━+
       | at\ \S+.*[(:]\d | at\ <
       | npm\ (?:warn|notice|WARN) | (?i:warning|warn|info|debug|note|help)\b[:\ \]]

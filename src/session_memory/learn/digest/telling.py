@@ -3,13 +3,14 @@
 import re
 from collections.abc import Sequence
 
+from session_memory.core.lazy_patterns import lazy_pattern
 from session_memory.core.text import escaped, one_line
 from session_memory.redact import mask
 
 SAID = 240
-_NAME = re.compile(r"[A-Za-z_$@][\w$@-]*(?:\.[A-Za-z_][\w-]*)*")
-_QUOTED = re.compile(r"""[`'"‘“]([\w$@./ -]{2,60})[`'"’”]""")
-_PARTED = re.compile(r"[a-z][A-Z]|_\w|\w-\w|\w\.\w|[A-Za-z]\d|[A-Z]{2,}")
+_NAME = lazy_pattern(r"[A-Za-z_$@][\w$@-]*(?:\.[A-Za-z_][\w-]*)*")
+_QUOTED = lazy_pattern(r"""[`'"‘“]([\w$@./ -]{2,60})[`'"’”]""")
+_PARTED = lazy_pattern(r"[a-z][A-Z]|_\w|\w-\w|\w\.\w|[A-Za-z]\d|[A-Z]{2,}")
 _COMMON_WORDS = """
     string number boolean undefined null true false object array error errors type types test
     tests file files line node_modules src lib index main app console process users home tmp
