@@ -4,14 +4,15 @@ The rules are nearly those of Porter's algorithm of 1980. A word of another lang
 them, because texts and questions are treated alike.
 """
 
-import re
 from functools import cache, lru_cache
 
+from session_memory.core.lazy_patterns import lazy_pattern
+
 SHORTEST = 4
-_VOWEL = re.compile("[aeiouy]")
+_VOWEL = lazy_pattern("[aeiouy]")
 # A y is a consonant after a vowel, as in "deploy".
-_SYLLABLE = re.compile("(?:[aeiou]|(?<![aeiou])y)+(?:[^aeiouy]|(?<=[aeiou])y)+")
-_SHORT = re.compile("[^aeiouy][aeiouy][^aeiouwxy]$")
+_SYLLABLE = lazy_pattern("(?:[aeiou]|(?<![aeiou])y)+(?:[^aeiouy]|(?<=[aeiou])y)+")
+_SHORT = lazy_pattern("[^aeiouy][aeiouy][^aeiouwxy]$")
 _PLURALS = {"sses": "ss", "ies": "i", "ss": "ss", "s": ""}
 _COMPOUND_ENDINGS = {
     "ational": "ate",
@@ -46,8 +47,8 @@ _SIMPLE_ENDINGS = {
 }
 # British spelling, and verbs whose forms have no common stem. A form that is also another word
 # ("left", "found a bug") is not here.
-_BRITISH_VERB = re.compile("is(e|ed|es|er|ers|ing|ation|ations)$")
-_BRITISH_NOUN = re.compile("(o)u(r)(s|ed|ing|al)?$|(og)ue(s)?$")
+_BRITISH_VERB = lazy_pattern("is(e|ed|es|er|ers|ing|ation|ations)$")
+_BRITISH_NOUN = lazy_pattern("(o)u(r)(s|ed|ing|al)?$|(og)ue(s)?$")
 _IRREGULAR_VERBS = """
     analyze analyse analysed analysing analysis analyses / begin began begun / break broke
     broken / bring brought / build built / buy bought / catch caught / choose chose chosen /

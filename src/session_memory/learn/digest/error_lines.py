@@ -10,6 +10,7 @@ from functools import cache
 from typing import NamedTuple
 
 from session_memory import redact
+from session_memory.core.lazy_patterns import lazy_pattern
 from session_memory.core.text import escaped, one_line
 from session_memory.learn.digest.likely_lines import likely_lines, may_be_of_check, may_tell
 from session_memory.learn.digest.runner_lines import (
@@ -218,32 +219,32 @@ def _sample(lines: list[str], place: int) -> str:
     return one_line(escaped(_PREFIX.sub("", " ".join(some))), SAMPLE)
 
 
-ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+ANSI = lazy_pattern(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _BLANKS = " \t\u2009\u00a0\ufeff"
-_TAG = re.compile(r"</?(?:tool_use_error|error|stderr|stdout|output|system-reminder)>")
+_TAG = lazy_pattern(r"</?(?:tool_use_error|error|stderr|stdout|output|system-reminder)>")
 # Terraform's bar; the job, step and time of a line in a log of GitHub Actions.
-_MARGIN = re.compile(
+_MARGIN = lazy_pattern(
     r"^(?:[│|] +)?(?:[^\t]{1,80}\t[^\t]{1,80}\t)?\ufeff?(?:\d{4}-\d\d-\d\dT[\d:.]+Z )?"
     r"(?:##\[error\])?"
 )
 # mise and others print the name of the task before each line, and logs that of the part. Prettier
 # prints "[warn] FILE".
-_TASK = re.compile(
+_TASK = lazy_pattern(
     r"^(?:\[(?!ERROR|FATAL|(?:warn|error)\] \S+\.\w{1,8}$)[\w:./@ -]{1,40}\] ){1,3}(?=\S)"
 )
-_PREFIX = re.compile(r"^(?:E {2,}|failed in sandbox(?: \w+)?(?: with execution error)?: )")
-_BULLET = re.compile(r"^[×!✖⚠✕i] +")
-_ASSERTION = re.compile(
+_PREFIX = lazy_pattern(r"^(?:E {2,}|failed in sandbox(?: \w+)?(?: with execution error)?: )")
+_BULLET = lazy_pattern(r"^[×!✖⚠✕i] +")
+_ASSERTION = lazy_pattern(
     r"(?:error: |\S*(?:Error|Exception)\b|AssertionError|expect\(|Expected|expected|\S+\.go:\d+:"
     r"|assertion |Timeout|thread '|panicked).*"
 )
-_FAILURE = re.compile(r"(?:\S+: )?(?:fatal|error|Error|ERROR)(?:\[\w+\])?: |npm (?:ERR!|error) ")
-_DIFFERENCE = re.compile(r"[+-] (?!(?:actual|expected)\b)")
-_PATH_LINE = re.compile(r"[^\s:]*[/\\.][^\s:]*\.\w{1,8}")
-_ARROW = re.compile(r"(?:-->|╭─\[|,-\[|on) ?([^\s:]+\.\w{1,8})\b")
-_GROUP_NAME = re.compile(r"\(\?P<\w+>")
+_FAILURE = lazy_pattern(r"(?:\S+: )?(?:fatal|error|Error|ERROR)(?:\[\w+\])?: |npm (?:ERR!|error) ")
+_DIFFERENCE = lazy_pattern(r"[+-] (?!(?:actual|expected)\b)")
+_PATH_LINE = lazy_pattern(r"[^\s:]*[/\\.][^\s:]*\.\w{1,8}")
+_ARROW = lazy_pattern(r"(?:-->|╭─\[|,-\[|on) ?([^\s:]+\.\w{1,8})\b")
+_GROUP_NAME = lazy_pattern(r"\(\?P<\w+>")
 
 
 @cache
 def _any_form() -> re.Pattern[str]:
-    return re.compile("|".join(_GROUP_NAME.sub("(?:", form.pattern.pattern) for form in FORMS))
+    return lazy_pattern("|".join(_GROUP_NAME.sub("(?:", form.pattern.pattern) for form in FORMS))

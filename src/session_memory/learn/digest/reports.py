@@ -7,6 +7,7 @@ message of the person, as far as they touch what the report names.
 import re
 from collections import deque
 
+from session_memory.core.lazy_patterns import lazy_pattern
 from session_memory.core.text import escaped, one_line
 from session_memory.learn.digest import ErrorSnippet
 from session_memory.learn.digest.actions import Action
@@ -23,7 +24,7 @@ MOST_ERRORS_OF_ONE = 4
 MOST_ACTIONS = 60
 LONGEST_COMPLAINT = 1_500
 _NEAR = 600
-_COMPLAINT = re.compile(
+_COMPLAINT = lazy_pattern(
     r"""(?ix) \b(?: errors? | fail(?:s|ed|ing|ure)? | bugs? | broken? | crash(?:es|ed|ing)?
       | exception | warnings? | wrong | stuck
       | (?:does|is|are|did|was|were|has)(?:n['’]t|\ not) | cannot
@@ -34,7 +35,7 @@ _COMPLAINT = re.compile(
     | エラー | 失敗 | 動かない | 動作しない | 오류 | 실패 """,
 )
 # What is wrong, not only that the text is about errors: "sort errors first" is a task.
-_STRONG_COMPLAINT = re.compile(
+_STRONG_COMPLAINT = lazy_pattern(
     r"""(?ix) \b(?: (?:root\ )?cause | fail(?:s|ed|ing)? | bugs? | broken? | crash(?:es|ed|ing)?
       | wrong | stuck
       | (?:does|is|are|did|was|were|has)(?:n['’]t|\ not) | cannot | can['’]t
@@ -43,9 +44,9 @@ _STRONG_COMPLAINT = re.compile(
       | falla\w* | no\ funciona | не\ работает )\b
     | 报错 | 失败 | 无法 | 失敗 | 動かない | 動作しない | 실패 """,
 )
-_HEADING = re.compile(r"^#{1,3} \S", re.MULTILINE)
-_ITEM = re.compile(r"[-*+•]\s|\d+[.)]\s|#|\|")
-_SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")
+_HEADING = lazy_pattern(r"^#{1,3} \S", re.MULTILINE)
+_ITEM = lazy_pattern(r"[-*+•]\s|\d+[.)]\s|#|\|")
+_SENTENCE = lazy_pattern(r"(?<=[.!?。！？])\s+|\n+")
 
 
 class Reports:
@@ -117,12 +118,12 @@ def _both_ends(text: str) -> str:
 
 
 # "If it fails, stop" and "fail loudly" say what to do. What is quoted is said by a program.
-_RULE = re.compile(
+_RULE = lazy_pattern(
     r"\W*(?:\d+[.)]\s*)?(?:if|when|whenever|unless|in case|falls|wenn|si|quand|если|fail)\b"
     r"|如果|もし",
     re.IGNORECASE,
 )
-_QUOTED = re.compile(r"`[^`\n]*`")
+_QUOTED = lazy_pattern(r"`[^`\n]*`")
 
 
 def _is_complaint(sentence: str) -> bool:
