@@ -119,6 +119,12 @@ def test_a_bug_is_a_message_and_a_traceback_only_when_asked_for(demo, run, monke
     assert isinstance(run("sessions").exception, RuntimeError)
 
 
+def test_too_little_memory_is_no_bug() -> None:
+    failure = explained(MemoryError())
+    assert (failure.kind, failure.message) == ("out_of_memory", "there is not enough memory")
+    assert failure.hint
+
+
 def test_every_error_of_ours_keeps_its_kind_and_hint() -> None:
     failure = explained(StoreFull("/x"))
     assert (failure.kind, failure.status) == ("store_full", 1)

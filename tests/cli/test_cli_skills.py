@@ -56,6 +56,13 @@ def test_an_entry_without_a_time_gets_the_present_one(append, run) -> None:
     assert entry["timestamp"].endswith("Z")
 
 
+def test_an_entry_without_an_end_is_refused(run, monkeypatch) -> None:
+    monkeypatch.setattr("session_memory.cli.commands.learn.skill.append.LARGEST", 10)
+    result = run("skill", "append", input="0" * 11)
+    assert result.exit_code == 1
+    assert "more than 10 bytes" in result.stderr
+
+
 def test_append_says_where_it_went(run, logs) -> None:
     body = json.dumps({"session_id": "s1", "timestamp": TIME}, indent=2)
     result = run("skill-log", "append", "--json", input=body)

@@ -6,6 +6,7 @@ size, times and inode, as if this machine had read something else there.
 
 import contextlib
 import json
+import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -290,6 +291,14 @@ def test_a_small_file_that_unpacks_to_very_much_is_refused(tmp_path: Path, kind:
 
 
 @pytest.mark.only("sqlite")
+@pytest.mark.only("sqlite")
+@pytest.mark.parametrize("name", ["pipe.smx", "pipe.json"])
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / name)
+    with new_store() as store, pytest.raises(SessionMemoryError, match="device or a pipe"):
+        import_store(store, tmp_path / name, Config())
+
+
 def test_the_limit_can_be_lifted(tmp_path: Path) -> None:
     file = bomb(tmp_path / "many.smx", b"\n" * 30_000)
     with new_store() as store:

@@ -253,13 +253,21 @@ def _files(path: Path) -> Iterator[Path]:
         below.sort()
         for name in sorted(names):
             file = Path(directory, name)
-            if stat.S_ISREG(file.lstat().st_mode):
+            if _is_regular(file):
                 number += 1
                 if number > MOST_FILES:
                     raise SessionMemoryError(
                         f"{path} has more than {MOST_FILES:,} files", "Import it in parts."
                     )
                 yield file
+
+
+def _is_regular(file: Path) -> bool:
+    try:
+        return stat.S_ISREG(file.lstat().st_mode)
+    except FileNotFoundError:
+        # It was deleted since its directory was listed.
+        return False
 
 
 def _values(file: Path) -> Iterator[Any]:

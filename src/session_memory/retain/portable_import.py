@@ -24,7 +24,12 @@ from session_memory.collect.reading import SourceReading
 from session_memory.collect.run_context import RunContext
 from session_memory.collect.sync_report import ReadProgress
 from session_memory.config import Config, this_host
-from session_memory.core.errors import AdapterFailed, ArchiveError, SessionEvicted
+from session_memory.core.errors import (
+    AdapterFailed,
+    ArchiveError,
+    SessionEvicted,
+    SessionMemoryError,
+)
 from session_memory.core.text import escaped, visible
 from session_memory.core.time import now_ms
 from session_memory.derive.derivation import derive_stale
@@ -74,6 +79,10 @@ def import_store(
 
     With ``is_limited`` a file that unpacks to much more than a real export is refused.
     """
+    if not (source.is_dir() or source.is_file()):
+        # Reading a pipe would wait for a writer, and the file is read twice.
+        hint = "Write it to a file first, and import that."
+        raise SessionMemoryError(f"{source} cannot be imported: it is a device or a pipe", hint)
     if source.is_dir() or source.suffix in FIRST_RECORDS:
         return _import_first(store, source, config, progress or ReadProgress())
     file = PortableFile(source, is_limited=is_limited)

@@ -77,6 +77,9 @@ def explained(error: BaseException, *, resumable: bool = False) -> Failure:
             return Failure(error.kind, str(error), error.hint, FAILED)
         case OSError():
             return _os_error(error)
+        case MemoryError():
+            hint = "End other programs, or raise the limit of this one (ulimit -v)."
+            return Failure("out_of_memory", "there is not enough memory", hint, FAILED)
     message = f"unexpected {type(error).__name__}: {error}"
     hint = f"This is a bug. Run the command again with {DEBUG}=1 for a traceback."
     return Failure(BUG, message, hint, FAILED)

@@ -18,6 +18,8 @@ from session_memory.cli.kit.settings import Settings
 from session_memory.cli.kit.skill_log_directory import directory_option, opened_log
 from session_memory.render.paths import short_path
 
+LARGEST = 200_000_000
+
 
 @make_command(
     examples=(
@@ -32,7 +34,8 @@ def command(settings: Settings, directory: Path | None) -> None:
     from session_memory.core.schema import Entry
     from session_memory.core.time import now
 
-    entry = Entry.from_dict({"timestamp": now(), **_read_entry(sys.stdin.buffer.read())})
+    body = sys.stdin.buffer.read(LARGEST + 1)
+    entry = Entry.from_dict({"timestamp": now(), **_read_entry(body)})
     log = opened_log(settings, directory)
     log.append(entry)
     path = log.path_of(entry.session_id)
@@ -46,6 +49,8 @@ def _read_entry(body: bytes) -> dict[str, Any]:
     from session_memory.core.errors import InvalidRecord
 
     hint = "Give one entry, a JSON object, on standard input."
+    if len(body) > LARGEST:
+        raise InvalidRecord(f"the entry has more than {LARGEST:,} bytes", hint, field="Entry")
     try:
         entry = json.loads(body)
     except (ValueError, RecursionError) as error:
