@@ -1,10 +1,13 @@
 """Grok sessions in a store: what people do, what goes wrong, and where sessions come from."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from session_memory.derive.bodies import Bodies
 from session_memory.store import Store, open_store
+from session_memory.store.word_query import QueryWord, WordQuery
 from session_memory.testing.collecting import (
     check_sound,
     collect,
@@ -45,6 +48,44 @@ def test_a_message_in_chunks_is_shown_whole(home: GrokHome, log: GrokLog) -> Non
     with collected(home.write()) as store:
         check_sound(store)
         assert texts(store, kind="assistant_msg") == ["Good morning."]
+
+
+BETWEEN = {
+    "a broken line": b'{"timestamp": NaN',
+    "blank lines": b"\n   \n",
+    "bookkeeping": b'{"params":{"sessionId":"main","update":{"sessionUpdate":"memory_files"}}}',
+    "a chunk of another session": b"",
+}
+
+
+@pytest.mark.parametrize("speaker", ["agent", "person"])
+@pytest.mark.parametrize("between", BETWEEN)
+def test_what_is_between_two_chunks_hides_neither(
+    home: GrokHome, log: GrokLog, speaker: str, between: str
+) -> None:
+    if speaker == "agent":
+        log.prompt("hello")
+    chunk = log.say if speaker == "agent" else partial(log.prompt, promptIndex=0)
+    chunk("Firstword.")
+    log.lines.append({"between": True})
+    chunk("Secondword.")
+    place = home.write()
+    file = home.path / log.place / "updates.jsonl"
+    lines = file.read_bytes().splitlines()
+    at = next(number for number, line in enumerate(lines) if b"between" in line)
+    other = lines[at - 1].replace(b'"main', b'"other').replace(b"First", b"Other")
+    lines[at] = BETWEEN[between] or other
+    file.write_bytes(b"\n".join(lines) + b"\n")
+    with collected(place) as store:
+        check_sound(store)
+        shown = "".join(Bodies(store).of(one).text for one in events_of(store, "grok:main"))
+        assert shown.count("Firstword.") == shown.count("Secondword.") == 1
+        for word in ("firstword", "secondword"):
+            assert len(store.index.find(WordQuery(((QueryWord(word),),)), limit=9)) == 1, word
+        if not BETWEEN[between]:
+            assert [one.summary for one in events_of(store, "grok:other")] == ["Otherword."]
+        before = store.fingerprint()
+        assert rebuilt(store).fingerprint() == before
 
 
 def test_a_fork_holds_what_it_was_copied_from_and_counts_its_own(

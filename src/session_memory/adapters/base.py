@@ -187,6 +187,10 @@ class Base(msgspec.Struct, gc=False):
     ordinal: Integer
 
 
+MOST_BETWEEN = 64 * 1024
+"""So many bytes may be between two chunks of a message: blank lines, bookkeeping."""
+
+
 class ChildLink(msgspec.Struct, gc=False):
     """Names the subagent that a call of the parent session started."""
 
@@ -215,8 +219,9 @@ class Record(msgspec.Struct, gc=False):
       record, "" for its beginning; records that do not lead there are abandoned.
     - ``remark``: something is odd, and the record was read nevertheless. It becomes a problem too.
     - ``more_usage``: one for each further model that answered in the turn.
-    - ``continues``: the record continues the last event of the record before it with ``text``, as
-      a message in chunks does. Such a record is bookkeeping.
+    - ``continues``: the record continues the last event of its session with ``text``, as a message
+      in chunks does. Such a record is bookkeeping. At most `MOST_BETWEEN` bytes may be between
+      them, and no record of another session: all of it is read to show the event.
 
     Bookkeeping may carry ``usage`` of the answers before it, ``outcomes`` of calls, facts and
     links.

@@ -3,6 +3,7 @@ is small."""
 
 import msgspec
 
+from session_memory.adapters.base import MOST_BETWEEN
 from session_memory.adapters.cursor_state import StateText, bounded
 
 OPEN_CALLS = 256
@@ -17,7 +18,8 @@ LONGEST_ID = 200
 class LogState(msgspec.Struct, array_like=True):
     """The state of reading one ``updates.jsonl``.
 
-    - ``saying``: the kind of message chunk that the last line was.
+    - ``saying``: the kind of message chunk that the last line was; ``speaker``: its session;
+      ``said_to``: where it ends.
     - ``calls``: the open calls with their tools; ``tasks``: the ones in the background.
     - ``is_woken``: no person began the turn. ``is_refused``: a person refused one of its calls.
     - ``children``: the running subagents with the turn that started them; ``counted_in``: the ones
@@ -44,6 +46,14 @@ class LogState(msgspec.Struct, array_like=True):
     closed: str = ""
     closed_with: list[str] = []
     tasks: dict[str, str] = {}
+    speaker: str = ""
+    said_to: int = 0
+
+    # ------------------------------------------------------------ messages
+
+    def interrupted(self, session: str, offset: int) -> bool:
+        """Whether a chunk at a place cannot continue the last one: too far away, or another's."""
+        return session != self.speaker or not 0 <= offset - self.said_to <= MOST_BETWEEN
 
     # ------------------------------------------------------------ calls
 

@@ -27,6 +27,7 @@ def from_line(
     ref: SourceRef, state: LogState, offset: int, length: int, line: bytes | None
 ) -> Record:
     """The record of one line. Changes ``state``."""
+    saying, state.saying = state.saying, ""
     if line is None:
         return Record(offset, length, fit(ref.session), problem="line too long")
     try:
@@ -55,11 +56,14 @@ def from_line(
         # The first versions have no ids, so a copy of such a line is another record.
         record.native_id = f"grok@{record.session}@{offset}-{crc32(line):08x}"
     update = params.update or Update()
-    saying, state.saying = state.saying, ""
+    if state.interrupted(record.session, offset):
+        saying = ""
     if update.kind == "turn_completed":
         turn_completed(update, record, state, meta.cancelled_by)
     else:
         _TRANSLATE.get(update.kind, _unknown)(update, record, state, saying)
+    if state.saying and (record.events or record.continues):
+        state.speaker, state.said_to = record.session, offset + length
     return record
 
 

@@ -2,7 +2,7 @@
 
 from hashlib import blake2b
 
-from session_memory.adapters.base import NativeEvent, NativeUsage, Record
+from session_memory.adapters.base import MOST_BETWEEN, NativeEvent, NativeUsage, Record
 from session_memory.adapters.detectors.tasks import task_in_plan, task_in_prompt
 from session_memory.core.text import SUMMARY, one_line
 from session_memory.derive.settle.settled_rows import SettledRows
@@ -21,9 +21,6 @@ PARALLEL_RESPONSES = 8
 ANSWERS = 64
 QUEUED = 64
 TASK = "user/subagent_prompt"
-# The longest gap between two records that follow each other in a log: the end of a line. No record
-# fits into it.
-LINE_END = 2
 
 
 def key_of(words: str) -> str:
@@ -196,7 +193,7 @@ class TurnSettling:
         message = self._state.message
         if message is None or message.source_id != source_id:
             return
-        if not 0 <= record.offset - message.end <= LINE_END:
+        if not 0 <= record.offset - message.end <= MOST_BETWEEN:
             return
         settled = self._settled
         message.end = record.offset + record.length
