@@ -112,7 +112,7 @@ def test_what_others_change_in_between_stays(tmp_path: Path, name: str, is_proje
         machine = Machine(tmp_path / str(number), random)
         root = str(machine.project) if is_project else ""
         before = machine.files()
-        machine.install(InstalledAgent(name, root, setup_of(name).events, WORDS))
+        machine.install(InstalledAgent(name, root, tuple(setup_of(name).events), WORDS))
         changed = _changed_by_others(machine, before)
         machine.uninstall((name, root))
         after = machine.files()

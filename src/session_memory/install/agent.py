@@ -37,7 +37,8 @@ class Request:
     """What to install: ``words`` start this program, ``hooks`` are our names of events.
 
     ``present`` are the names of all agents that are installed at the same place. ``is_complete``
-    asks for all files and parts that there may be, so that they can be removed.
+    asks for all files and parts that there may be, so that they can be removed. With
+    ``through_server`` the running server answers hooks where the agent can ask it.
     """
 
     words: tuple[str, ...]
@@ -45,6 +46,7 @@ class Request:
     skill: bool = True
     present: frozenset[str] = frozenset()
     is_complete: bool = False
+    through_server: bool = False
 
     @property
     def options(self) -> tuple[str, ...]:

@@ -13,10 +13,15 @@ SECONDS = 5
 
 
 class AgentEvent(NamedTuple):
-    """What an agent calls one of our events, and the tools to which its hook is limited."""
+    """What an agent calls one of our events, and the tools to which its hook is limited.
+
+    ``inputs`` are what the running server has to know about the event, if the agent can ask it
+    instead of starting a process: names of values that the agent fills in.
+    """
 
     name: str
     matcher: str | None = None
+    inputs: tuple[str, ...] = ()
 
 
 def own_names(names: dict[str, AgentEvent]) -> dict[str, str]:
@@ -37,12 +42,22 @@ def hook_parts(
     for event, named in names.items():
         if event not in request.hooks:
             continue
-        command = hook_command(agent, event, request)
-        hook: dict[str, Any] = {"type": "command", "command": command, "timeout": timeout}
+        if request.through_server and named.inputs:
+            hook = _server_hook(agent, event, named.inputs)
+        else:
+            hook = {"type": "command", "command": hook_command(agent, event, request)}
+        hook["timeout"] = timeout
         matcher = {} if named.matcher is None else {"matcher": named.matcher}
         group = {**matcher, "hooks": [hook]}
         parts.append(Hook(("hooks", named.name), group, f"hook {agent} {event}"))
     return parts
+
+
+def _server_hook(agent: str, event: str, inputs: tuple[str, ...]) -> dict[str, Any]:
+    """A hook for which the agent calls a tool of the server. The agent fills in ``${name}``."""
+    values = {name.rpartition(".")[2]: f"${{{name}}}" for name in inputs}
+    given = {"agent": agent, "event": event, **values}
+    return {"type": "mcp_tool", "server": NAME, "tool": "hook", "input": given}
 
 
 def server_words(request: Request) -> dict[str, Any]:

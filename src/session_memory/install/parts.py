@@ -5,7 +5,7 @@ commands, so it works on files that were changed since.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -94,7 +94,7 @@ class Hook:
         for group, found in enumerate(groups if isinstance(groups, list) else []):
             hooks = found.get("hooks") if isinstance(found, dict) else None
             for inner, hook in enumerate(hooks if isinstance(hooks, list) else []):
-                if isinstance(hook, dict) and is_ours(hook.get("command"), self.call):
+                if isinstance(hook, dict) and _is_our_hook(hook, self.call):
                     yield group, inner
 
 
@@ -161,6 +161,14 @@ def is_ours(command: Any, call: str) -> bool:
     return isinstance(command, str) and re.search(pattern, command) is not None
 
 
+def _is_our_hook(hook: dict[str, Any], call: str) -> bool:
+    """Whether a hook starts our program, or calls a tool of our server, for this event."""
+    given = hook.get("input")
+    if hook.get("type") == "mcp_tool" and isinstance(given, dict):
+        return f"{hook.get('tool')} {given.get('agent')} {given.get('event')}" == call
+    return is_ours(hook.get("command"), call)
+
+
 def is_blank(text: str) -> bool:
     return not text.strip("\ufeff \t\r\n")
 
@@ -182,11 +190,36 @@ def read_values(kind: str, text: str | None, path: Path) -> Any:
     return found
 
 
-def put_all(kind: str, text: str | None, parts: Iterable[Part], path: Path) -> tuple[str, Created]:
+def put_all(kind: str, text: str | None, parts: Sequence[Part], path: Path) -> tuple[str, Created]:
     """The text with all parts, and the containers that were added for them."""
     is_new = text is None or is_blank(text)
     start = ("{}\n" if kind == JSON and is_new else text) or ""
-    return _edited(kind, start, [part.put for part in parts], path)
+    made, created = _edited(kind, start, [part.put for part in parts], path)
+    if kind != WHOLE:
+        _check_put(kind, (start, made), parts, path)
+    return made, created
+
+
+def _check_put(kind: str, texts: tuple[str, str], parts: Sequence[Part], path: Path) -> None:
+    """Raise if the second text has not the parts, or differs from the first in something else."""
+    values = read_values(kind, texts[1], path)
+    left = [
+        _without_empty(read_values(kind, remove_all(kind, text, parts, [], path), path))
+        for text in texts
+    ]
+    if not all(part.is_in(values) for part in parts) or repr(left[0]) != repr(left[1]):
+        hint = f"Add our entries to {path} yourself; docs/agents shows them."
+        raise InstallError(f"{path} cannot be edited without changing its other settings", hint)
+
+
+def _without_empty(value: Any) -> Any:
+    """The value without empty objects and lists, which our entries may leave."""
+    if isinstance(value, dict):
+        inner = {key: _without_empty(one) for key, one in value.items()}
+        return {key: one for key, one in inner.items() if one not in ({}, [])}
+    if isinstance(value, list):
+        return [_without_empty(one) for one in value]
+    return value
 
 
 def remove_all(kind: str, text: str, parts: Iterable[Part], created: Created, path: Path) -> str:
@@ -214,15 +247,18 @@ def _edited(
     kind: str, text: str, steps: Iterable[Callable[[str], tuple[str, Created]]], path: Path
 ) -> tuple[str, Created]:
     created: Created = []
+    hint = f"Change that in {path} yourself, and run the command again."
     try:
         for step in steps:
             text, added = step(text)
             created += added
-    except (json_edit.NotThere, BadJson, toml_edit.BadToml) as error:
-        hint = f"Change that in {path} yourself, and run the command again."
-        reason = f"{error} is no object or list" if isinstance(error, json_edit.NotThere) else error
-        raise InstallError(f"{path} cannot be edited: {reason}", hint) from error
-    read_values(kind, text, path)
+        if kind == TOML:
+            toml_edit.values(text)
+    except json_edit.NotThere as error:
+        message = f"{path} cannot be edited: {error} is no object or list"
+        raise InstallError(message, hint) from error
+    except (BadJson, toml_edit.BadToml) as error:
+        raise InstallError(f"{path} cannot be edited: {error}", hint) from error
     return text, created
 
 

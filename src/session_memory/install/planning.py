@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from difflib import unified_diff
 from pathlib import Path
 
-from session_memory.install.agent import EVENTS, InstallPlace, Request
+from session_memory.install.agent import DEFAULT_EVENTS, EVENTS, InstallPlace, Request
 from session_memory.install.agents import setup_of
 from session_memory.install.errors import InstallError
 from session_memory.install.parts import (
@@ -116,6 +116,29 @@ class Installer:
             plan.changes.append(self._change(record, whole, mine.parts if mine else ()))
         return plan
 
+    def wanted(
+        self,
+        name: str,
+        root: str,
+        words: tuple[str, ...],
+        *,
+        hooks: tuple[str, ...] | None = None,
+        skill: bool | None = None,
+        through_server: bool | None = None,
+    ) -> InstalledAgent:
+        """An agent to install. What is not chosen is as it was, or the default."""
+        known = {one.key: one for one in self.records.read().agents}
+        events = setup_of(name).hooks_of(DEFAULT_EVENTS if hooks is None else hooks)
+        old = known.get((name, root)) or InstalledAgent(name, root, events, words)
+        return InstalledAgent(
+            name,
+            root,
+            old.hooks if hooks is None else events,
+            words,
+            old.skill if skill is None else skill,
+            old.through_server if through_server is None else through_server,
+        )
+
     def carry_out(self, plan: InstallPlan) -> None:
         """Write the files of a plan. The record is written first: a killed run can be repeated."""
         with self.records.held():
@@ -153,7 +176,13 @@ class Installer:
         for name in setup_of(one.agent).reads:
             if (name, one.root) not in unwanted and self._has_server(name, one.root):
                 present.add(name)
-        return Request(one.words, one.hooks, one.skill, frozenset(present))
+        return Request(
+            one.words,
+            one.hooks,
+            one.skill,
+            frozenset(present),
+            through_server=one.through_server,
+        )
 
     def _has_server(self, name: str, root: str) -> bool:
         """Whether somebody has added the server to this agent, with our command or by hand."""

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from session_memory.config import CONFIG_VARIABLE, STORE_VARIABLE
+from session_memory.config import CONFIG_VARIABLE, STORE_VARIABLE, home
 from session_memory.core.errors import ConfigError
 from session_memory.store.address import has_password, is_postgres, is_unknown_address
 
@@ -21,6 +21,15 @@ def program_words() -> list[str]:
         return [str(started.absolute())]
     installed = Path(sys.executable).with_name(PROGRAM)
     return [str(installed)] if installed.exists() else [sys.executable, "-m", "session_memory"]
+
+
+def is_temporary(program: str, environ: Mapping[str, str] = os.environ) -> bool:
+    """Whether the program is in a directory that is emptied now and then, as with ``uvx``."""
+    path = Path(program)
+    cache = environ.get("UV_CACHE_DIR") or environ.get("XDG_CACHE_HOME")
+    caches = [home(environ) / ".cache", home(environ) / "Library" / "Caches"]
+    caches += [Path(cache)] if cache else []
+    return any(place in path.parents for place in caches)
 
 
 def option_words(

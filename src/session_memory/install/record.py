@@ -25,6 +25,7 @@ class InstalledAgent(msgspec.Struct, frozen=True):
     hooks: tuple[str, ...]
     words: tuple[str, ...]
     skill: bool = True
+    through_server: bool = False
 
     @property
     def key(self) -> tuple[str, str]:

@@ -43,11 +43,23 @@ class InstallStatus(msgspec.Struct, frozen=True):
 
 def statuses(installer: Installer, words: Sequence[str], root: str) -> list[InstallStatus]:
     """All agents for the user, and those that are installed in the project at ``root``."""
-    found = [_status(installer, one, words, "") for one in setups()]
+    found = _level(installer, words, "")
     if root:
-        inside = [_status(installer, one, words, root) for one in setups()]
-        found += [one for one in inside if one.installed or one.problem]
+        found += [one for one in _level(installer, words, root) if one.installed or one.problem]
     return found
+
+
+def _level(installer: Installer, words: Sequence[str], root: str) -> list[InstallStatus]:
+    found = {one.name: _status(installer, one, words, root) for one in setups()}
+    for setup in setups():
+        mine = found[setup.name]
+        for other in (found[name] for name in setup.reads):
+            if mine.installed and mine.server is None and other.server is not None:
+                values = {"server": other.server, "program": other.program}
+                exists = other.program_exists
+                mine = msgspec.structs.replace(mine, **values, program_exists=exists)
+                found[setup.name] = mine
+    return list(found.values())
 
 
 def _status(
@@ -125,7 +137,14 @@ def _outdated(installer: Installer, seen: _Seen, words: Sequence[str], root: str
     # Options such as --store stay as they were chosen.
     request = Request(tuple(words))
     again = (*request.program, *(Request(known.words).options if known else request.options))
-    one = InstalledAgent(seen.agent, root, hooks, again, known.skill if known else False)
+    one = InstalledAgent(
+        seen.agent,
+        root,
+        hooks,
+        again,
+        skill=known is not None and known.skill,
+        through_server=known is not None and known.through_server,
+    )
     mine = {file.path for file in installer.files(one)}
     plan = installer.plan([one])
     return [str(change.path) for change in plan.changes if change.is_change and change.path in mine]

@@ -53,11 +53,12 @@ def checked_agents(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def checked_events(hooks: str | None) -> tuple[str, ...]:
-    from session_memory.install.agent import DEFAULT_EVENTS, EVENTS
+def checked_events(hooks: str | None) -> tuple[str, ...] | None:
+    """The events that are named; None if none are."""
+    from session_memory.install.agent import EVENTS
 
     if hooks is None:
-        return DEFAULT_EVENTS
+        return None
     named = [word.strip() for word in hooks.split(",") if word.strip()]
     if named == ["none"]:
         return ()
@@ -68,12 +69,19 @@ def checked_events(hooks: str | None) -> tuple[str, ...]:
 
 
 def project_root(is_project: bool) -> str:
-    """The directory of this project: the nearest with a repository, else the present one."""
-    if not is_project:
-        return ""
+    """The directory of this project; empty if it is for all projects."""
+    if is_project and not here_root():
+        raise click.UsageError("the home directory is not a project; leave out --project")
+    return here_root() if is_project else ""
+
+
+def here_root() -> str:
+    """The nearest directory with a repository, else the present one; empty for the home."""
+    from session_memory.config import home
+
     here = Path.cwd()
     found = next((one for one in (here, *here.parents) if (one / ".git").exists()), here)
-    return str(found)
+    return "" if found.resolve() == home().resolve() else str(found)
 
 
 def carry_out(

@@ -8,11 +8,12 @@ from session_memory.install.hook_parts import AgentEvent, hook_parts, own_names,
 from session_memory.install.parts import JSON, FileParts
 from session_memory.install.skill import skill_in
 
+WHERE = ("session_id", "cwd")
 EVENTS = {
     # A command that fails fires this event and not PostToolUse.
-    "failure": AgentEvent("PostToolUseFailure", "Bash"),
+    "failure": AgentEvent("PostToolUseFailure", "Bash", (*WHERE, "error", "tool_input.command")),
     "end": AgentEvent("SessionEnd"),
-    "prompt": AgentEvent("UserPromptSubmit"),
+    "prompt": AgentEvent("UserPromptSubmit", None, (*WHERE, "prompt")),
     "start": AgentEvent("SessionStart"),
 }
 NOTES = (
@@ -20,6 +21,8 @@ NOTES = (
     "`alwaysLoad` shows the tools to the model in the first request. Without it the model sees "
     "only their names and has to search for them.",
     "Claude Code has an event for commands that fail, so no hook runs after the others.",
+    "With `--through-server` Claude Code asks the running server at an event and starts no "
+    "process. Releases that do not know this kind of hook refuse the whole file of settings.",
 )
 
 

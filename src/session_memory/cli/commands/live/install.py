@@ -6,7 +6,7 @@ asks whether to trust a server, a hook or a folder, you decide there.
 
 Hooks: failure tells the agent what resolved the same error before, end collects the session. Both
 are on by default. prompt recalls earlier sessions for each prompt, start adds a line about the
-repository. With --hooks none the agent has the tools only.
+repository. With --hooks none the agent has the tools only. What was chosen before stays chosen.
 """
 
 import os
@@ -20,6 +20,7 @@ from session_memory.cli.kit.install_options import (
     carry_out,
     checked_agents,
     checked_events,
+    here_root,
     hooks_option,
     install_options,
     project_root,
@@ -49,7 +50,12 @@ if TYPE_CHECKING:
 )
 @install_options
 @hooks_option
-@click.option("--skill/--no-skill", default=True, help="Write the skill too.", show_default=True)
+@click.option("--skill/--no-skill", default=None, help="Write the skill too.  [default: skill]")
+@click.option(
+    "--through-server/--no-through-server",
+    default=None,
+    help="Let the running MCP server answer hooks where the agent can ask it (Claude Code).",
+)
 @click.option("--status", is_flag=True, help="Show what is installed; change nothing.")
 @click.pass_obj
 def command(
@@ -59,13 +65,13 @@ def command(
     dry_run: bool,
     yes: bool,
     hooks: str | None,
-    skill: bool,
+    skill: bool | None,
+    through_server: bool | None,
     status: bool,
 ) -> None:
     from session_memory.install.agents import setup_of
     from session_memory.install.planning import Installer
-    from session_memory.install.program import option_words, program_words
-    from session_memory.install.record import InstalledAgent
+    from session_memory.install.program import is_temporary, option_words, program_words
 
     names, events = checked_agents(agents), checked_events(hooks)
     words = (*program_words(), *option_words(settings.store, settings.config))
@@ -75,18 +81,23 @@ def command(
         return
     root = project_root(project)
     wanted = [
-        InstalledAgent(name, root, setup_of(name).hooks_of(events), words, skill) for name in names
+        installer.wanted(
+            name, root, words, hooks=events, skill=skill, through_server=through_server
+        )
+        for name in names
     ]
     plan = installer.plan(wanted)
     described = []
     for one in wanted:
         request = installer.request(one, [other.key for other in plan.agents])
         advice = setup_of(one.agent).advice(installer.place(root), request)
-        advice += _missing_events(one.agent, events if hooks else ())
+        advice += _missing_events(one.agent, events or ())
         described.append(
             {"agent": one.agent, "root": root or None, "hooks": one.hooks, "advice": advice}
         )
     carry_out(settings, plan, {"agents": described}, dry_run=dry_run, yes=yes)
+    if is_temporary(words[0]):
+        remark(settings, f"{words[0]} may be deleted: install session-memory for good first.")
     for entry in described:
         for sentence in entry["advice"] or ():
             remark(settings, str(sentence))
@@ -107,11 +118,8 @@ def _show_status(
     from session_memory.cli.lines.installation import status_lines
     from session_memory.install.status import statuses
 
-    found = [
-        one
-        for one in statuses(installer, words, project_root(True))
-        if not names or one.agent in names
-    ]
+    root = here_root()
+    found = [one for one in statuses(installer, words, root) if not names or one.agent in names]
     if settings.as_json:
         print_json({"agents": msgspec.to_builtins(found)})
         return

@@ -28,13 +28,14 @@ from session_memory.render.text import safe
 @hooks_option
 @click.pass_obj
 def command(settings: Settings, directory: Path, hooks: str | None) -> None:
-    from session_memory.install.agent import Request
+    from session_memory.install.agent import DEFAULT_EVENTS, Request
     from session_memory.install.plugin_folder import folder_files, install_commands, write_folder
     from session_memory.install.program import option_words, program_words
 
     place = directory.expanduser().absolute()
     words = (*program_words(), *option_words(settings.store, settings.config))
-    request = Request(words, checked_events(hooks))
+    events = checked_events(hooks)
+    request = Request(words, DEFAULT_EVENTS if events is None else events)
     changed = write_folder(place, request)
     commands = install_commands(place, request)
     if settings.as_json:
