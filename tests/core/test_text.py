@@ -24,3 +24,8 @@ def test_paths_start_below_the_repository(text: str, shown: str) -> None:
 @pytest.mark.parametrize("repo", [None, "", r"a\1(", "[x"])
 def test_any_name_of_a_repository_is_taken_as_it_is(repo: str | None) -> None:
     assert below_repo("cd /srv/shop && make", repo) == "cd /srv/shop && make"
+
+
+def test_the_directory_may_be_shown_whole() -> None:
+    text = "cd /srv/app && cat /srv/app/a.ts"
+    assert below_repo(text, "app", whole_root=True) == "cd /srv/app && cat a.ts"

@@ -77,12 +77,14 @@ def between(text: str, opening: str, closing: str) -> str | None:
     return text[start + len(opening) : end].strip() if end >= 0 else None
 
 
-def below_repo(text: str, repo: str | None) -> str:
+def below_repo(text: str, repo: str | None, *, whole_root: bool = False) -> str:
     """``text`` in which the paths of files in the directory of ``repo`` start below it. Of the
-    directory itself only the name is left. Addresses stay."""
+    directory itself only the name is left, without ``whole_root``. Addresses stay."""
     if not repo or repo not in text:
         return text
     name = re.escape(repo)
     text = re.sub(rf"[^\s,`'\"“]*/{name}/", lambda path: path[0] if "://" in path[0] else "", text)
+    if whole_root:
+        return text
     directory = rf"(?<![^\s'\"`=(])[~/][^\s,`'\"“:]*/{name}(?=[\s;&|)'\"`,]|$)"
     return re.sub(directory, lambda _: repo, text)

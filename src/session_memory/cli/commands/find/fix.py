@@ -150,7 +150,8 @@ def _quoted(
     text: str, repo: str | None, columns: int, *, bar: str = "    │ ", most: int = MOST_QUOTED
 ) -> Iterator[str]:
     """A text from a transcript behind a bar, so that nobody takes it for a hint of ours."""
-    text = below_repo(safe(text), repo)
+    # A command is shown with the directory in which it worked.
+    text = below_repo(safe(text), repo, whole_root=True)
     lines = wrap(text, max(20, columns - len(bar)), break_on_hyphens=False) or [""]
     for place, line in enumerate(lines[:most]):
         more = " …" if place + 1 == most and len(lines) > most else ""
