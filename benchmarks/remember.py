@@ -13,10 +13,13 @@ import json
 import sys
 import tarfile
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import remember_fix
+import remember_injections
+import remember_questions
 import remember_recall
 from recall import SAMPLES
 from remember_replay import Past, Replay
@@ -56,14 +59,24 @@ def measured(logs: Path, store: Path, scratch: Path, only: list[str]) -> list[Ta
         replay = Replay(past, logs, scratch)
         errors: list[remember_fix.AskedError] = []
         prompts: list[remember_recall.AskedPrompt] = []
-        for session in replay.moments():
+        calls: list[remember_injections.FailedCall] = []
+        hooked: list[remember_injections.HookedPrompt] = []
+        for session in replay.moments() if only != ["questions"] else ():
             if "fix" in only:
                 errors += remember_fix.errors_asked(past, replay, session, NOW)
-            if "recall" in only:
-                prompts += remember_recall.prompts_asked(replay, session)
-        tables = [remember_fix.table(errors)] if "fix" in only else []
-        tables += [remember_recall.table(prompts)] if "recall" in only else []
-        return tables
+            asked = [*remember_recall.prompts_asked(replay, session)]
+            prompts += asked
+            if "injections" in only:
+                home = scratch / "hooks"
+                hooked += [remember_injections.prompt_hooked(replay, one, home) for one in asked]
+                calls += remember_injections.calls_asked(past, replay, session, home)
+        made: dict[str, Callable[[], Table]] = {
+            "fix": lambda: remember_fix.table(errors),
+            "recall": lambda: remember_recall.table(prompts),
+            "questions": lambda: remember_questions.table(past, NOW),
+            "injections": lambda: remember_injections.table(calls, hooked),
+        }
+        return [made[part]() for part in PARTS if part in only]
 
 
 def main() -> int:

@@ -17,6 +17,7 @@ from session_memory import Memory
 from session_memory.core.schema import SessionEvent
 from session_memory.core.time import parse_time
 from session_memory.derive.bodies import Bodies
+from session_memory.derive.detecting import command_of
 from session_memory.learn.digest import Digest, ErrorSnippet
 from session_memory.learn.digests import digest_of
 from session_memory.testing.collecting import collect
@@ -77,8 +78,19 @@ class Past:
         if error.origin == "report":
             return error.sample
         event = self.event(uid, error.event_uids[0])
-        text = self._bodies.of(event).text if event is not None else ""
-        return text or error.sample
+        return (self.text(event) if event is not None else "") or error.sample
+
+    def text(self, event: SessionEvent) -> str:
+        return self._bodies.of(event).text
+
+    def command(self, result: SessionEvent) -> str:
+        """The shell command of a call, by its result; empty for other tools."""
+        row = self.memory.store.sessions.row(result.session_uid)
+        events = self.memory.store.events.each_of(row.id, result.session_uid) if row else ()
+        for event in events:
+            if event.call_id == result.call_id and event.role == "assistant" and event.call_id:
+                return command_of(event.tool or "", self._bodies.of(event).arguments) or ""
+        return ""
 
 
 def families(links: Iterable[tuple[str, str]]) -> dict[str, str]:
@@ -101,7 +113,8 @@ class Replay:
     def __init__(self, past: Past, logs: Path, scratch: Path) -> None:
         self._past, self._logs, self._home = past, logs, scratch / "home"
         self._home.mkdir(parents=True)
-        self.memory = Memory(scratch / "replay.db", durability="normal")
+        self.path = scratch / "replay.db"
+        self.memory = Memory(self.path, durability="normal")
         self.known: list[PastSession] = []
 
     def moments(self) -> Iterator[PastSession]:

@@ -34,7 +34,7 @@ def _shown(cell: Cell) -> str:
 
 
 def share(values: Sequence[float]) -> float | None:
-    return round(mean(values), 4) if values else None
+    return round(float(mean(values)), 4) if values else None
 
 
 def middle(values: Sequence[float]) -> int | None:

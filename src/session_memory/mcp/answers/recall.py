@@ -5,11 +5,15 @@ from typing import TYPE_CHECKING, Any
 
 from session_memory.core.schema import Session
 from session_memory.core.text import below_repo
+from session_memory.learn.digests import digest_of
 from session_memory.mcp.asking import Question
-from session_memory.mcp.session_line import head_line, shown_path
+from session_memory.mcp.session_line import event_ref, head_line, shown_path
 from session_memory.search.query import parse
+from session_memory.search.recall_terms import terms_in
 from session_memory.store.word_query import WordQuery
+from session_memory.views.choices import ChosenAnswer, choices_in
 from session_memory.views.current_repository import FileThen
+from session_memory.views.indexed_sessions import sessions_with_words
 from session_memory.views.short_names import short_names
 
 if TYPE_CHECKING:
@@ -28,13 +32,19 @@ MOST_FIELDS = 3
 # A hash, a name of the code, a path: whoever asks for it wants the place where it stands.
 _IDENTIFIER = re.compile(r"\S*(?:[A-Za-z]\d|\d[A-Za-z]|[a-z][A-Z]|\w[_./:]\w)\S*")
 _WORD = re.compile(r"\w+(?:[./-]+\w+)*")
+_HASH = re.compile(r"(?=.*\d)[0-9a-f]{7,40}")
+MOST_MAKERS = 20
+LONGEST_CHOICE = 300
 
 
 def write(question: Question, arguments: dict[str, Any]) -> None:
     query, k = arguments["query"], arguments["k"]
     is_exact = _IDENTIFIER.fullmatch(query.strip()) is not None
-    hits = _hits(question, query, k) if is_exact else []
-    for hit in hits[:1]:
+    maker = _commit(question, query.strip()) if _HASH.fullmatch(query.strip()) else None
+    hits = (
+        [one for one in _hits(question, query, k) if one.session_uid != maker] if is_exact else []
+    )
+    for hit in hits[: 0 if maker else 1]:
         _hit(question, hit)
     found = _fitting(question.memory.how(query, repo=question.repo, limit=k).sessions)
     if found and found[0].fit < WEAK:
@@ -45,17 +55,36 @@ def write(question: Question, arguments: dict[str, Any]) -> None:
         (one.repo, one.ended_at, paths) for one, paths in zip(found, files, strict=True)
     )
     for place, (one, record, paths) in enumerate(zip(found, records, files, strict=True)):
-        _session(question, one, record, rank=place)
+        _session(question, one, record, query, rank=place)
         for path, shown in paths.items():
             state = states.get(FileThen(path, one.ended_at or 0))
             label = f"edited ({state})" if state else "edited"
             question.answer.quote(label, shown, place + 3, most=120)
     if not found:
-        for hit in hits[1:] if is_exact else _hits(question, query, k):
+        for hit in hits[0 if maker else 1 :] if is_exact else _hits(question, query, k):
             hits.append(hit)
             _hit(question, hit)
-    if not (found or hits):
+    if not (found or hits or maker):
         question.nothing("nothing found")
+
+
+def _commit(question: Question, number: str) -> str | None:
+    """Show the session that made a commit, and return its uid."""
+    store = question.memory.store
+    named = [one for one in sessions_with_words(store, number) if question.admits(one.repo)]
+    # A commit is made before others mention it.
+    named.sort(key=lambda one: (one.started_at or 0, one.uid))
+    for one in named[:MOST_MAKERS]:
+        digest = digest_of(store, one.uid)
+        for commit in digest.commits if digest else ():
+            logged = commit.text.partition(" ")[0]
+            if _HASH.fullmatch(logged) and (logged.startswith(number) or number.startswith(logged)):
+                record = question.memory.session(one.uid).record
+                ref = event_ref(question, one.uid, commit.event_uid)
+                question.answer.say(head_line(question, ref, record, record.outcome))
+                question.answer.quote("made this commit", commit.text)
+                return one.uid
+    return None
 
 
 def _fitting(found: "list[TaskSession]") -> "list[TaskSession]":
@@ -83,8 +112,11 @@ def _has_event(question: Question, words: str) -> bool:
     return bool(terms and question.memory.store.index.find(WordQuery(terms), limit=1))
 
 
-def _session(question: Question, found: "TaskSession", record: Session, rank: int) -> None:
+def _session(
+    question: Question, found: "TaskSession", record: Session, query: str, rank: int
+) -> None:
     answer, repo = question.answer, found.repo
+    choice = _choice(question, found.session_uid, query)
     answer.say(head_line(question, found.name, record, found.outcome), rank=rank)
     if found.title:
         answer.quote("title", found.title, rank + 1)
@@ -93,7 +125,9 @@ def _session(question: Question, found: "TaskSession", record: Session, rank: in
     if words:
         answer.quote("matched", ", ".join(words), rank + 3)
     shown = f"{found.title or ''} {found.answer}"
-    if found.excerpt is not None and found.excerpt.text[:60] not in shown:
+    if choice is not None:
+        answer.quote("decided", str(choice), rank + 1, most=LONGEST_CHOICE)
+    elif found.excerpt is not None and found.excerpt.text[:60] not in shown:
         answer.quote(found.excerpt.field, found.excerpt.text, rank + 2)
     if found.answer:
         answer.quote("answered", found.answer, rank + 1)
@@ -101,6 +135,15 @@ def _session(question: Question, found: "TaskSession", record: Session, rank: in
         answer.quote("commit", commit, rank + 2)
     for command in found.commands[:MOST_COMMANDS]:
         answer.quote("ran", below_repo(command, repo), rank + 4, most=120)
+
+
+def _choice(question: Question, uid: str, query: str) -> ChosenAnswer | None:
+    """What a person chose, if the agent asked nearly the same as the query."""
+    digest, asked = digest_of(question.memory.store, uid), set(terms_in(query))
+    every = [one for each in (digest.decisions if digest else ()) for one in choices_in(each.text)]
+    shared = [len(asked.intersection(terms_in(one.asked))) for one in every]
+    most = max(shared, default=0)
+    return every[shared.index(most)] if most >= 2 and 2 * most >= len(asked) else None
 
 
 def _paths(found: "TaskSession", record: Session) -> dict[str, str]:

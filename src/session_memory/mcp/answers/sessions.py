@@ -8,11 +8,16 @@ from session_memory.mcp.asking import Question
 from session_memory.mcp.session_line import head_line
 from session_memory.search.question import concepts_in
 from session_memory.search.ranking import rank
+from session_memory.store.hits import Hits, HitSession
+from session_memory.store.index import CALL
+from session_memory.views.indexed_sessions import sessions_with_words
 from session_memory.views.session_labels import session_labels
 
 SHOWN = 20
-# The best sessions by the words of a path are looked at for the path itself.
-LOOKED_AT = 30
+# The index has no calls of evicted sessions. So the best ones by the words of a path are looked at,
+# too. Then digests are read for the path itself.
+BEST = 30
+MOST_READ = 60
 
 
 def write(question: Question, arguments: dict[str, Any]) -> None:
@@ -43,19 +48,33 @@ def write(question: Question, arguments: dict[str, Any]) -> None:
 
 
 def _with_file(question: Question, path: str, since: str | None) -> list[Session]:
-    """Sessions whose digest has a file with this path or this end of a path."""
+    """The newest sessions whose digest has a file with this path or this end of a path."""
     memory = question.memory
-    end = "/" + path.strip().lstrip("./")
+    end = "/" + path.strip().removeprefix("./").lstrip("/")
     admitted = None
     if since is not None:
         query = memory.sessions(repo=question.repo, since=since)
         admitted = {one.uid for one in query}
-    found = []
-    ranked = rank(memory.store, concepts_in(end.rpartition("/")[2]), repo=question.repo)
-    for one in ranked[:LOOKED_AT]:
-        if admitted is not None and one.uid not in admitted:
-            continue
-        digest = digest_of(memory.store, one.uid)
+    found: list[Session] = []
+    possible = [
+        one.uid
+        for one in _candidates(question, end.rpartition("/")[2])
+        if (admitted is None or one.uid in admitted) and question.admits(one.repo)
+    ]
+    for uid in possible[:MOST_READ]:
+        digest = digest_of(memory.store, uid)
         if digest and any(f"/{file.path}".endswith(end) for file in digest.files):
-            found.append(memory.session(one.uid).record)
-    return sorted(found, key=lambda record: record.ended_at or "", reverse=True)[:SHOWN]
+            found.append(memory.session(uid).record)
+        if len(found) == SHOWN:
+            break
+    return found
+
+
+def _candidates(question: Question, name: str) -> list[HitSession]:
+    """The sessions that may have had a file with this name, newest first."""
+    store = question.memory.store
+    ranked = rank(store, concepts_in(name), repo=question.repo)[:BEST]
+    named = Hits(store.db, store.names).sessions_named([one.uid for one in ranked])
+    called = sessions_with_words(store, name, text_class=CALL)
+    by_uid = {one.uid: one for one in (*named.values(), *called)}
+    return sorted(by_uid.values(), key=lambda one: (-(one.ended_at or 0), one.uid))

@@ -8,6 +8,7 @@ from session_memory.learn.digests import digest_of
 from session_memory.mcp.asking import Question
 from session_memory.mcp.session_line import head_line, shown_path
 from session_memory.memory.session import StoredSession
+from session_memory.views.choices import choices_in
 from session_memory.views.current_repository import FileThen
 from session_memory.views.event_lookup import find_event
 from session_memory.views.short_names import short_names
@@ -42,7 +43,7 @@ def _session(question: Question, session: StoredSession, name: str) -> None:
         return
     seqs = _seqs(question, session)
     _statements(question, "asked", digest.prompts[:MOST_PROMPTS], seqs, rank=3)
-    _statements(question, "decided", digest.decisions[:MOST_DECISIONS], seqs, rank=2)
+    _decisions(question, digest, seqs)
     for error in digest.error_snippets[:MOST_ERRORS]:
         label = f"error{_place(error.event_uids[:1], seqs)}"
         answer.quote(label, error.sample, rank=5, most=120)
@@ -70,6 +71,15 @@ def _statements(
     for one in some:
         where = _place((one.event_uid,), seqs)
         question.answer.quote(f"{label}{where}", one.text, rank, most=160)
+
+
+def _decisions(question: Question, digest: Digest, seqs: dict[str, int]) -> None:
+    choices = [(one, each) for one in digest.decisions for each in choices_in(one.text)]
+    # An answer says more than an accepted plan or a mode.
+    choices.sort(key=lambda pair: not pair[1].asked)
+    for one, choice in choices[:MOST_DECISIONS]:
+        where = _place((one.event_uid,), seqs)
+        question.answer.quote(f"decided{where}", str(choice), rank=2, most=200)
 
 
 def _files(question: Question, session: StoredSession, digest: Digest) -> None:
