@@ -1,14 +1,13 @@
 """Fixtures for tests of reading: hostile sessions, stores of them, and a real browser."""
 
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from browsing import browser
 from click.testing import CliRunner, Result
-from playwright.sync_api import Browser, sync_playwright
 
 from session_memory.cli import main
 from session_memory.demo import demo_home
@@ -16,7 +15,7 @@ from session_memory.store import Store, open_store
 
 from .hostile import collected, hostile_home
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+__all__ = ["browser"]
 Run = Callable[..., Result]
 
 
@@ -68,23 +67,3 @@ def store(tmp_path: Path, demo_store: Path) -> Iterator[Store]:
     shutil.copyfile(demo_store, tmp_path / "memory.db")
     with open_store(tmp_path / "memory.db") as opened:
         yield opened
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """The Chromium of the system.
-
-    Playwright keeps an event loop running in this thread, in which no other test could use
-    asyncio. So it ends with the module, not with the whole run.
-    """
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if path is None:
-        if os.environ.get("CI"):
-            raise FileNotFoundError("no Chromium: apt-get install chromium")
-        pytest.skip("NO PAGE IS OPENED IN A BROWSER: install chromium")
-    # Chromium refuses its sandbox to root; the pages are ours.
-    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=path, args=arguments)
-        yield started
-        started.close()

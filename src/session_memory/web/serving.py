@@ -78,6 +78,10 @@ class WebServer:
     def address(self) -> str:
         return f"http://{HOST}:{self.port}/?{PARAMETER}={self.token}"
 
+    @property
+    def is_ready(self) -> bool:
+        return self._server.started
+
     def run(self) -> None:
         """Serve until a signal comes."""
         with self._noted(), self._followed():

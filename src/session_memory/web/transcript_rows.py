@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import msgspec
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from session_memory.pricing import Amount
 from session_memory.render.phrases import change_name, image_words
-from session_memory.render.text import safe_lines
+from session_memory.render.text import safe, safe_lines
 from session_memory.views.figures import duration, local
 from session_memory.views.transcript_items import TranscriptEvent
 from session_memory.web.markup import ansi, answer, lines
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from session_memory.core.changes import Change
     from session_memory.core.schema import Session
     from session_memory.views.outline import Outline, OutlineLane
+    from session_memory.views.questions import AskedQuestion
 
 SHOWN_LINES = 8
 MOST_TEXT = 64 * 1024
@@ -191,17 +192,16 @@ def _body(shown: TranscriptEvent) -> Markup:
     if shown.sort in ("answer", "thinking"):
         return answer((shown.text or shown.title)[:MOST_TEXT])
     if shown.sort == "call" and shown.questions:
-        return Markup("").join(_question(one.text, one.options) for one in shown.questions)
+        return Markup("").join(_question(one) for one in shown.questions)
     if shown.sort == "call" and shown.command and "\n" in shown.command.strip():
         return Markup('<pre class="out">{}</pre>').format(lines(shown.command[:MOST_TEXT]))
     return Markup()
 
 
-def _question(text: str, options: Iterable[object]) -> Markup:
+def _question(question: "AskedQuestion") -> Markup:
     offered = Markup("").join(
-        Markup("<li><b>{}</b> {}</li>").format(
-            escape(str(getattr(one, "label", ""))), escape(str(getattr(one, "description", "")))
-        )
-        for one in options
+        Markup("<li><b>{}</b> {}</li>").format(safe(one.label), safe(one.description))
+        for one in question.options
     )
-    return Markup('<div class="asks"><p>{}</p><ol>{}</ol></div>').format(lines(text), offered)
+    asked = lines(question.text)
+    return Markup('<div class="asks"><p>{}</p><ol>{}</ol></div>').format(asked, offered)

@@ -23,10 +23,12 @@ from session_memory.views.transcript_items import LEVELS, TranscriptOptions
 from session_memory.views.transcript_window import section_of, transcript_part
 from session_memory.web.asked import Asked
 from session_memory.web.pages.session_head import session_of, session_page
-from session_memory.web.rows import cost_shown, event_address
+from session_memory.web.rows import cost_shown, event_address, session_address
 from session_memory.web.transcript_rows import RowMaker, subagent
 
 BODY_PIECE = 64 * 1024
+TURNS = 100
+"""How many turns are listed at once."""
 # The height that an empty part has until it is filled, in pixels for each event.
 EVENT_HEIGHT = 64
 
@@ -106,7 +108,19 @@ def session_turns(asked: Asked) -> Response:
     """The list of turns, as HTML."""
     found = session_of(asked)
     outline = asked.site.outline(asked.memory, found.session_uid, found.revision)
-    return asked.page("turns", turns=shown_turns(outline))
+    pages = max(-(-len(outline.turns) // TURNS), 1)
+    page = min(asked.number("page"), pages - 1)
+    if "at" in asked.query:
+        at = asked.number("at")
+        before = [turn for turn in outline.turns if turn.seq <= at]
+        page = max(len(before) - 1, 0) // TURNS
+    address = f"{session_address(found.session_uid)}/turns?page="
+    return asked.page(
+        "turns",
+        turns=shown_turns(outline)[page * TURNS : (page + 1) * TURNS],
+        earlier=f"{address}{page - 1}" if page else "",
+        later=f"{address}{page + 1}" if page + 1 < pages else "",
+    )
 
 
 def shown_turns(outline: Outline) -> list[ShownTurn]:

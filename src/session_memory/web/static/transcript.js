@@ -57,7 +57,12 @@ if (reader) {
   for (const part of parts) watcher.observe(part);
 
   const turns = reader.querySelector("[data-part]");
-  if (turns) fetchPart(turns.getAttribute("data-part") ?? "").then((html) => fill(turns, html));
+  const chosenAt = document.querySelector("[data-chosen]")?.getAttribute("data-chosen");
+  if (turns) fetchPart(`${turns.getAttribute("data-part")}${chosenAt ? `?at=${chosenAt}` : ""}`).then((html) => fill(turns, html));
+  turns?.addEventListener("click", async (event) => {
+    const more = /** @type {Element} */ (event.target).closest("[data-turns]");
+    if (more) fill(turns, await fetchPart(more.getAttribute("data-turns") ?? ""));
+  });
 
   reader.addEventListener("toggle", async (event) => {
     const box = /** @type {HTMLDetailsElement} */ (event.target);
