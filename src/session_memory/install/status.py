@@ -17,7 +17,7 @@ from session_memory.install.record import InstalledAgent
 from session_memory.install.target_file import read_text
 
 USER, PROJECT = "user", "project"
-_CONSTANT = r"\b{}(?:: string\[\])? = (\[.*\]);"
+_CONSTANT = r"\b{} = (\[.*\]);"
 
 
 class InstallStatus(msgspec.Struct, frozen=True):
@@ -123,7 +123,7 @@ class _Seen:
         self.hooks.update(re.findall(rf"\bhook {self.agent} ([a-z]+)", text))
         for name in re.findall(_CONSTANT.format("EVENTS"), text):
             self.hooks.update(json.loads(name))
-        if re.search(_CONSTANT.format("TOOLS").replace("string", "any"), text):
+        if re.search(_CONSTANT.format("TOOLS"), text):
             self.server = path
             command = re.search(_CONSTANT.format("COMMAND"), text)
             self.program = json.loads(command[1])[0] if command else None

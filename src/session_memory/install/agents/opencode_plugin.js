@@ -51,4 +51,14 @@ export const SessionMemory = async ({ directory }) => ({
     });
     if (text) output.output += `\n${text}`;
   },
+  "chat.message": async (input, output) => {
+    if (!EVENTS.includes("prompt") || !output.parts?.length) return;
+    const typed = output.parts.filter((part) => part.type === "text" && !part.synthetic);
+    const prompt = typed.map((part) => part.text).join("\n");
+    const text = await ask("prompt", { session_id: input.sessionID, cwd: directory, prompt });
+    if (!text) return;
+    const { id, sessionID, messageID } = output.parts[output.parts.length - 1];
+    // Parts are ordered by their ids, and this one comes after the last.
+    output.parts.push({ id: `${id}m`, sessionID, messageID, type: "text", text, synthetic: true });
+  },
 });

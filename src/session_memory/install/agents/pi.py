@@ -8,7 +8,11 @@ from session_memory.install.plugin_file import plugin_file
 from session_memory.install.skill import shared_skill
 from session_memory.mcp.catalog import TOOLS
 
-EVENTS = {"failure": "tool_result"}
+EVENTS = {
+    "failure": "tool_result",
+    "prompt": "before_agent_start",
+    "start": "before_agent_start",
+}
 NOTES = (
     "The model calls the tools `recall`, `fix`, `show`, `sessions` and `cost`.",
     "The extension starts `session-memory mcp` with the first question. It ends with pi.",

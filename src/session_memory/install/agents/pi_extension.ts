@@ -6,20 +6,21 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
-const COMMAND: string[] = @COMMAND@;
-const EVENTS: string[] = @EVENTS@;
-const TOOLS: any[] = @TOOLS@;
+const COMMAND = @COMMAND@;
+const EVENTS = @EVENTS@;
+const TOOLS = @TOOLS@;
 const LONGEST_WAIT = 2000;
 const LONGEST_QUESTION = 15000;
 const LONGEST_OUTPUT = 200000;
 
-const call = (...words: string[]) => [...COMMAND.slice(0, @SIZE@), ...words, ...COMMAND.slice(@SIZE@)];
+const call = (...words) => [...COMMAND.slice(0, @SIZE@), ...words, ...COMMAND.slice(@SIZE@)];
+const textOf = (content) => (content ?? []).map((part) => part.text ?? "").join("\n");
 
 // What the hook answers, or "" if it has nothing to say.
-function ask(event: string, payload: any): Promise<string> {
+function ask(event, payload) {
   return new Promise((resolve) => {
     let answer = "";
-    const done = (text: string) => {
+    const done = (text) => {
       clearTimeout(timer);
       resolve(text);
     };
@@ -44,70 +45,68 @@ function ask(event: string, payload: any): Promise<string> {
 }
 
 // The server: JSON-RPC, one message in each line. It ends when its standard input is closed.
-class Server {
-  private child: any;
-  private last = 0;
-  private waiting = new Map<number, (message: any) => void>();
+function server() {
+  let child;
+  let last = 0;
+  const waiting = new Map();
 
-  async ask(name: string, input: any, cwd: string): Promise<any> {
-    if (!this.child) await this.start(cwd);
-    return this.request("tools/call", { name, arguments: input });
+  function request(method, params) {
+    const id = ++last;
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        waiting.delete(id);
+        reject(new Error("session-memory did not answer"));
+      }, LONGEST_QUESTION);
+      waiting.set(id, (message) => {
+        clearTimeout(timer);
+        waiting.delete(id);
+        if (message.error) reject(new Error(message.error.message));
+        else resolve(message.result);
+      });
+      child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
+    });
   }
 
-  private async start(cwd: string) {
+  function start(cwd) {
     const [program, ...words] = call("mcp");
-    const child = spawn(program, words, { cwd, stdio: ["pipe", "pipe", "ignore"] });
-    this.child = child;
+    const started = spawn(program, words, { cwd, stdio: ["pipe", "pipe", "ignore"] });
     const end = () => {
-      if (this.child === child) this.child = undefined;
-      for (const give of this.waiting.values()) give({ error: { message: "the server ended" } });
-      this.waiting.clear();
+      if (child === started) child = undefined;
+      for (const give of [...waiting.values()]) give({ error: { message: "session-memory ended" } });
     };
-    child.on("error", end);
-    child.on("close", end);
-    child.stdin.on("error", () => {});
-    child.unref();
-    (child.stdin as any).unref?.();
-    (child.stdout as any).unref?.();
-    createInterface({ input: child.stdout }).on("line", (line) => {
+    started.on("error", end);
+    started.on("close", end);
+    started.stdin.on("error", () => {});
+    // The server must not keep pi from ending.
+    for (const handle of [started, started.stdin, started.stdout]) handle.unref?.();
+    createInterface({ input: started.stdout }).on("line", (line) => {
       try {
         const message = JSON.parse(line);
-        this.waiting.get(message.id)?.(message);
-        this.waiting.delete(message.id);
+        waiting.get(message.id)?.(message);
       } catch {
         // Not a message.
       }
     });
-    const clientInfo = { name: "pi", version: "1" };
+    child = started;
+    const clientInfo = { name: "@AGENT@", version: "1" };
     const hello = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
-    await this.request("initialize", hello);
-    child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" })}\n`);
+    return request("initialize", hello);
   }
 
-  private request(method: string, params: any): Promise<any> {
-    const id = ++this.last;
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        this.waiting.delete(id);
-        reject(new Error("session-memory did not answer"));
-      }, LONGEST_QUESTION);
-      this.waiting.set(id, (message) => {
-        clearTimeout(timer);
-        if (message.error) reject(new Error(message.error.message));
-        else resolve(message.result);
-      });
-      if (!this.child) return this.waiting.get(id)?.({ error: { message: "the server ended" } });
-      this.child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
-    });
-  }
-
-  stop() {
-    this.child?.stdin.end();
-  }
+  return {
+    async ask(name, input, cwd) {
+      if (!child) await start(cwd);
+      return request("tools/call", { name, arguments: input });
+    },
+    stop: () => child?.stdin.end(),
+  };
 }
 
-export default function (pi: any) {
-  const server = new Server();
+export default function (pi) {
+  const memory = server();
+  // Why the session began, until its first prompt.
+  let begun = "startup";
+  const place = (ctx) => ({ session_id: ctx.sessionManager?.getSessionId?.() ?? "", cwd: ctx.cwd });
   for (const tool of TOOLS) {
     pi.registerTool({
       name: tool.name,
@@ -115,21 +114,35 @@ export default function (pi: any) {
       description: tool.description,
       promptSnippet: tool.description,
       parameters: tool.inputSchema,
-      async execute(_id: string, params: any, _signal: any, _onUpdate: any, ctx: any) {
-        const result = await server.ask(tool.name, params, ctx.cwd);
-        const text = (result.content ?? []).map((part: any) => part.text ?? "").join("\n");
+      async execute(_id, params, _signal, _onUpdate, ctx) {
+        const result = await memory.ask(tool.name, params, ctx.cwd);
+        const text = textOf(result.content);
         if (result.isError) throw new Error(text);
         return { content: [{ type: "text", text }], details: {} };
       },
     });
   }
-  pi.on("tool_result", async (event: any, ctx: any) => {
+  pi.on("session_start", (event) => {
+    begun = event?.reason ?? "startup";
+  });
+  pi.on("before_agent_start", async (event, ctx) => {
+    const texts = [];
+    if (begun && EVENTS.includes("start")) {
+      texts.push(await ask("start", { ...place(ctx), source: begun }));
+    }
+    begun = "";
+    if (EVENTS.includes("prompt")) {
+      texts.push(await ask("prompt", { ...place(ctx), prompt: event.prompt ?? "" }));
+    }
+    const content = texts.filter(Boolean).join("\n");
+    if (content) return { message: { customType: "session-memory", content, display: false } };
+  });
+  pi.on("tool_result", async (event, ctx) => {
     if (!EVENTS.includes("failure") || event.toolName !== "bash" || !event.isError) return;
-    const output = (event.content ?? []).map((part: any) => part.text ?? "").join("\n");
+    const output = textOf(event.content);
     const status = /exited with code (\d+)\s*$/.exec(output);
     const text = await ask("failure", {
-      session_id: ctx.sessionManager?.getSessionId?.() ?? "",
-      cwd: ctx.cwd,
+      ...place(ctx),
       tool: event.toolName,
       command: event.input?.command ?? "",
       output: output.slice(-LONGEST_OUTPUT),
@@ -137,5 +150,5 @@ export default function (pi: any) {
     });
     if (text) return { content: [...event.content, { type: "text", text }] };
   });
-  pi.on("session_shutdown", () => server.stop());
+  pi.on("session_shutdown", () => memory.stop());
 }
