@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 MOST_TOKENS, MOST_TOKENS_AFTER_COMPACTION = 120, 300
 MOST_LINES = 3
+SHORTEST_REASON = 20
 # A quotation cannot end the mark, nor what an agent puts around the text of a hook.
 _TAG = re.compile(
     r"<(?=/|(?:session-memory|system|hook|user|assistant|untrusted)\b)", re.IGNORECASE
@@ -39,7 +40,7 @@ def fix_text(fix: "KnownFix", now: float) -> str:
     changed = [line for line in how.get("lines", ()) if line[:1] in "+-" and line[1:].strip()]
     for line in changed[:MOST_LINES]:
         text.quote("", _harmless(one_line(line, 100)), rank=1, cut=is_old)
-    if how.get("said"):
+    if len(how.get("said", "")) >= SHORTEST_REASON:
         text.quote("why", _harmless(how["said"]), rank=2, most=140, cut=is_old)
     text.quote("error", _harmless(fix.sample), rank=3, most=120, cut=is_old)
     return marked(str(text), ref=fix.ref)

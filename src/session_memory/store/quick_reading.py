@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 LOCK_MS = 40
 SERVER_SECONDS = 2
 SERVER_MS = 250
+_SERVER_SETTINGS = f"set default_transaction_read_only = on; set statement_timeout = {SERVER_MS}"
 _SCHEMA = "select max(step) from schema_steps"
 
 
@@ -29,6 +30,13 @@ class QuickReader:
     def __init__(self, where: str) -> None:
         is_server = where.strip().lower().startswith(("postgres://", "postgresql://"))
         self._rows = _server(where) if is_server else _file(where)
+        try:
+            self._check_schema()
+        except CannotRead:
+            self.close()
+            raise
+
+    def _check_schema(self) -> None:
         found = self.all(_SCHEMA)[0][0] or 0
         if found != newest_step():
             age = "a newer" if found > newest_step() else "an older"
@@ -124,11 +132,12 @@ class _ServerRows:
         self._psycopg = import_module("psycopg")
         self._to_psycopg = import_module("session_memory.store.postgres_sql").to_psycopg
         url = import_module("session_memory.store.address").for_libpq(where)
-        options = f"-c default_transaction_read_only=on -c statement_timeout={SERVER_MS}"
         try:
             self._connection = self._psycopg.connect(
-                url, autocommit=True, connect_timeout=SERVER_SECONDS, options=options
+                url, autocommit=True, connect_timeout=SERVER_SECONDS
             )
+            # Not as options of the connection: those of the address would be lost.
+            self._connection.execute(_SERVER_SETTINGS)
         except self._psycopg.Error as error:
             raise CannotRead(self._reason(error)) from None
 
