@@ -28,6 +28,7 @@ from session_memory import Memory
 from session_memory.testing.collecting import collect
 
 BUDGET = 150
+PROMPT = "zebra crossings need a frobnicator for the cart of the webshop"
 KNOWN = "E   AttributeError: 'Cart' object has no attribute '{}'"
 
 
@@ -100,6 +101,8 @@ def measure(hooks: Hooks, store: str, cwd: Path, times: int) -> bool:
             lambda n: failure(cwd, known, n),
             True,
         ),
+        "start": ("claude", "start", lambda n: {**failure(cwd, "", n), "source": "startup"}, True),
+        "prompt": ("claude", "prompt", lambda n: {**failure(cwd, "", n), "prompt": PROMPT}, False),
         "end": ("gemini", "end", lambda n: passed(cwd, n), False),
     }
     print(f"{'milliseconds':<40}{'median':>8}{'p99':>8}{'budget':>8}{'CPU':>8}")

@@ -4,6 +4,7 @@ The agent does not wait: the hook notes the session, starts the process and retu
 a time collects all sessions that are noted, and ends. If it is killed, the next one goes on.
 """
 
+import gc
 import os
 
 from session_memory.hooks.hook_input import HookInput
@@ -36,6 +37,7 @@ def _detach() -> None:
     """Leave the agent's terminal and its pipes, and do not run for ever."""
     import signal
 
+    gc.enable()
     os.setsid()
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(LONGEST_SECONDS)

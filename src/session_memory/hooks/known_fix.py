@@ -5,6 +5,7 @@ In doubt there is no answer, because a wrong one costs the model more than none.
 
 import re
 
+from session_memory.hooks.repository import all_names
 from session_memory.learn.digest.error_lines import ErrorLine
 from session_memory.learn.digest.fingerprints import fingerprint, normalized
 from session_memory.learn.digest.output_errors import errors_in_output, was_stopped
@@ -32,6 +33,7 @@ _PLACE = re.compile(r"[/\\]|\.\w{1,4}\b|\brun\b|\bmake\b")
 _RISKY = re.compile(
     r"(?i)\brm\s+-|\bsudo\b|\|\s*(?:ba|z)?sh\b|--force\b|--hard\b|--no-verify|\bmkfs|\bdd\s+if="
     r"|\bdrop\s+(?:table|database)|chmod\s+(?:-R\s+)?0?777|\bgit\s+push\b|\beval\b"
+    r"|sandbox|dangerously|escalated"
 )
 _PLACEHOLDER = re.compile(r"<(?:path|url|id|time|address|name|hex)>")
 # A change of the directory and variables before a command.
@@ -147,11 +149,8 @@ def _of_repository(found: "list[ErrorOfSession]", cwd: str) -> "list[ErrorOfSess
     """Those of the repository that ``cwd`` is in."""
     repos = {one.repo for one in found if one.repo is not None}
     names = set(light_names(cwd))
-    if not repos & names and repos:
-        # Worktrees and renamed checkouts have more names, which take longer to find.
-        from session_memory.views.current_repository import CurrentRepository
-
-        names = set(CurrentRepository(cwd).names)
+    if names and repos and not repos & names:
+        names = set(all_names(cwd))
     return [one for one in found if one.repo in names]
 
 

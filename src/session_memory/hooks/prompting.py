@@ -9,14 +9,13 @@ import re
 from session_memory.core.errors import SessionMemoryError
 from session_memory.hooks.hook_input import HookInput
 from session_memory.hooks.injection import session_text
+from session_memory.hooks.repository import stored_repository
 from session_memory.hooks.state import take
 from session_memory.learn.digest.values import Digest
 from session_memory.learn.recall import RecalledSession, recall
 from session_memory.store.database import connect
 from session_memory.store.quick_reading import CannotRead, QuickReader
 from session_memory.store.store import Store
-from session_memory.store.stored_fixes import known_repository
-from session_memory.views.current_repository import CurrentRepository
 from session_memory.views.short_names import short_names
 
 PROMPT = ("prompt", "user_prompt", "userPrompt", "initialPrompt")
@@ -34,11 +33,10 @@ def answer(hook: HookInput, store: str, now: float) -> str | None:
     prompt = hook.text(PROMPT)[:LONGEST_PROMPT].strip()
     if prompt.startswith(("/", "<", "!")) or len(set(_WORD.findall(prompt))) < LEAST_WORDS:
         return None
-    names = CurrentRepository(hook.cwd).names if hook.cwd else []
     # Opening the store below would wait for a lock, and does not look at its version.
     reader = QuickReader(store)
     try:
-        repo = known_repository(reader, names)
+        repo = stored_repository(reader, hook.cwd)
     finally:
         reader.close()
     if repo is None:

@@ -3,6 +3,7 @@
 The exit status is 0 whatever happens, and nothing is printed unless there is something to say.
 """
 
+import gc
 import os
 from contextlib import suppress
 
@@ -17,6 +18,8 @@ OPTIONS = {"--store": "SESSION_MEMORY_STORE", "--config": "SESSION_MEMORY_CONFIG
 
 
 def run(words: "list[str]") -> int:
+    # What is loaded stays until the process ends, so a search for garbage finds none.
+    gc.disable()
     agent, event = [*(words := _placed(words)), "", ""][:2]
     output = _private_output()
     try:
@@ -28,6 +31,7 @@ def run(words: "list[str]") -> int:
         # An agent shows a failing hook to its user, or stops. `doctor` tells what happened.
         note(agent, event, error)
     _unlimit_time()
+    gc.enable()
     return 0
 
 

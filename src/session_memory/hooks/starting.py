@@ -21,16 +21,12 @@ def answer(hook: HookInput, store: str) -> str | None:
 
 
 def _about_repository(hook: HookInput, store: str) -> str | None:
+    from session_memory.hooks.repository import stored_repository
     from session_memory.store.quick_reading import QuickReader
-    from session_memory.store.stored_fixes import known_repository
-    from session_memory.views.checkout import light_names
 
-    names = light_names(hook.cwd or os.getcwd())
-    if not names:
-        return None
     reader = QuickReader(store)
     try:
-        repo = known_repository(reader, names)
+        repo = stored_repository(reader, hook.cwd or os.getcwd())
     finally:
         reader.close()
     return None if repo is None else repository_text(repo)

@@ -1,7 +1,7 @@
 """Read stored digests."""
 
+from session_memory import redact
 from session_memory.learn.digest import DIGEST_VERSION, Digest, decoded
-from session_memory.redact import mask_values
 from session_memory.store.digests import Digests
 from session_memory.store.store import Store
 
@@ -13,5 +13,5 @@ def digest_of(store: Store, uid: str) -> Digest | None:
         return None
     digest = decoded(body)
     # A digest of an evicted session may be older than masking.
-    masked: Digest = digest if digest.version == DIGEST_VERSION else mask_values(digest)
+    masked: Digest = digest if digest.version == DIGEST_VERSION else redact.mask_values(digest)
     return masked

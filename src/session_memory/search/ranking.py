@@ -10,7 +10,7 @@ from heapq import nsmallest
 
 import msgspec
 
-from session_memory.redact import mask_cut
+from session_memory import redact
 from session_memory.search.question import Concept
 from session_memory.search.recall_fields import FIELDS, fields_of, packed_weight, weight_of
 from session_memory.search.recall_terms import ERROR_MARK, terms_in
@@ -233,6 +233,6 @@ def _title_postings(titles: Sequence[tuple[str, str]]) -> dict[str, list[tuple[i
     packed = packed_weight(field.weight, field.bit)
     found: dict[str, list[tuple[int, int]]] = {}
     for place, (_, title) in enumerate(titles):
-        for term in set(terms_in(mask_cut(title))):
+        for term in set(terms_in(redact.mask_cut(title))):
             found.setdefault(term, []).append((-1 - place, packed))
     return found
