@@ -49,24 +49,29 @@ class SessionPage(msgspec.Struct, frozen=True):
 
 
 def session_page(
-    store: Store, filters: Filter, *, sort: str = "newest", after: str | None = None
+    store: Store,
+    filters: Filter,
+    *,
+    sort: str = "newest",
+    after: str | None = None,
+    size: int | None = None,
 ) -> SessionPage:
-    """The next ``PAGE`` sessions after the key of an earlier page."""
-    pages = SessionPages(store.db)
+    """The next ``size`` sessions after the key of an earlier page."""
+    pages, most = SessionPages(store.db), size or PAGE
     if sort == "newest" and filters.min_cost is None:
         key = None if after is None else _key(after)
-        found = pages.newest_after(conditions_of(store, filters), key, PAGE + 1)
-        following = _key_after(found[PAGE - 1]) if len(found) > PAGE else None
+        found = pages.newest_after(conditions_of(store, filters), key, most + 1)
+        following = _key_after(found[most - 1]) if len(found) > most else None
     else:
         first = 0 if after is None else _place(after)
         if sort == "cost" or filters.min_cost is not None:
-            listed = list_sessions(store, filters, sort=sort, limit=first + PAGE + 1).sessions
+            listed = list_sessions(store, filters, sort=sort, limit=first + most + 1).sessions
             found = listed[first:]
         else:
             conditions = conditions_of(store, filters)
-            found = pages.from_place(conditions, sort, first, PAGE + 1)
-        following = f"{first + PAGE}" if len(found) > PAGE else None
-    return SessionPage(rows_of(store, found[:PAGE]), following)
+            found = pages.from_place(conditions, sort, first, most + 1)
+        following = f"{first + most}" if len(found) > most else None
+    return SessionPage(rows_of(store, found[:most]), following)
 
 
 def rows_of(store: Store, sessions: list[Session]) -> list[PageRow]:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from starlette.responses import Response
 
+from session_memory.web.api import ENDPOINTS, ROOT, openapi, page_of
 from session_memory.web.asked import Asked
 from session_memory.web.pages.cost import cost
 from session_memory.web.pages.errors import errors
@@ -43,6 +44,8 @@ class RoutedPage(NamedTuple):
 
 
 ROUTES = (
+    RoutedPage(f"{ROOT}/openapi.json", openapi),
+    *(RoutedPage(f"{ROOT}{one.path}", page_of(one)) for one in ENDPOINTS),
     RoutedPage("/", start),
     RoutedPage("/sessions", sessions),
     RoutedPage("/cost", cost),
