@@ -5,6 +5,8 @@ process does after its imports. Tests of the start itself, of plugins and of inh
 start a new process instead.
 """
 
+import atexit
+import gc
 import importlib
 import json
 import os
@@ -13,9 +15,11 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NoReturn
 
 SOURCE = Path(__file__).parent.parent / "src"
 # What a sync imports while it runs.
@@ -124,12 +128,11 @@ class WarmForks:
 
 
 def serve(modules: Sequence[str]) -> int:
-    """Fork for each request until the other end of the standard input, a socket, is closed.
-
-    Returns the exit status, in a fork too, so that each of them ends as any process does.
-    """
+    """Fork for each request until the other end of the standard input, a socket, is closed."""
     for module in modules:
         importlib.import_module(module)
+    # No search for garbage in a fork visits what was imported, and so copies its pages.
+    gc.freeze()
     requests = socket.socket(fileno=os.dup(0))
     os.dup2(os.open(os.devnull, os.O_RDWR), 0)
     while True:
@@ -139,7 +142,7 @@ def serve(modules: Sequence[str]) -> int:
             break
         if os.fork() == 0:
             requests.close()
-            return _keep(request, *descriptors)
+            _keep(request, *descriptors)
         for descriptor in descriptors:
             os.close(descriptor)
         _reap(os.WNOHANG)
@@ -153,7 +156,7 @@ def _reap(options: int) -> None:
             pass
 
 
-def _keep(request: bytes, report: int, stdout: int, stderr: int) -> int:
+def _keep(request: bytes, report: int, stdout: int, stderr: int) -> NoReturn:
     """Fork once more, and report the process id and the exit status of that fork."""
     pid = os.fork()
     if pid == 0:
@@ -166,7 +169,7 @@ def _keep(request: bytes, report: int, stdout: int, stderr: int) -> int:
         sys.stdin = os.fdopen(0, closefd=False)
         sys.stdout = os.fdopen(1, "w", closefd=False)
         sys.stderr = os.fdopen(2, "w", buffering=1, errors="backslashreplace", closefd=False)
-        return _perform(*json.loads(request))
+        _end(_perform(*json.loads(request)))
     os.close(stdout)
     os.close(stderr)
     os.write(report, b"%d\n" % pid)
@@ -179,7 +182,25 @@ def _perform(function: str, words: list[str], environment: dict[str, str]) -> in
     os.environ.update(environment)
     module, _, name = function.partition(":")
     perform: Callable[[list[str]], int] = getattr(importlib.import_module(module), name)
-    return perform(words)
+    try:
+        return perform(words)
+    except SystemExit as error:
+        if not isinstance(error.code, int):
+            raise
+        return error.code
+
+
+def _end(status: int) -> NoReturn:
+    """End as any process does that ends without an exception, but leave the modules as they are.
+
+    To take them apart takes longer than most of what the forks do.
+    """
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    gc.collect()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
 
 
 if __name__ == "__main__":
