@@ -30,7 +30,11 @@ COLLECTING = (
     "session_memory.adapters.live",
     "session_memory.adapters.power_loop.layout",
     "session_memory.adapters.skill.layout",
-    *(f"session_memory.adapters.{agent}.source" for agent in ("claude", "codex", "grok", "mycode")),
+    *(
+        f"session_memory.adapters.{agent}.{module}"
+        for agent in ("claude", "codex", "grok", "mycode")
+        for module in ("layout", "source")
+    ),
 )
 LARGEST_REQUEST = 1 << 20
 PATIENCE_S = 60.0

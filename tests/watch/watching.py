@@ -20,8 +20,17 @@ ASKED_EVERY_S = (0.02, 0.25)
 FORKS = WarmForks(
     "session_memory.cli.commands.live.watch",
     "session_memory.collect.watch",
+    "session_memory.cli.kit.adapter_remarks",
+    "session_memory.cli.kit.calling",
+    "session_memory.cli.lines.watch_output",
     "session_memory.memory.follow",
     "session_memory.memory.memory",
+    "session_memory.memory.retention",
+    "session_memory.memory.upkeep",
+    "session_memory.memory.weekly_retro",
+    "session_memory.retain.demo_sessions",
+    "session_memory.retain.forget",
+    "session_memory.store.recall",
     "watchfiles",
     *COLLECTING,
 )
