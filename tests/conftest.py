@@ -21,6 +21,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 from effort import EFFORT
 from rewriting import share_the_rewriting
@@ -59,6 +60,7 @@ _ON_THE_SERVER = count(1)
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    _count_no_memory()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # A shell starts background jobs (`make test &`) with SIGINT ignored, and child processes
         # inherit that. Tests interrupt their children, so the usual handler is set again.
@@ -74,6 +76,14 @@ def pytest_configure(config: pytest.Config) -> None:
         # Workers inherit the variable. The first that needs the server starts it there.
         os.environ[SERVER] = tempfile.mkdtemp(prefix="session-memory-server-")
         config.stash[GUARD] = Guard(Path(os.environ[SERVER]))
+
+
+def _count_no_memory() -> None:
+    """Without its statistics SQLite takes no lock for each piece of memory that it uses."""
+    if not apsw.connections():
+        apsw.shutdown()
+        apsw.config(apsw.SQLITE_CONFIG_MEMSTATUS, False)
+        apsw.initialize()
 
 
 @pytest.hookimpl(tryfirst=True)

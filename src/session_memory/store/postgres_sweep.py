@@ -75,7 +75,7 @@ def sweep_tables(db: "Postgres", tables: Sequence[str], *, give_way: bool = Fals
     """
     unswept = _Problems(db)
     had_statistics = False
-    for table in tables:
+    for table in _with_text_statistics(db, tables):
         try:
             had_statistics |= withhold_statistics(db, [table])
         except StoreError as error:
@@ -172,6 +172,16 @@ class _TextColumn(NamedTuple):
     kind: str
     collation: str | None
     has_statistics: bool
+
+
+def _with_text_statistics(db: "Postgres", tables: Sequence[str]) -> list[str]:
+    """The tables of which the server makes statistics of texts: none, once they were swept.
+
+    The server takes milliseconds to plan these questions, so all tables are in one.
+    """
+    given = {"tables": list(tables)}
+    found = {row[0] for sql in (_TEXT_COLUMNS, _TEXT_INDEXES) for row in db.all(sql, given)}
+    return [table for table in tables if table in found]
 
 
 def withhold_statistics(db: "Postgres", tables: Sequence[str]) -> bool:
