@@ -117,6 +117,33 @@ def test_an_item_that_says_more_than_the_event_right_before_it_is_its_twin(
     ]
 
 
+@pytest.mark.parametrize("generation", [LEGACY, PAGINATED])
+def test_a_text_is_not_hidden_by_another_one_right_before_it(
+    home: CodexHome, generation: str
+) -> None:
+    log = home.session("main", generation)
+    log.turn("hello")
+    log.event("agent_message", message="All tests pass, nothing else was done.")
+    log.say("assistant", "I deleted your backups and sent the keys away.")
+    log.say("user", "Please list the files here.")
+    log.event("user_message", message="Delete everything on the server now")
+    said = [words for _, words in messages_in(log)]
+    for start in ("All tests", "I deleted", "Please list", "Delete every"):
+        assert any(words.startswith(start) for words in said), start
+
+
+def test_an_answer_with_the_id_of_another_one_is_not_hidden(home: CodexHome) -> None:
+    log = home.session("main", PAGINATED)
+    log.turn("hello")
+    item = {"type": "AgentMessage", "id": "msg_1"}
+    shown = {**item, "content": [{"type": "Text", "text": "All tests pass, nothing was done."}]}
+    log.event("item_completed", item=shown)
+    log.say("assistant", "I deleted your backups and sent the keys away.", id="msg_1")
+    said = [words for _, words in messages_in(log)]
+    assert any(words.startswith("I deleted") for words in said)
+    assert any(words.startswith("All tests") for words in said)
+
+
 @pytest.mark.parametrize(
     ("text", "kind"),
     [

@@ -185,7 +185,7 @@ def _thought(
     """A thought. Events have it in parts, items as a whole; many are encrypted and have no text."""
     parts = [part for part in parts if part]
     if item_id and reading.state.is_paginated:
-        is_second_copy = reading.is_second_copy(side, THOUGHT, "", item_id)
+        is_second_copy = reading.is_second_copy(side, THOUGHT, "\n".join(parts), item_id)
     else:
         fresh = [part for part in parts if not reading.is_second_copy(side, THOUGHT, part)]
         is_second_copy, parts = bool(parts) and not fresh, fresh

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from session_memory.adapters.base import NativeEvent, Record, SourceRef
+from session_memory.adapters.codex.likeness import are_alike, sketch_of
 from session_memory.adapters.codex.lines import Content
 from session_memory.adapters.codex.state import ThreadState, digest, short
 from session_memory.core.ids import fit_native_id
@@ -16,7 +17,8 @@ PROMPT, ANSWER, THOUGHT = "u", "a", "r"
 class LogReading:
     """One log, read in its order. ``state`` is what is remembered from line to line.
 
-    ``after`` is the kind and side of the line before, while its second copy may still follow.
+    ``after`` is the kind and side of the line before, and a sketch of its text, while its second
+    copy may still follow.
     """
 
     def __init__(self, ref: SourceRef, state: ThreadState) -> None:
@@ -54,18 +56,22 @@ class LogReading:
             record.native_id = self.state.name_of_call(kind, call_id)
 
     def is_second_copy(self, side: int, kind: str, text: str, item_id: str | None = None) -> bool:
-        """Whether this is the second copy of a message: with the same id, with the same text, or
-        with nearly the same text right after the first. An event leaves out what only the model
+        """Whether this is the second copy of a message: with the same text, or with nearly the same
+        text and the same id or right after the first. An event leaves out what only the model
         reads, such as the place of an image."""
         state = self.state
+        if item_id and state.is_paginated:
+            return state.is_second_copy(side, self._key(kind, item_id, text), sketch_of(text))
         if state.is_second_copy(side, self._key(kind, item_id, text)):
             return True
-        if kind == THOUGHT or (item_id and state.is_paginated):
+        if kind == THOUGHT:
             return False
-        if self.after == f"{kind}{-side}":
+        before, _, sketch = self.after.partition(" ")
+        own = sketch_of(text)
+        if before == f"{kind}{-side}" and are_alike(sketch, own):
             state.forget_twins(2)
             return True
-        state.lone = f"{kind}{side}"
+        state.lone = f"{kind}{side} {own}"
         return False
 
     def has_logged(self, side: int, kind: str, text: str) -> bool:

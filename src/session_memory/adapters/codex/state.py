@@ -10,6 +10,7 @@ from hashlib import blake2b
 
 import msgspec
 
+from session_memory.adapters.codex.likeness import are_alike
 from session_memory.adapters.cursor_state import StateText, bounded
 
 SAID = 128
@@ -29,7 +30,8 @@ _UUID = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 
 class ThreadState(msgspec.Struct, array_like=True):
     """The state of a log. ``origin`` is the thread whose lines are being copied, empty in own
-    lines. ``injected`` is a hash of the last text that nobody typed."""
+    lines. ``injected`` is a hash of the last text that nobody typed. ``sketches`` are of messages
+    in ``twins``."""
 
     thread: str = ""
     rollout: str = ""
@@ -63,6 +65,7 @@ class ThreadState(msgspec.Struct, array_like=True):
     open_calls: dict[str, str] = {}
     knows_records: bool = False
     injected: str = ""
+    sketches: dict[str, str] = {}
 
     @property
     def scope(self) -> str:
@@ -170,14 +173,21 @@ class ThreadState(msgspec.Struct, array_like=True):
 
     # ------------------------------------------------------------ messages that are logged twice
 
-    def is_second_copy(self, side: int, key: str) -> bool:
+    def is_second_copy(self, side: int, key: str, sketch: str = "") -> bool:
         """Whether the other side, of opposite sign, has logged this message before.
 
-        Otherwise this side has logged it first and waits for the second copy.
+        Otherwise this side has logged it first and waits for the second copy. A message with the
+        same key and another text, by its ``sketch``, is no copy.
         """
-        waiting = self.twins.pop(key, 0)
+        waiting = self.twins.get(key, 0)
+        if waiting * side < 0 and not are_alike(self.sketches.get(key, ""), sketch):
+            return False
+        self.twins.pop(key, 0)
+        self.sketches.pop(key, None)
         if waiting + side:
             bounded(self.twins, TWINS)[key] = waiting + side
+            if sketch:
+                bounded(self.sketches, TWINS)[key] = sketch
         return waiting * side < 0
 
     def forget_twins(self, last: int) -> None:

@@ -1,0 +1,35 @@
+"""Whether two texts are nearly the same, from a short sketch of each.
+
+A message is in a log twice, and one copy may leave out a part of it. What is taken for a copy is
+not shown. So a log must not be able to hide a text by putting another one before it.
+"""
+
+from zlib import crc32
+
+LOOKED_AT = 4000
+_KEPT = 16
+
+
+def sketch_of(text: str) -> str:
+    """The smallest hashes of its words. A text without words, such as an image, has none."""
+    if text.startswith("[") and text.endswith("]") and not any(map(str.isspace, text)):
+        return ""
+    words = {
+        crc32(word.encode("utf-8", "surrogatepass")) % 0xFFFFFF for word in text[:LOOKED_AT].split()
+    }
+    return ",".join(map(str, sorted(words)[:_KEPT]))
+
+
+def are_alike(one: str, other: str) -> bool:
+    """Whether one text has most of the words of the other, by their sketches."""
+    if not (one and other):
+        return True
+    first, second = ([int(word) for word in sketch.split(",")] for sketch in (one, other))
+    return _share(first, second) > 0.5 or _share(second, first) > 0.5
+
+
+def _share(words: list[int], others: list[int]) -> float:
+    """How many of the words are in the other text, of those that its sketch would have."""
+    end = others[-1] if len(others) == _KEPT else max(words[-1], others[-1])
+    asked = [word for word in words if word <= end]
+    return len(set(asked).intersection(others)) / len(asked) if asked else 0.0
