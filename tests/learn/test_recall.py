@@ -11,11 +11,11 @@ from session_memory.learn.digest_check import check_digests
 from session_memory.learn.recall import recall
 from session_memory.retain.forget import forget
 from session_memory.search import Filters
-from session_memory.search.question import concepts_in
+from session_memory.search.question import concepts_in, files_in
 from session_memory.search.ranking import rank
 from session_memory.store import Store
 from session_memory.store.recall import Recall
-from session_memory.testing.claude import ClaudeHome
+from session_memory.testing.claude import ClaudeHome, call
 from session_memory.testing.collecting import collect, new_store
 from session_memory.views.similar import search_sessions
 
@@ -146,3 +146,18 @@ def test_in_a_long_question_repeated_words_and_files_count_more() -> None:
     # A short question says each word once, and means each.
     short = {one.term: one.share for one in concepts_in("the exporter in ledger_rows.ts, exporter")}
     assert short["export"] == short["ledgerrows"] == 1.0
+
+
+@pytest.mark.only("sqlite")
+def test_a_session_that_edited_the_named_file_comes_first(tmp_path: Path) -> None:
+    home = ClaudeHome(tmp_path / "home", cwd="/home/mira/code/webshop")
+    for name, path in (("editor", "src/ledger.rows.ts"), ("talker", "src/other.ts")):
+        log = home.session(name)
+        words = "ledger.rows.ts, sorting, the footer" if name == "talker" else "sorting the footer"
+        log.prompt(f"repair {words}")
+        log.answer(call("Edit", file_path=f"/home/mira/code/webshop/{path}", old_string="a"))
+        log.result("updated")
+        log.answer("Repaired.")
+    with learned(home) as store:
+        assert first(store, "sorting of the footer in src/ledger.rows.ts") == "editor"
+    assert files_in("in src/ledger.rows.ts and main.py, e.g. 1.5") == {"ledger.rows.ts", "main.py"}

@@ -11,7 +11,7 @@ import msgspec
 
 from session_memory.learn.digest import Digest
 from session_memory.learn.digests import digest_of
-from session_memory.search.question import Concept, concepts_in
+from session_memory.search.question import Concept, concepts_in, files_in
 from session_memory.search.ranking import RankedSession, TermMatch, rank
 from session_memory.search.recall_terms import may_have, terms_in
 from session_memory.store.store import Store
@@ -21,6 +21,8 @@ READ = 20
 WINDOW = 4
 NEAR = 0.4
 """Words that stand close together count so much more."""
+EDITED = 1.0
+"""A session that edited all files that the question names counts so much more."""
 _ORDER = {"success": 0, "continued": 1, "unknown": 2, "abandoned": 3, "fail": 4}
 
 
@@ -47,20 +49,29 @@ def recall(
 
     ``only`` are the uids of the sessions that are asked.
     """
-    concepts = concepts_in(question)
-    return reranked(store, concepts, rank(store, concepts, repo=repo, only=only), limit=limit)
+    concepts, files = concepts_in(question), files_in(question)
+    ranked = rank(store, concepts, repo=repo, only=only)
+    return reranked(store, concepts, ranked, limit=limit, files=files)
 
 
 def reranked(
-    store: Store, concepts: Sequence[Concept], ranked: Sequence[RankedSession], *, limit: int
+    store: Store,
+    concepts: Sequence[Concept],
+    ranked: Sequence[RankedSession],
+    *,
+    limit: int,
+    files: Collection[str] = (),
 ) -> list[RecalledSession]:
-    """The best of these sessions in their final order. The digests of the first ones are read."""
+    """The best of these sessions in their final order. The digests of the first ones are read.
+
+    ``files`` are the names of files in the question.
+    """
     read = max(READ, limit) if limit else len(ranked)
     found = []
     for one in ranked[:read]:
         digest = digest_of(store, one.uid)
         nearness = _nearness(concepts, one.matches, digest) if digest else 0.0
-        gain = 1 + NEAR * nearness
+        gain = (1 + NEAR * nearness) * (1 + EDITED * _edited(digest, files))
         fit = min(one.fit * gain, 1.0)
         found.append(RecalledSession(one.uid, one.score * gain, round(fit, 4), one.matches, digest))
     found.sort(key=_best_first)
@@ -102,6 +113,16 @@ def _nearness(concepts: Sequence[Concept], matches: Iterable[TermMatch], digest:
         if near[number]
     )
     return gained / (2 * sum(scores.values()))
+
+
+def _edited(digest: Digest | None, files: Collection[str]) -> float:
+    """The share of these files that the session edited."""
+    if digest is None or not files:
+        return 0.0
+    edited = {
+        file.path.replace("\\", "/").rpartition("/")[2] for file in digest.files if file.edits
+    }
+    return len(edited.intersection(files)) / len(files)
 
 
 def _places(terms: Sequence[str]) -> dict[str, list[int]]:

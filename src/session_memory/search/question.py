@@ -99,6 +99,11 @@ def concepts_in(text: str) -> list[Concept]:
     return found
 
 
+def files_in(text: str) -> frozenset[str]:
+    """The names of files in a text, without their directories."""
+    return frozenset(match[0] for match in _FILE.finditer(text))
+
+
 def _phrases_in(words: Sequence[str]) -> dict[str, set[str]]:
     """The terms of the phrases among these words, each with what the phrase may be called."""
     found: dict[str, set[str]] = {}
