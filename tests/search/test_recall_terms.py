@@ -75,6 +75,11 @@ def test_a_word_is_no_synonym_of_itself() -> None:
         assert stem(word) not in synonyms(stem(word))
 
 
+def test_everyday_words_go_one_way() -> None:
+    assert stem("split") in synonyms(stem("chop"))
+    assert stem("chop") not in synonyms(stem("split"))
+
+
 @pytest.mark.parametrize(
     ("question", "term", "name"),
     [

@@ -26,32 +26,50 @@ _WORDS = re.compile(r"[a-z0-9]+")
 _FILE = re.compile(r"([\w-]{3,})(?:\.[\w-]+)*\.[A-Za-z]{1,5}\b")
 
 _PHRASES = """
-    get rid = remove delete drop / got rid = remove delete drop / put back = restore revert / take
-    back = revert undo / turn on = enable / turn off = disable / turned on = enable / turned off =
-    disable / switch on = enable / switch off = disable / look up = search find / set up =
-    configure install / speed up = performance faster optimize / log in = auth / sign in = login
-    auth / log on = login auth / log out = signout / sign out = logout / sign up = register / roll
-    back = revert / start page = homepage home welcome / front page = homepage home readme /
-    landing page = homepage home welcome / home page = welcome / main page = homepage home /
-    welcome page = homepage home / release notes = changelog / merge request = pr pull / pull
-    request = pr / command line = cli terminal / point to = pointer reference / call to action =
-    cta button / look and feel = style theme / drop down = select / pop up = modal dialog /
-    spelling mistake = typo / dead end = stuck / source of truth = canonical / out of date =
-    outdated stale / up to date = current latest / in parallel = concurrent / at once = parallel
-    concurrent / one by one = sequential / by hand = manual / by itself = auto automatic / on its
-    own = auto automatic / access rights = permission / sign off = approve / full screen =
-    maximize / key binding = shortcut hotkey / load balancer = proxy / real time = live / open
-    source = oss license / env var = environment / environment variable = env / rate limit =
-    throttle quota / stack trace = traceback / version number = bump / git hook = precommit husky /
-    pre commit = hook husky / continuous integration = ci workflow / github actions = ci workflow /
-    build server = ci / type check = types / type hints = annotation / code style = lint format /
-    dark mode = theme / light mode = theme / nav bar = navigation / text field = input / search box
-    = input / progress bar = spinner / access token = credential / api key = token credential
-    secret / single sign = sso / two factor = 2fa mfa / file name = path / data base = db / code
-    base = repo / work flow = ci / dry run = preview simulate / feature flag = toggle / edge case =
-    corner boundary / race condition = concurrency / null pointer = npe nil / cut off = truncate /
-    cut short = truncate / goes wrong = error fail / went wrong = error fail / not found = missing
-    404
+    get rid = remove delete drop / got rid = remove delete drop / put back = restore revert /
+    take back = revert undo / turn on = enable / turn off = disable / turned on = enable /
+    turned off = disable / switch on = enable / switch off = disable / look up = search find /
+    set up = configure install / speed up = performance faster optimize / log in = auth / sign
+    in = login auth / log on = login auth / log out = signout / sign out = logout / sign up =
+    register / roll back = revert / start page = homepage home welcome / front page = homepage
+    home readme / landing page = homepage home welcome / home page = welcome / main page =
+    homepage home / welcome page = homepage home / release notes = changelog / merge request =
+    pr pull / pull request = pr / command line = cli terminal / point to = pointer reference /
+    call to action = cta button / look and feel = style theme / drop down = select / pop up =
+    modal dialog / spelling mistake = typo / dead end = stuck / source of truth = canonical /
+    out of date = outdated stale / up to date = current latest / in parallel = concurrent / at
+    once = parallel concurrent / one by one = sequential / by hand = manual / by itself = auto
+    automatic / on its own = auto automatic / access rights = permission / sign off = approve /
+    full screen = maximize / key binding = shortcut hotkey / load balancer = proxy / real time =
+    live / open source = oss license / env var = environment / environment variable = env / rate
+    limit = throttle quota / stack trace = traceback / version number = bump / git hook =
+    precommit husky / pre commit = hook husky / continuous integration = ci workflow / github
+    actions = ci workflow / build server = ci / type check = types / type hints = annotation /
+    code style = lint format / dark mode = theme / light mode = theme / nav bar = navigation /
+    text field = input / search box = input / progress bar = spinner / access token = credential
+    / api key = token credential secret / single sign = sso / two factor = 2fa mfa / file name =
+    path / data base = db / code base = repo / work flow = ci / dry run = preview simulate /
+    feature flag = toggle / edge case = corner boundary / race condition = concurrency / null
+    pointer = npe nil / cut off = truncate / cut short = truncate / goes wrong = error fail /
+    went wrong = error fail / not found = missing 404 / throw out = remove delete drop / throw
+    away = discard delete remove / take away = remove hide / take out = remove extract / cut out
+    = remove extract / bring back = restore show / put away = hide close / save money = cheap
+    cost / version control = git diff commit / by accident = mistake unexpected / on purpose =
+    intended / keep in sight = sticky visible / in sight = visible sticky / two at once =
+    parallel / twice as = double / sign of life = health heartbeat / side by side = diff compare
+    / before and after = compare diff / set of rules = policy / code review = review pr / review
+    comments = feedback / test run = test ci / work tree = worktree checkout / working copy =
+    worktree / main branch = main master / default branch = main / start over = reset restart /
+    from scratch = new rewrite / hand over = handoff pass / hand off = handoff / fall back =
+    fallback default / give up = abandon abort fail / time zone = timezone utc / white list =
+    allow allowlist / allow list = allowlist policy whitelist / deny list = block denylist / log
+    file = log / error page = error 404 / user interface = ui frontend / front end = ui web /
+    back end = server api / data model = schema / build script = build makefile / package
+    manager = npm pnpm pip / lock file = lockfile / config file = config settings / secret key =
+    token credential / pull down = fetch pull / out of memory = oom memory / out of sync = stale
+    sync / out of sight = hidden / too long = truncate length limit / too slow = performance
+    timeout / too many = limit flood / too big = limit size / blow up = crash fail / fall over =
+    crash fail / keep alive = heartbeat
 """
 
 

@@ -266,6 +266,76 @@ _GROUPS = """
     / switch change toggle / flip toggle invert / invert reverse flip / mirror reflect copy /
     reflect mirror show
 """
+# Everyday words and what developers call it. These go one way: "agent" is not also "machine".
+_EVERYDAY = """
+    alter change modify / altered change diff edit / chop split cut divide batch / slice split
+    chunk part / portion part chunk batch piece / lift remove allow drop / restriction limit
+    constraint guard / throw remove discard drop / rid remove delete / repair fix remediate /
+    mark score grade rating / note comment remark / guide instruction docs manual / handbook
+    docs guide manual / easy simple basic light / hard difficult complex / site website web page
+    / website site web homepage / jump open navigate go scroll / entry item row record / die
+    crash hang abort / ages slow long / forever endless hang slow / verb command subcommand /
+    narrow width small / wide width large / tint color theme / paint color render / counter
+    count badge number / sight visible view / glance overview summary / gone missing removed /
+    vanish disappear missing / come appear show / crooked align layout / messy jumbled dirty
+    unformatted / jumble mix misalign layout / damaged corrupt broken invalid / wreck break
+    corrupt / picture image icon logo / drawing image diagram sketch / signpost link hint /
+    trusted signed verified / untrusted unsigned / apple macos mac darwin / computer machine
+    host local / one local / newest latest current / trunk main master branch / twin duplicate
+    copy / identical same duplicate / swap replace exchange / trade exchange swap / wrong
+    incorrect bug / odd strange weird unexpected / annoying noisy spam / unneeded unused
+    unnecessary / leave keep ignore skip / forbid deny block prevent reject / gate guard check
+    block / warn warning alert notice confirm / consent confirm approve / spend cost pay budget
+    / save cheap reduce persist / thrifty cheap cost / costly expensive cost / fee price cost /
+    learn discover find / spot detect find notice / trace investigate debug log / track follow
+    trace monitor / reason cause why / begin start created / begun start created / moment time
+    timestamp / clock time timestamp / old stale outdated previous / young new recent / thread
+    conversation discussion chat / talk chat conversation communicate / dialogue conversation
+    chat / author user writer / machine agent ai host / assistant agent ai / robot bot agent /
+    helper assistant subagent / colleague teammate contributor / crowd users people / visitor
+    user guest client / newcomer new user onboarding welcome / beginner new user onboarding
+    tutorial / publish push release deploy / announce publish release / share publish export /
+    hand pass give / forward pass propagate send / propagate pass forward thread / carry pass
+    propagate / inherit pass propagate / remember persist store cache / forget clear delete lose
+    / wipe delete clear clean / scrub sanitize redact clean / mask redact hide / redact mask
+    hide sanitize / leak expose / conceal hide / unfold expand open / fold collapse close /
+    unroll expand / shrink reduce smaller compact / tiny small compact / enlarge increase bigger
+    / beside next alongside adjacent / alongside beside with / instead replace alternative /
+    alternative option instead choice / choice option select selector / picked selected chosen /
+    basket selection cart / pile list queue / heap memory list / portion chunk batch / dozen
+    many multiple / couple pair two / pair two colocated / twice duplicate double / again rerun
+    repeat retry / afterwards after later / beforehand before first / meanwhile while during
+    concurrent / sudden unexpected crash / quiet silent mute / silently silent swallow ignore /
+    loud verbose error / honest accurate correct / exact accurate precise / fuzzy approximate
+    similar / rough approximate draft / polish improve refine style / refine improve adjust /
+    tidy clean cleanup organize / neat clean tidy / organise organize group sort structure /
+    meaning semantic purpose / semantic meaning / kind type category / sort kind type order /
+    flavor kind type variant / variant kind alternative version / edition version release /
+    digit number / figure number metric / sum total aggregate / mean average / peak maximum /
+    floor minimum / ceiling limit maximum / budget limit cost / allowance limit policy
+    permission / allow permit policy whitelist / policy rule permission allow / law rule policy
+    / governance policy rule constitution / history log past commits git / past history previous
+    / undo revert rollback / redo repeat again / rewind revert back / tear remove close /
+    teardown cleanup shutdown close / spin loading spinner / spinner loading progress / wheel
+    spinner loading / blank empty missing / hole gap missing / gap space missing spacing / crack
+    bug leak / glitch bug flicker / hiccup error retry / outage failure down / survive handle
+    recover tolerate / tolerate handle ignore / cope handle deal / deal handle / handle process
+    manage / manage handle control / oversee monitor manage / supervise monitor manage / steer
+    control direct / direct route control / socket websocket connection / wire connect integrate
+    / hook connect integrate callback / plug connect integrate plugin / talk communicate request
+    api / speak communicate / contact request call / reach connect access / unreachable offline
+    down timeout / password credential secret auth / signed login auth signin / client cli app
+    frontend / tool cli program utility / terminal cli shell / phone mobile device / screen
+    display page view / display show screen / layout arrangement design / arrangement layout
+    order / column row table grid / grid table layout / flat list plain / nested tree hierarchy
+    / folder directory tree / tree folder hierarchy / leaf node item / root top main / top
+    header main / bottom footer end / edge border boundary / frame border box container / trace
+    log / console log terminal output / output log print result / print output show log / report
+    result output summary / verify check confirm test / prove verify test evidence / try test
+    attempt experiment / attempt try retry / experiment test try prototype / example sample demo
+    fixture / pretend mock fake simulate / double mock fake stub / imitate mock simulate /
+    rehearse test dry
+"""
 
 
 def synonyms(term: str) -> frozenset[str]:
@@ -291,6 +361,8 @@ def _by_beginning() -> dict[str, list[tuple[str, list[list[str]]]]]:
     for group in (text.split() for text in _GROUPS.split("/")):
         for word in group:
             groups_of.setdefault(word, []).append(group)
+    for word, *names in (text.split() for text in _EVERYDAY.split("/")):
+        groups_of.setdefault(word, []).append(names)
     found: dict[str, list[tuple[str, list[list[str]]]]] = {}
     for word, groups in groups_of.items():
         found.setdefault(word[:BEGINNING], []).append((word, groups))
