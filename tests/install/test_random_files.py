@@ -85,7 +85,7 @@ class Machine:
 
 
 def test_all_agents_come_and_go_in_any_order(tmp_path: Path) -> None:
-    for number, random in enumerate(cases(3)):
+    for number, random in enumerate(cases(2)):
         machine = Machine(tmp_path / str(number), random)
         before, agents = machine.files(), machine.agents()
         for one in agents:
@@ -153,7 +153,7 @@ def test_a_run_that_was_killed_is_repeated_or_undone(tmp_path: Path, monkeypatch
     class Killed(BaseException):
         pass
 
-    for number, random in enumerate(cases(6)):
+    for number, random in enumerate(cases(4)):
         machine = Machine(tmp_path / str(number), random)
         before, agents = machine.files(), machine.agents()
         left = [random.randrange(40)]

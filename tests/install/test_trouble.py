@@ -245,3 +245,20 @@ def test_unknown_agents_and_hooks_are_refused(run) -> None:
     assert "known are claude" in run("install", "emacs").stderr
     assert "known are failure" in run("install", "claude", "--hooks", "sometimes").stderr
     assert run("uninstall").exit_code == 2
+
+
+def test_doctor_tells_which_agents_lost_the_memory(home: Path, run, answer) -> None:
+    def checks() -> list[tuple[str, str]]:
+        found = json.loads(run("doctor", "--json").stdout)["checks"]
+        return [(one["status"], one["text"]) for one in found if one["name"] == "agents"]
+
+    assert checks() == []
+    run("install", "codex", "gemini", "--yes")
+    assert checks() == [("ok", "connected: codex, gemini")]
+    settings = home / ".gemini" / "settings.json"
+    settings.write_text(settings.read_text().replace("/bin/session-memory", "/old/session-memory"))
+    ((status, text),) = checks()
+    assert (status, "does not exist any more" in text) == ("warn", True)
+    settings.write_text("{}")
+    ((_, text),) = checks()
+    assert text == "gemini: its settings have lost our entries"

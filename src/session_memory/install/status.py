@@ -49,6 +49,14 @@ def statuses(installer: Installer, words: Sequence[str], root: str) -> list[Inst
     return found
 
 
+def recorded_statuses(installer: Installer, words: Sequence[str]) -> list[InstallStatus]:
+    """The agents that were installed with our command, in all projects that are still there."""
+    recorded = [one.key for one in installer.records.read().agents]
+    roots = {root for _, root in recorded if not root or Path(root).is_dir()}
+    found = {(one.agent, root): one for root in roots for one in _level(installer, words, root)}
+    return [found[key] for key in recorded if key in found]
+
+
 def _level(installer: Installer, words: Sequence[str], root: str) -> list[InstallStatus]:
     found = {one.name: _status(installer, one, words, root) for one in setups()}
     for setup in setups():

@@ -44,11 +44,14 @@ SHOWN = 5
 def command(ctx: click.Context) -> None:
     import msgspec
 
+    from session_memory.cli.kit.install_checks import install_checks
     from session_memory.hooks.health import hook_checks
 
     settings: Settings = ctx.obj
     found = _examine(settings)
-    diagnosis = msgspec.structs.replace(found, checks=[*found.checks, *hook_checks()])
+    diagnosis = msgspec.structs.replace(
+        found, checks=[*found.checks, *install_checks(), *hook_checks()]
+    )
     if settings.as_json:
         print_json(diagnosis.to_dict())
     else:
