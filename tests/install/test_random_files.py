@@ -144,7 +144,7 @@ def _without_new(path: Path) -> object:
     text = path.read_bytes().decode()
     if path.suffix == ".toml":
         return text.rstrip().removesuffix("[new]").rstrip()
-    value = parse(text).value
+    value = dict(parse(text).value)
     assert value.pop("new") == 1
     return value
 

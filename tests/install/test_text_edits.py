@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from copy import deepcopy
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -51,7 +52,7 @@ def test_what_is_put_into_json_is_removed_to_the_byte() -> None:
         for part in (MEMBER, HOOK):
             changed, added = part.put(changed)
             created += added
-        wanted = parse(text).value
+        wanted = deepcopy(parse(text).value)
         wanted.setdefault("mcpServers", {})["session-memory"] = MEMBER.value
         wanted.setdefault("hooks", {}).setdefault("PostToolUse", []).append(HOOK.value)
         assert parse(changed).value == wanted, text

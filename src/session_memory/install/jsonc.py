@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 DEEPEST = 200
@@ -44,8 +45,9 @@ class Node:
         return self.children[places[-1]] if places else None
 
 
+@lru_cache(maxsize=8)
 def parse(text: str) -> Node:
-    """The value that the whole text is."""
+    """The value that the whole text is. It is shared: nobody may change it."""
     reader = _Reader(text)
     place = reader.after_trivia(1 if text.startswith("\ufeff") else 0)
     node = reader.value(place, 0)
@@ -90,6 +92,8 @@ class _Reader:
         match = _STRING.match(self.text, place)
         if match is None:
             raise self.error(place, "a text has no end")
+        if "\\" not in match[0]:
+            return Node(place, match.end(), match[0][1:-1])
         try:
             return Node(place, match.end(), json.loads(match[0]))
         except ValueError as error:

@@ -6,11 +6,11 @@ are installed in it, so it does not matter in which order agents are installed a
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import unified_diff
 from pathlib import Path
 
 from session_memory.install.agent import DEFAULT_EVENTS, EVENTS, InstallPlace, Request
 from session_memory.install.agents import setup_of
+from session_memory.install.diffs import unified
 from session_memory.install.errors import InstallError
 from session_memory.install.parts import (
     JSON,
@@ -63,13 +63,8 @@ class FileChange:
         return {"path": str(self.path), "action": action, "diff": mask(self.diff())}
 
     def diff(self) -> str:
-        lines = unified_diff(
-            (self.now or "").splitlines(keepends=True),
-            (self.after or "").splitlines(keepends=True),
-            str(self.path) if self.now is not None else "/dev/null",
-            str(self.path) if self.after is not None else "/dev/null",
-        )
-        return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+        names = ["/dev/null" if text is None else str(self.path) for text in (self.now, self.after)]
+        return unified(self.now or "", self.after or "", *names)
 
 
 @dataclass
