@@ -3,7 +3,8 @@
     python benchmarks/remember_agents.py                        all agents, newest releases
     python benchmarks/remember_agents.py --agents claude,codex  some of them
     python benchmarks/remember_agents.py --keep DIR             keeps agents, homes and requests
-    python benchmarks/remember_agents.py --project              installed in the repository
+    python benchmarks/remember_agents.py --level project        in the settings of the repository
+    python benchmarks/remember_agents.py --level plugin         as a plugin, where agents have them
     python benchmarks/remember_agents.py --json                 the table as JSON
 
 The agents are installed from npm into a scratch directory. Then, without a network, each gets a
@@ -29,7 +30,7 @@ from real_agents.checks import CHECKS, Result, examine
 from real_agents.drivers import AGENTS
 from real_agents.model import serving
 from real_agents.npm import Npm
-from real_agents.running import Bed
+from real_agents.running import PLUGIN, PROJECT, USER, Bed
 
 
 def main() -> None:
@@ -49,7 +50,8 @@ def _options() -> argparse.Namespace:
     names = [agent.name for agent in AGENTS]
     parser.add_argument("--agents", default=",".join(names), help="names, separated by commas")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="the scratch directory, kept")
-    parser.add_argument("--project", action="store_true", help="install in the repository")
+    levels = (USER, PROJECT, PLUGIN)
+    parser.add_argument("--level", choices=levels, default=USER, help="where it is installed")
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -63,8 +65,8 @@ def _prepare(scratch: Path, options: argparse.Namespace) -> None:
     npm = Npm(scratch)
     for agent in _chosen(options):
         npm.install(agent)
-    words = ["--inside", "--keep", str(scratch), "--agents", options.agents]
-    flags = [f"--{name}" for name in ("json", "project") if getattr(options, name)]
+    words = ["--keep", str(scratch), "--agents", options.agents, "--level", options.level]
+    flags = ["--inside", *(["--json"] if options.json else [])]
     program = [sys.executable, __file__, *words, *flags]
     sys.exit(isolation.run_without_network(program))
 
@@ -78,8 +80,7 @@ def _measure(scratch: Path, options: argparse.Namespace) -> None:
             results.append(result)
             if found.program is not None:
                 directory = scratch / "runs" / agent.name
-                level = ("--project",) if options.project else ()
-                bed = Bed(agent, found.program, npm.node, directory, model.url, level)
+                bed = Bed(agent, found.program, npm.node, directory, model.url, options.level)
                 examine(bed, model, result)
             if not options.json:
                 _tell(result)

@@ -36,6 +36,9 @@ class Agent:
     package = ""
     program = ""
     seconds = 90
+    # What is added to the command that installs a plugin, and how its server is called then.
+    consent: tuple[str, ...] = ()
+    plugin_server = SERVER
     # An agent whose servers and hooks this one reads as well.
     reads = ""
 
@@ -54,7 +57,7 @@ class Agent:
     def shell(self, command: str) -> Call:
         raise NotImplementedError
 
-    def memory(self, tool: str, arguments: dict[str, Any]) -> Call:
+    def memory(self, server: str, tool: str, arguments: dict[str, Any]) -> Call:
         raise NotImplementedError
 
 

@@ -4,9 +4,10 @@ import json
 import re
 from dataclasses import dataclass, field
 
+from real_agents.agent import SERVER
 from real_agents.model import Model, Script
 from real_agents.planted import KNOWN, MENDED, QUERY, RECALLED, UNKNOWN, make_repository, plant
-from real_agents.running import Bed, Run
+from real_agents.running import PLUGIN, Bed, Run
 from real_agents.settings_files import not_only_ours
 from real_agents.wires import Reply, Sent
 
@@ -60,30 +61,40 @@ def examine(bed: Bed, model: Model, result: Result) -> None:
     make_repository(place.repo, bed.environment)
     plant(bed.memory, bed.store, place.repo, place.home.parent / "planted")
     before = _files(bed)
+    if bed.level == PLUGIN:
+        reason = bed.add_plugin()
+        result.check("install", reason)
+        if reason is None:
+            _check_sessions(bed, model, result)
+        return
     if not _install(bed, result):
         return
     _check_undo(bed, before, result)
     _install(bed, result)
     installed = _files(bed)
+    _check_sessions(bed, model, result)
+    _check_uninstall(bed, before, installed, result)
+    if agent.reads:
+        _check_beside(bed, model, result)
+
+
+def _check_sessions(bed: Bed, model: Model, result: Result) -> None:
     runs = [_asks(bed, model, result), _fails(bed, model, result)]
     left = [command for run in runs for command in run.left]
     result.check("ended", f"still running: {'; '.join(left)}" if left else None)
     _check_collected(bed, result)
-    _check_uninstall(bed, before, installed, result)
-    if agent.reads:
-        _check_beside(bed, model, result)
 
 
 def _check_beside(bed: Bed, model: Model, result: Result) -> None:
     """Nothing is answered or injected twice if two agents' settings have our parts."""
     beside, before = Result(result.agent, result.version), _files(bed)
     for name in (bed.agent.reads, bed.agent.name):
-        bed.ask("install", name, *bed.level, "--yes")
+        beside.check("install", bed.install(name))
     installed = _files(bed)
     for run in (_asks(bed, model, beside), _fails(bed, model, beside)):
         if run.left:
             beside.check("ended", f"still running: {'; '.join(run.left)}")
-    bed.ask("uninstall", bed.agent.reads, *bed.level, "--yes")
+    beside.check("uninstall", bed.uninstall(bed.agent.reads))
     _check_uninstall(bed, before, installed, beside)
     reasons = [f"{name}: {reason}" for name, reason in beside.failed.items()]
     result.check("beside", "; ".join(reasons) or None)
@@ -92,9 +103,8 @@ def _check_beside(bed: Bed, model: Model, result: Result) -> None:
 def _install(bed: Bed, result: Result) -> bool:
     for times in ("first", "second"):
         here = _files(bed)
-        done = bed.ask("install", bed.agent.name, *bed.level, "--yes")
-        if done.returncode:
-            result.check("install", f"the {times} time: {done.stderr.strip()[-300:]}")
+        if reason := bed.install(bed.agent.name):
+            result.check("install", f"the {times} time: {reason}")
             return False
         if times == "second" and (changed := _changed(here, _files(bed))):
             result.check("install", f"the second time changed {', '.join(changed)}")
@@ -103,22 +113,22 @@ def _install(bed: Bed, result: Result) -> bool:
 
 
 def _check_undo(bed: Bed, before: dict[str, bytes | None], result: Result) -> None:
-    done = bed.ask("uninstall", bed.agent.name, *bed.level, "--yes")
+    reason = bed.uninstall(bed.agent.name)
     changed = _changed(before, _files(bed))
-    told = done.stderr.strip()[-300:] if done.returncode else ""
-    reason = told or (f"not as before: {', '.join(changed)}" if changed else None)
-    result.check("undo", reason)
+    result.check("undo", reason or (f"not as before: {', '.join(changed)}" if changed else None))
 
 
 def _asks(bed: Bed, model: Model, result: Result) -> Run:
     agent = bed.agent
+    server = agent.plugin_server if bed.level == PLUGIN else SERVER
+    failed = {"error": ASKED, "command": KNOWN}
     script = Script(
         "asks",
         agent.shell("").name,
         "Scripted session A: look up what is known about the price check.",
         (
-            Reply("I look it up.", (agent.memory("recall", {"query": QUERY}),)),
-            Reply("And the error.", (agent.memory("fix", {"error": ASKED, "command": KNOWN}),)),
+            Reply("I look it up.", (agent.memory(server, "recall", {"query": QUERY}),)),
+            Reply("And the error.", (agent.memory(server, "fix", failed),)),
             Reply("That is all."),
         ),
     )
@@ -208,9 +218,8 @@ def _check_uninstall(
 ) -> None:
     touched = _changed(before, installed)
     used = _files(bed)
-    done = bed.ask("uninstall", bed.agent.name, *bed.level, "--yes")
-    if done.returncode:
-        result.check("uninstall", done.stderr.strip()[-300:])
+    if reason := bed.uninstall(bed.agent.name):
+        result.check("uninstall", reason)
         return
     after, wrong = _files(bed), []
     for name in touched:

@@ -1,6 +1,8 @@
 """One agent's place in the scratch directory, and one run of a program in it."""
 
+import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -14,6 +16,7 @@ from real_agents.isolation import end_all_in, proxies
 from real_agents.model import Model, Script
 
 PROGRAM = "session-memory"
+USER, PROJECT, PLUGIN = "user", "project", "plugin"
 # What agents and servers may take to end by themselves after the agent has ended.
 GRACE = 20.0
 
@@ -36,9 +39,9 @@ class Bed:
         node: Path,
         directory: Path,
         url: str,
-        level: tuple[str, ...] = (),
+        level: str = USER,
     ) -> None:
-        """`level` are options of `install`: the user's settings, or those of the project."""
+        """`level`: in the user's settings, in those of the project, or as a plugin."""
         self.agent, self.level = agent, level
         self._program, self._directory = program, directory
         home, repo = directory / "home", directory / "webshop"
@@ -67,15 +70,51 @@ class Bed:
 
     def ask(self, *words: str) -> "subprocess.CompletedProcess[str]":
         """Run Session Memory as the user does."""
+        return self._run([self.memory, *words], {})
+
+    def _run(
+        self, words: list[str], variables: dict[str, str], said: str = ""
+    ) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
-            [self.memory, *words],
+            words,
             cwd=self.place.repo,
-            env=self.environment,
+            env=self.environment | variables,
             text=True,
             capture_output=True,
-            stdin=subprocess.DEVNULL,
+            input=said,
             timeout=120,
         )
+
+    def install(self, name: str) -> str | None:
+        """Install the memory in an agent; why not, if it fails."""
+        return self._done(self.ask("install", name, *self._options, "--yes"))
+
+    def uninstall(self, name: str) -> str | None:
+        return self._done(self.ask("uninstall", name, *self._options, "--yes"))
+
+    @property
+    def _options(self) -> list[str]:
+        return ["--project"] if self.level == PROJECT else []
+
+    def add_plugin(self) -> str | None:
+        """Make the folder of plugins, and let the agent install its own."""
+        made = self.ask("plugin", str(self._directory / "plugins"), "--json")
+        if reason := self._done(made):
+            return reason
+        lines = json.loads(made.stdout)["commands"][self.agent.name]
+        for line in lines:
+            words = [str(self._program), *shlex.split(line)[1:]]
+            if line == lines[-1]:
+                words += self.agent.consent
+            # The user is asked whether to trust the folder.
+            run = self._run(words, self.agent.environment(self.place), "y\n")
+            if reason := self._done(run):
+                return f"{line}: {reason}"
+        return None
+
+    @staticmethod
+    def _done(run: "subprocess.CompletedProcess[str]") -> str | None:
+        return (run.stderr or run.stdout).strip()[-300:] if run.returncode else None
 
     def play(self, model: Model, script: Script) -> Run:
         """One session of the agent; whatever it leaves behind is ended."""

@@ -8,6 +8,7 @@ _OWN_HOOK = {"matcher": "Write", "hooks": [{"type": "command", "command": "true"
 class Claude(Agent):
     name, title, program = "claude", "Claude Code", "claude"
     package = "@anthropic-ai/claude-code"
+    plugin_server = f"plugin_{SERVER}_{SERVER}"
 
     def configure(self, place: Place) -> None:
         place.write(
@@ -33,10 +34,10 @@ class Claude(Agent):
         }
 
     def arguments(self, prompt: str) -> list[str]:
-        return ["-p", prompt, "--allowedTools", f"Bash mcp__{SERVER}"]
+        return ["-p", prompt, "--allowedTools", f"Bash mcp__{SERVER} mcp__{self.plugin_server}"]
 
     def shell(self, command: str) -> Call:
         return Call("Bash", {"command": command, "description": "Run a check"})
 
-    def memory(self, tool: str, arguments: dict[str, Any]) -> Call:
-        return Call(f"mcp__{SERVER}__{tool}", arguments)
+    def memory(self, server: str, tool: str, arguments: dict[str, Any]) -> Call:
+        return Call(f"mcp__{server}__{tool}", arguments)

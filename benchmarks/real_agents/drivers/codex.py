@@ -1,6 +1,6 @@
 from typing import Any
 
-from real_agents.agent import MODEL, SERVER, Agent, Call, Place
+from real_agents.agent import MODEL, Agent, Call, Place
 
 _CONFIG = """\
 # The model of the bench.
@@ -48,5 +48,5 @@ class Codex(Agent):
     def shell(self, command: str) -> Call:
         return Call("exec_command", {"cmd": command})
 
-    def memory(self, tool: str, arguments: dict[str, Any]) -> Call:
-        return Call(tool, arguments, namespace="mcp__" + SERVER.replace("-", "_"))
+    def memory(self, server: str, tool: str, arguments: dict[str, Any]) -> Call:
+        return Call(tool, arguments, namespace="mcp__" + server.replace("-", "_"))

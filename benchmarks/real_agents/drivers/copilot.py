@@ -1,6 +1,6 @@
 from typing import Any
 
-from real_agents.agent import MODEL, SERVER, Agent, Call, Place
+from real_agents.agent import MODEL, Agent, Call, Place
 
 
 class Copilot(Agent):
@@ -33,5 +33,5 @@ class Copilot(Agent):
     def shell(self, command: str) -> Call:
         return Call("bash", {"command": command, "description": "Run a check"})
 
-    def memory(self, tool: str, arguments: dict[str, Any]) -> Call:
-        return Call(f"{SERVER}-{tool}", arguments)
+    def memory(self, server: str, tool: str, arguments: dict[str, Any]) -> Call:
+        return Call(f"{server}-{tool}", arguments)

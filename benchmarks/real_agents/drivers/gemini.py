@@ -1,6 +1,6 @@
 from typing import Any
 
-from real_agents.agent import KEY, SERVER, Agent, Call, Place
+from real_agents.agent import KEY, Agent, Call, Place
 
 _SETTINGS = """\
 {
@@ -17,6 +17,7 @@ _SETTINGS = """\
 class Gemini(Agent):
     name, title, program = "gemini", "Gemini CLI", "gemini"
     package = "@google/gemini-cli"
+    consent = ("--consent",)
 
     def configure(self, place: Place) -> None:
         place.write(".gemini/settings.json", _SETTINGS)
@@ -36,5 +37,5 @@ class Gemini(Agent):
     def shell(self, command: str) -> Call:
         return Call("run_shell_command", {"command": command, "description": "Run a check"})
 
-    def memory(self, tool: str, arguments: dict[str, Any]) -> Call:
-        return Call(f"mcp_{SERVER}_{tool}", arguments)
+    def memory(self, server: str, tool: str, arguments: dict[str, Any]) -> Call:
+        return Call(f"mcp_{server}_{tool}", arguments)

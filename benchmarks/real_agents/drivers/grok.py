@@ -1,6 +1,6 @@
 from typing import Any
 
-from real_agents.agent import MODEL, SERVER, Agent, Call, Place
+from real_agents.agent import MODEL, Agent, Call, Place
 
 _CONFIG = """\
 [models]
@@ -41,5 +41,5 @@ class Grok(Agent):
     def shell(self, command: str) -> Call:
         return Call("run_terminal_command", {"command": command, "description": "Run a check"})
 
-    def memory(self, tool: str, arguments: dict[str, Any]) -> Call:
-        return Call("use_tool", {"tool_name": f"{SERVER}__{tool}", "tool_input": arguments})
+    def memory(self, server: str, tool: str, arguments: dict[str, Any]) -> Call:
+        return Call("use_tool", {"tool_name": f"{server}__{tool}", "tool_input": arguments})

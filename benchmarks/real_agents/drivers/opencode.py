@@ -2,7 +2,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from real_agents.agent import KEY, MODEL, SERVER, Agent, Call, Place
+from real_agents.agent import KEY, MODEL, Agent, Call, Place
 
 _CONFIG = """\
 {
@@ -60,5 +60,5 @@ class OpenCode(Agent):
     def shell(self, command: str) -> Call:
         return Call("bash", {"command": command, "description": "Run a check"})
 
-    def memory(self, tool: str, arguments: dict[str, Any]) -> Call:
-        return Call(f"{SERVER}_{tool}", arguments)
+    def memory(self, server: str, tool: str, arguments: dict[str, Any]) -> Call:
+        return Call(f"{server}_{tool}", arguments)

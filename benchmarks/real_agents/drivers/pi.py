@@ -24,5 +24,5 @@ class Pi(Agent):
     def shell(self, command: str) -> Call:
         return Call("bash", {"command": command})
 
-    def memory(self, tool: str, arguments: dict[str, Any]) -> Call:
+    def memory(self, server: str, tool: str, arguments: dict[str, Any]) -> Call:
         return Call(tool, arguments)

@@ -1,6 +1,6 @@
 from typing import Any
 
-from real_agents.agent import KEY, MODEL, SERVER, Agent, Call, Place
+from real_agents.agent import KEY, MODEL, Agent, Call, Place
 
 _SETTINGS = """\
 {
@@ -18,6 +18,7 @@ _SETTINGS = """\
 class Qwen(Agent):
     name, title, program = "qwen", "Qwen Code", "qwen"
     package = "@qwen-code/qwen-code"
+    consent = ("--consent",)
 
     def configure(self, place: Place) -> None:
         place.write(".qwen/settings.json", _SETTINGS)
@@ -36,5 +37,5 @@ class Qwen(Agent):
         given = {"command": command, "description": "Run a check", "is_background": False}
         return Call("run_shell_command", given)
 
-    def memory(self, tool: str, arguments: dict[str, Any]) -> Call:
-        return Call(f"mcp__{SERVER}__{tool}", arguments)
+    def memory(self, server: str, tool: str, arguments: dict[str, Any]) -> Call:
+        return Call(f"mcp__{server}__{tool}", arguments)
