@@ -5,6 +5,7 @@
     python benchmarks/remember_agents.py --keep DIR             keeps agents, homes and requests
     python benchmarks/remember_agents.py --level project        in the settings of the repository
     python benchmarks/remember_agents.py --level plugin         as a plugin, where agents have them
+    python benchmarks/remember_agents.py --options=--through-server    with options of `install`
     python benchmarks/remember_agents.py --json                 the table as JSON
 
 The agents are installed from npm into a scratch directory. Then, without a network, each gets a
@@ -52,6 +53,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--keep", type=Path, metavar="DIR", help="the scratch directory, kept")
     levels = (USER, PROJECT, PLUGIN)
     parser.add_argument("--level", choices=levels, default=USER, help="where it is installed")
+    parser.add_argument("--options", default="", help="further options of `install`")
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -66,6 +68,7 @@ def _prepare(scratch: Path, options: argparse.Namespace) -> None:
     for agent in _chosen(options):
         npm.install(agent)
     words = ["--keep", str(scratch), "--agents", options.agents, "--level", options.level]
+    words.append(f"--options={options.options}")
     flags = ["--inside", *(["--json"] if options.json else [])]
     program = [sys.executable, __file__, *words, *flags]
     sys.exit(isolation.run_without_network(program))
@@ -80,7 +83,10 @@ def _measure(scratch: Path, options: argparse.Namespace) -> None:
             results.append(result)
             if found.program is not None:
                 directory = scratch / "runs" / agent.name
-                bed = Bed(agent, found.program, npm.node, directory, model.url, options.level)
+                words = tuple(options.options.split())
+                bed = Bed(
+                    agent, found.program, npm.node, directory, model.url, options.level, words
+                )
                 examine(bed, model, result)
             if not options.json:
                 _tell(result)

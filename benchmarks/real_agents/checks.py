@@ -23,12 +23,16 @@ CHECKS = {
     "collected": "the sessions are in the store after they ended",
     "ended": "no process is left behind",
     "uninstall": "`uninstall` after the sessions restores every file",
+    "prompt": "with the hook `prompt`, a session that did the task is in the first request",
+    "start": "with the hook `start`, a line about the repository is in the first request",
     "beside": "installed also in an agent whose settings it reads: all of this holds",
 }
 ABSENT = b"\0"
+TASK = "Let the currency table carry net amounts here as well."
 ASKED = "PriceTableError: currency table EUR has no column net_minor"
 # Some agents escape the marks around what a hook says.
 MARK = re.compile(r"(?:<|&lt;)session-memory ref=")
+START_MARK = re.compile(r"(?:<|&lt;)session-memory repo=")
 
 
 @dataclass
@@ -74,8 +78,31 @@ def examine(bed: Bed, model: Model, result: Result) -> None:
     installed = _files(bed)
     _check_sessions(bed, model, result)
     _check_uninstall(bed, before, installed, result)
+    _check_optional(bed, model, result)
     if agent.reads:
         _check_beside(bed, model, result)
+
+
+def _check_optional(bed: Bed, model: Model, result: Result) -> None:
+    """The hooks that are off by default: they add to the first request, and to no later one."""
+    agent, before = bed.agent, _files(bed)
+    if reason := bed.install(agent.name, "--hooks", "failure,end,prompt,start"):
+        result.check("prompt", reason)
+        return
+    has, installed = bed.hooks(), _files(bed)
+    replies = (Reply("I look.", (agent.shell("cat README.md"),)), Reply("Done."))
+    script = Script("recalls", agent.shell("").name, TASK, replies)
+    run = bed.play(model, script)
+    asked = script.requests
+    reason = _missing(run, asked, 1)
+    if reason is None and (part := asked[1].broken_prefix(asked[0])):
+        reason = f"the prefix changed: {part}"
+    for name, mark in (("prompt", MARK), ("start", START_MARK)):
+        if name in has:
+            counts = [len(mark.findall(sent.everything)) for sent in asked]
+            wrong = None if counts[:2] == [1, 1] else f"{counts} injected texts"
+            result.check(name, reason or wrong)
+    _check_uninstall(bed, before, installed, result)
 
 
 def _check_sessions(bed: Bed, model: Model, result: Result) -> None:

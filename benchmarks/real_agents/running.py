@@ -40,9 +40,11 @@ class Bed:
         directory: Path,
         url: str,
         level: str = USER,
+        options: tuple[str, ...] = (),
     ) -> None:
-        """`level`: in the user's settings, in those of the project, or as a plugin."""
-        self.agent, self.level = agent, level
+        """`level`: in the user's settings, in those of the project, or as a plugin. `options` are
+        further ones of `install`."""
+        self.agent, self.level, self._options = agent, level, options
         self._program, self._directory = program, directory
         home, repo = directory / "home", directory / "webshop"
         shutil.rmtree(directory, ignore_errors=True)
@@ -85,15 +87,23 @@ class Bed:
             timeout=120,
         )
 
-    def install(self, name: str) -> str | None:
+    def install(self, name: str, *options: str) -> str | None:
         """Install the memory in an agent; why not, if it fails."""
-        return self._done(self.ask("install", name, *self._options, "--yes"))
+        words = ("install", name, *self._place, *self._options, *options, "--yes")
+        return self._done(self.ask(*words))
 
     def uninstall(self, name: str) -> str | None:
-        return self._done(self.ask("uninstall", name, *self._options, "--yes"))
+        return self._done(self.ask("uninstall", name, *self._place, "--yes"))
+
+    def hooks(self) -> list[str]:
+        """The hooks that the agent has now."""
+        agents = json.loads(self.ask("install", "--status", "--json").stdout)["agents"]
+        return [
+            event for one in agents if one["agent"] == self.agent.name for event in one["hooks"]
+        ]
 
     @property
-    def _options(self) -> list[str]:
+    def _place(self) -> list[str]:
         return ["--project"] if self.level == PROJECT else []
 
     def add_plugin(self) -> str | None:

@@ -235,6 +235,12 @@ class Sent:
         """All strings of the conversation, as the model reads them."""
         return "\n".join(_strings(self.body.get(self.wire.conversation)))
 
+    @property
+    def everything(self) -> str:
+        """All strings that the model reads, with what stands before the conversation."""
+        parts = (*self.wire.cached, self.wire.conversation)
+        return "\n".join(text for part in parts for text in _strings(self.body.get(part)))
+
     def offers(self, tool: str) -> bool:
         return f'"{tool}"'.encode() in self.spans.get("tools", b"")
 
