@@ -9,13 +9,17 @@ ONE, TWO = "claude:one", "claude:two"
 def test_terms_are_found_and_replaced(stores: Stores) -> None:
     with stores.new() as store, store.transaction():
         recall = Recall(store.db)
-        recall.save(ONE, None, {"webhook": 5, "stripe": 7})
-        recall.save(TWO, ONE, {"webhook": 9})
+        with recall.saving(store.transaction()):
+            recall.save(ONE, None, {"webhook": 4, "other": 7})
+            recall.save(ONE, None, {"webhook": 5, "stripe": 7})
+            recall.save(TWO, ONE, {"webhook": 9})
+        assert recall.count_of("other") == 0
         numbers = recall.numbers([ONE, TWO])
         assert dict(recall.of_term("webhook")) == {numbers[ONE]: 5, numbers[TWO]: 9}
         assert recall.weights("webhook", [numbers[TWO]]) == [(numbers[TWO], 9)]
         assert recall.subagents() == {numbers[TWO]: numbers[ONE]}
-        recall.save(ONE, None, {"stripe": 3})
+        with recall.saving(store.transaction()):
+            recall.save(ONE, None, {"stripe": 3})
         assert (recall.count(), recall.count_of("webhook"), recall.count_of("stripe")) == (2, 1, 1)
         assert recall.terms_of(ONE) == {"stripe": 3}
         assert recall.is_whole(ONE, {"stripe": 3})
@@ -25,8 +29,9 @@ def test_terms_are_found_and_replaced(stores: Stores) -> None:
 def test_a_forgotten_session_leaves_no_terms(stores: Stores) -> None:
     with stores.new() as store, store.transaction():
         recall = Recall(store.db)
-        recall.save(ONE, None, {"webhook": 5})
-        recall.save(TWO, None, {"webhook": 6, "stripe": 7})
+        with recall.saving(store.transaction()):
+            recall.save(ONE, None, {"webhook": 5})
+            recall.save(TWO, None, {"webhook": 6, "stripe": 7})
         recall.forget(TWO)
         recall.forget("claude:never-there")
         assert store.db.all("select weight from recall_terms") == [(5,)]
@@ -36,8 +41,9 @@ def test_a_forgotten_session_leaves_no_terms(stores: Stores) -> None:
 def test_terms_are_deleted_even_if_their_list_is_damaged(stores: Stores) -> None:
     with stores.new() as store, store.transaction():
         recall = Recall(store.db)
-        recall.save(ONE, None, {"webhook": 5})
-        recall.save(TWO, None, {"webhook": 6, "stripe": 7})
+        with recall.saving(store.transaction()):
+            recall.save(ONE, None, {"webhook": 5})
+            recall.save(TWO, None, {"webhook": 6, "stripe": 7})
         update = "update recall_sessions set terms = :terms where session_uid = :uid"
         store.db.execute(update, {"terms": b"rubbish", "uid": TWO})
         recall.forget(TWO)

@@ -96,11 +96,7 @@ def _analyze(
                 rows.append(row)
                 if is_cut := not keep_going():
                     break
-            write_in_pieces(
-                store.transaction,
-                rows,
-                lambda row: _save(store, row, now_ms() if now is None else now),
-            )
+            _write(store, rows, now)
         for row in rows:
             _count(report, row)
         if is_cut:
@@ -117,7 +113,7 @@ def _index_evicted(store: Store) -> None:
     recall = Recall(store.db)
     for uid in recall.absent_evicted():
         if (digest := digest_of(store, uid)) is not None:
-            with store.transaction():
+            with recall.saving(store.transaction()):
                 recall.save(uid, _asked_by(digest), recall_terms(digest))
 
 
@@ -232,11 +228,16 @@ def _rows(unread: UnanalyzedSession, read: ReadSession, prices: str) -> _Rows:
     )
 
 
-def _save(store: Store, rows: _Rows, now: int) -> None:
-    row = rows.digest
-    known = Digests(store.db).save(row, rows.errors, rows.signals, evidence=rows.evidence, now=now)
-    if known:
-        Recall(store.db).save(row.session_uid, rows.asked_by, rows.terms)
+def _write(store: Store, analyzed: list[_Rows], now: int | None) -> None:
+    digests, recall = Digests(store.db), Recall(store.db)
+
+    def save(rows: _Rows) -> None:
+        row, at = rows.digest, now_ms() if now is None else now
+        known = digests.save(row, rows.errors, rows.signals, evidence=rows.evidence, now=at)
+        if known:
+            recall.save(row.session_uid, rows.asked_by, rows.terms)
+
+    write_in_pieces(lambda: recall.saving(store.transaction()), analyzed, save)
 
 
 def _count(report: Analyzed, rows: _Rows) -> None:

@@ -5,7 +5,8 @@ its last word is removed, unless that is short.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from operator import is_
 from typing import Any
 
 import msgspec
@@ -74,27 +75,42 @@ def mask_values(value: Any, mask: Mask = mask, depth: int = 0) -> Any:
     if isinstance(value, list | tuple):
         if not value:
             return value
-        if is_lines(value):
-            return type(value)(mask_lines(value, mask))
-        return type(value)([mask_values(item, mask, depth + 1) for item in value])
+        items = (
+            mask_lines(value, mask)
+            if is_lines(value)
+            else [mask_values(item, mask, depth + 1) for item in value]
+        )
+        is_same = isinstance(value, tuple) and len(items) == len(value)
+        return value if is_same and all(map(is_, items, value)) else type(value)(items)
     if isinstance(value, msgspec.Struct):
-        names = value.__struct_fields__
-        masked = _masked_fields(names, [getattr(value, name) for name in names], mask, depth)
-        return type(value)(**masked)
+        return _masked_struct(value, mask, depth)
     if isinstance(value, dict):
-        masked = _masked_fields(value.keys(), value.values(), mask, depth)
+        masked = _masked_fields(value, mask, depth)
         return {mask_values(key, mask, depth + 1): item for key, item in masked.items()}
     return value
 
 
-def _masked_fields(
-    names: Iterable[Any], items: Iterable[Any], mask: Mask, depth: int
-) -> dict[Any, Any]:
+def _masked_struct(value: msgspec.Struct, mask: Mask, depth: int) -> msgspec.Struct:
+    changed = {}
+    for name in value.__struct_fields__:
+        item = getattr(value, name)
+        # Most fields are numbers, ids or empty.
+        if not item or type(item) in _NO_TEXTS or name in _UNMASKED_FIELDS:
+            continue
+        masked = mask_values(item, mask, depth + 1)
+        if masked is not item:
+            changed[name] = masked
+    if not changed and value.__struct_config__.frozen:
+        return value
+    return msgspec.structs.replace(value, **changed)
+
+
+def _masked_fields(fields: dict[Any, Any], mask: Mask, depth: int) -> dict[Any, Any]:
     return {
         name: item
         if type(item) in _NO_TEXTS or name in _UNMASKED_FIELDS
         else mask_values(item, mask, depth + 1)
-        for name, item in zip(names, items, strict=True)
+        for name, item in fields.items()
     }
 
 

@@ -4,7 +4,8 @@ Rows are replaced in the transaction that stores the session's digest. A term is
 in ``recall_terms``, so that this table holds no text of a session.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from hashlib import blake2b
 
@@ -62,9 +63,22 @@ Posting = tuple[int, int]
 class Recall:
     def __init__(self, db: Database) -> None:
         self._db = db
+        # The rows that `saving` writes at its end, by the number of the session.
+        self._rows: dict[int, dict[int, int]] = {}
+
+    @contextmanager
+    def saving(self, transaction: AbstractContextManager[None]) -> Iterator[None]:
+        """A transaction in which `save` can be called. Rows are written at its end, in their order:
+        those of one term, which several sessions have, lie side by side."""
+        with transaction:
+            self._rows.clear()
+            yield
+            rows = sorted(row for one in self._rows.values() for row in one.items())
+            self._db.insert("recall_terms", ("place", "weight"), rows)
+            self._rows.clear()
 
     def save(self, uid: str, asked_by: str | None, terms: Mapping[str, int]) -> None:
-        """Replace the terms of a session, which map to weights. Call this inside a transaction.
+        """Replace the terms of a session, which map to weights. Call this inside `saving`.
 
         ``asked_by`` is the session that started a subagent.
         """
@@ -72,8 +86,7 @@ class Recall:
         columns = ("session_uid", "asked_by", "terms")
         number = self._db.insert_one("recall_sessions", columns, (uid, asked_by, _packed(terms)))
         # Two terms with the same number are one term for the index.
-        rows = {_place(term, number): weight for term, weight in terms.items()}
-        self._db.insert("recall_terms", ("place", "weight"), sorted(rows.items()))
+        self._rows[number] = {_place(term, number): weight for term, weight in terms.items()}
 
     def forget(self, uid: str) -> None:
         """Delete the terms of a session. Call this inside a transaction."""
@@ -81,6 +94,7 @@ class Recall:
         if found is None:
             return
         number, packed = found
+        self._rows.pop(number, None)
         try:
             places = sorted({_place(term, number) for term in unpacked_terms(packed)})
             self._db.update_many(_FORGET_TERM, [{"place": place} for place in places])

@@ -6,6 +6,7 @@ is never taken for a command. Every character is read once.
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from session_memory.core.lazy_patterns import lazy_pattern
 
@@ -57,8 +58,17 @@ _QUOTED = lazy_pattern(
 
 
 def simple_commands(text: str) -> list[SimpleCommand]:
-    """The simple commands of ``text``. Those inside a ``$(…)`` come before the one around it."""
-    return _Splitter(text[:EXAMINED]).run()
+    """The simple commands of ``text``. Those inside a ``$(…)`` come before the one around it.
+
+    Do not change them: other callers get the same ones.
+    """
+    return [*_split(text[:EXAMINED])]
+
+
+@lru_cache(maxsize=256)
+def _split(text: str) -> tuple[SimpleCommand, ...]:
+    """Several detectors look at the same text, one after the other."""
+    return tuple(_Splitter(text).run())
 
 
 class _Splitter:

@@ -6,7 +6,7 @@ of the best grade are taken (see `runner_lines`), each error once, at most `MOST
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from session_memory import redact
@@ -136,7 +136,11 @@ def cleaned_lines(text: str, *, masked: bool = True) -> list[str]:
     text = _examined(text)
     text = _TAG.sub("", redact.mask(text) if masked else text)
     stripped = (line.strip(_BLANKS) for line in text.replace("\r", "\n").split("\n"))
-    lines = (_MARGIN.sub("", line).lstrip(_BLANKS) for line in stripped if line)
+    lines = (
+        _MARGIN.sub("", line).lstrip(_BLANKS) if line[0] in _MARGIN_STARTS or "\t" in line else line
+        for line in stripped
+        if line
+    )
     return [line[:_LONGEST_LINE] for line in lines if line]
 
 
@@ -151,14 +155,18 @@ def _matches(lines: list[str]) -> Iterator[tuple[int, LineForm, re.Match[str]]]:
     lines = [_TASK.sub("", line) if line[0] == "[" else line for line in lines]
     if not (places := likely_lines(lines)):
         return
-    has_form = _any_form().match
     for place in places:
-        line = lines[place]
-        if not has_form(line) or STATUS_LINE.match(line):
-            continue
-        form, match = next((f, m) for f in FORMS if (m := f.pattern.match(line)))
-        if form.grade == DIAGNOSTIC or not NOISE_LINE.match(line):
-            yield place, form, match
+        if (found := _form_of(lines[place])) is not None:
+            yield place, *found
+
+
+@lru_cache(maxsize=2_048)
+def _form_of(line: str) -> tuple[LineForm, re.Match[str]] | None:
+    """The form of a line. Programs print the same lines again and again."""
+    if not _any_form().match(line) or STATUS_LINE.match(line):
+        return None
+    form, match = next((f, m) for f in FORMS if (m := f.pattern.match(line)))
+    return (form, match) if form.grade == DIAGNOSTIC or not NOISE_LINE.match(line) else None
 
 
 def _error(lines: list[str], place: int, form: LineForm, match: re.Match[str]) -> ErrorLine:
@@ -227,6 +235,8 @@ _MARGIN = lazy_pattern(
     r"^(?:[│|] +)?(?:[^\t]{1,80}\t[^\t]{1,80}\t)?\ufeff?(?:\d{4}-\d\d-\d\dT[\d:.]+Z )?"
     r"(?:##\[error\])?"
 )
+# Without a tab, every margin starts with one of these.
+_MARGIN_STARTS = "│|\ufeff0123456789#"
 # mise and others print the name of the task before each line, and logs that of the part. Prettier
 # prints "[warn] FILE".
 _TASK = lazy_pattern(

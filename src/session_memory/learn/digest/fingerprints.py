@@ -5,6 +5,7 @@ numbers, ids, times, ports and temporary names are replaced before the line is h
 """
 
 import re
+from functools import lru_cache
 from hashlib import blake2b
 
 from session_memory.core.lazy_patterns import lazy_pattern
@@ -13,6 +14,7 @@ from session_memory.learn.digest.error_lines import ANSI, SAMPLE
 _LONGEST_LINE = 2_000
 
 
+@lru_cache(maxsize=1_024)
 def fingerprint(line: str) -> str:
     """Sixteen hex digits, equal for lines that differ only in paths, numbers and ids."""
     text = normalized(line)

@@ -95,10 +95,6 @@ def _shortened(statement: Statement) -> Statement:
     return Statement(statement.event_uid, statement.ts, statement.text[:LONGEST])
 
 
-def _lightest_last(item: tuple[str, float]) -> tuple[float, str]:
-    return -item[1], item[0]
-
-
 def recall_terms(digest: Digest, more: RecallTexts | None = None) -> dict[str, int]:
     """The terms of a session, each with its weight and its fields as one number.
 
@@ -137,6 +133,7 @@ def recall_terms(digest: Digest, more: RecallTexts | None = None) -> dict[str, i
         for term, count in counts.items():
             sums[term] = sums.get(term, 0.0) + one * count
             places[term] = places.get(term, 0) | field.bit
-    best = sorted(sums.items(), key=_lightest_last)[:MOST_TERMS]
-    terms = {term: packed_weight(weight, places[term]) for term, weight in best}
+    # The heaviest first. Of equal ones, the order of the alphabet stays.
+    best = sorted(sorted(sums), key=sums.__getitem__, reverse=True)[:MOST_TERMS]
+    terms = {term: packed_weight(sums[term], places[term]) for term in best}
     return dict(sorted((terms | error_terms(digest)).items()))

@@ -16,7 +16,7 @@ from session_memory.learn.digest import Resolution
 from session_memory.learn.digest.actions import Action
 from session_memory.learn.digest.error_lines import CHECKED, ErrorLine
 from session_memory.learn.digest.runner_lines import STATUS
-from session_memory.learn.digest.telling import names_in, said_in, telling_lines
+from session_memory.learn.digest.telling import named_in, names_in, said_in, telling_lines
 from session_memory.learn.digest.texts import Texts
 from session_memory.redact import mask
 
@@ -178,7 +178,7 @@ def _command_score(failure: FailedCheck, action: Action, names: frozenset[str]) 
         return 5 if error.about == "format" else 3
     if any(part.is_installing for part in parts) and _MISSING.search(f"{error.text} {error.near}"):
         return 5
-    shared = names & names_in(action.command)
+    shared = named_in(action.command, names)
     is_changing = any(part.is_changing for part in parts) or action.is_edit
     is_changing = is_changing or bool(_WRITING.search(action.command))
     if is_changing and not action.checks_again(failure.action):

@@ -33,11 +33,17 @@ def names_in(text: str) -> frozenset[str]:
     return frozenset(found - _COMMON)
 
 
+def named_in(text: str, names: frozenset[str]) -> frozenset[str]:
+    """Those of the names that are in a text. Faster than `names_in`: most texts have none."""
+    lowered = text.lower()
+    return names & names_in(text) if any(name in lowered for name in names) else frozenset()
+
+
 def telling_lines(lines: Sequence[str], names: frozenset[str], most: int) -> list[str]:
     """The lines of a change that matter most: those around the names, else the first ones."""
     if len(lines) <= most or most <= 0:
         return list(lines[: max(0, most)])
-    named = [place for place, line in enumerate(lines) if names & names_in(line)]
+    named = [place for place, line in enumerate(lines) if named_in(line, names)]
     marked = (
         [place for place in named if lines[place][:1] == "+"]
         or [place for place in named if lines[place][:1] == "-"]
