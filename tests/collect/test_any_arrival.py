@@ -61,7 +61,10 @@ def small_pieces() -> Iterator[None]:
 
 
 def arrive(root: Path, family: list[File], steps: list[Step]) -> list[str]:
-    """The contents after everything arrived step by step, with syncs in between."""
+    """The contents after everything arrived step by step, with syncs in between.
+
+    They are compared with those of a store whose sessions were derived again.
+    """
     by_place = {file.place: file for file in family}
     with new_store() as store:
         for step in steps:
@@ -69,7 +72,7 @@ def arrive(root: Path, family: list[File], steps: list[Step]) -> list[str]:
             if step.syncs:
                 collect(store, root)
         collect(store, root)
-        check_sound(store)
+        check_sound(store, sample=0)
         return contents(store)
 
 
@@ -81,13 +84,12 @@ def check_any_arrival(family: list[File], data: st.DataObject) -> None:
             write(root, file, len(file.data))
         with collected(root) as store:
             check_sound(store)
-            expected, fingerprint = contents(store), store.fingerprint()
+            expected = contents(store)
             assert sum(row.lines for row in store.sources.every() if row.role == "log") == (
                 lines_below(root)
             )
             check_restores(store, root, Path(scratch, "again"))
             check_same(expected, contents(rebuilt(store)))
-            assert store.fingerprint() == fingerprint
         # The same paths again, so that only the way they were filled differs.
         root.rename(Path(scratch, "before"))
         with small_pieces() if data.draw(st.booleans()) else nullcontext():

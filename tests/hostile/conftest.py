@@ -87,7 +87,8 @@ class Memory:
     def assert_sound(self) -> None:
         """Check that the store accounts for all lines, rebuilds to the same and restores files."""
         with self.opened() as store:
-            assert_sound(store)
+            # All sessions are derived again below.
+            assert_sound(store, sample=1)
             self._assert_restores(store)
             before = store.fingerprint()
             rebuild(store, now_ms(), Config().domain_of, lambda source: None)

@@ -112,7 +112,6 @@ def test_four_machines_at_once_leave_what_one_after_the_other_does(
     with open_store(place) as store:
         check_same(expected, contents(store))
         check_sound(store)
-        assert verify(store, sample=1000).findings == []
         assert {row.host for row in store.sources.every()} == set(HOSTS)
     again = [finish(process) for process in [machine.start(place) for machine in machines]]
     assert [report["ingested"] for report in again] == [0] * len(HOSTS)
