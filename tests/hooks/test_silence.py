@@ -16,7 +16,7 @@ from hooks.conftest import ERROR, RunHook, claude_failure, run_hook
 from session_memory.hooks.agents import AGENTS
 from session_memory.hooks.events import EVENTS
 from session_memory.hooks.health import hook_checks
-from session_memory.hooks.running import LARGEST_INPUT
+from session_memory.hooks.running import LARGEST_INPUT, run
 from session_memory.hooks.state import LARGEST_LOG, note_failure
 from session_memory.store import open_store
 from session_memory.store.migrations import NEWEST
@@ -126,13 +126,36 @@ def test_a_closed_standard_input() -> None:
     try:
         pid = os.fork()
         if not pid:
-            from session_memory.hooks.running import run  # noqa: PLC0415
-
             os._exit(run(["claude", "failure"]))
         assert os.waitpid(pid, 0)[1] == 0
     finally:
         os.dup2(kept, 0)
         os.close(kept)
+
+
+def test_an_input_that_never_ends(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("session_memory.hooks.running.LONGEST_SECONDS", 0.05)
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if not pid:
+        os.dup2(reading, 0)
+        run(["claude", "failure"])
+        os._exit(1)
+    assert os.waitpid(pid, 0)[1] == 0
+    os.close(reading)
+    os.close(writing)
+    (check,) = hook_checks()
+    assert "no answer within 0.05 seconds" in check.text
+
+
+def test_a_hook_leaves_the_store_as_it_was(hook: RunHook, demo_store: str, tidewatch: Path) -> None:
+    def files() -> dict[str, bytes]:
+        return {one.name: one.read_bytes() for one in Path(demo_store).parent.iterdir()}
+
+    before = files()
+    assert hook("claude", "failure", claude_failure(tidewatch))
+    assert hook("claude", "start", claude_failure(tidewatch, source="startup"))
+    assert files() == before
 
 
 @pytest.mark.parametrize("words", [[], ["claude"], ["nobody", "failure"], ["claude", "boom"]])

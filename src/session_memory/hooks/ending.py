@@ -42,6 +42,9 @@ def _detach() -> None:
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(LONGEST_SECONDS)
     os.nice(10)
+    if hasattr(os, "SCHED_BATCH"):
+        # The agent and its next commands come first.
+        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
     nowhere = os.open(os.devnull, os.O_RDWR)
     for descriptor in range(3):
         os.dup2(nowhere, descriptor)
