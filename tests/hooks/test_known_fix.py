@@ -240,5 +240,5 @@ def test_prompts_and_starts_ask_both_databases(orchard: Orchard) -> None:
     orchard.collected()
     assert b'repo=\\"orchard\\"' in ask("start", source="startup")
     asked = "rename the marmalade exporter of the orchard to jam exporter, and make the check pass"
-    assert b'ref=\\"a0000001\\"' in ask("prompt", prompt=asked)
+    assert b'ref=\\"claude:a0000001\\"' in ask("prompt", prompt=asked)
     assert ask("prompt", prompt="translate the whole user manual into Finnish") == b""

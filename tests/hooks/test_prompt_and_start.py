@@ -30,7 +30,7 @@ def start(cwd: Path, source: str = "startup", **more: Any) -> dict[str, Any]:
 def test_a_prompt_brings_the_session_that_did_it(hook: RunHook, tidewatch: Path) -> None:
     printed = hook("claude", "prompt", prompt(tidewatch, KNOWN))
     text = context(printed)
-    assert is_injected(text) and 'ref="5b0c6a1e"' in text
+    assert is_injected(text) and 'ref="claude:5b0c6a1e"' in text
     assert "edited | tidewatch/table.py" in text and len(text) <= 480
     assert not hook("claude", "prompt", prompt(tidewatch, KNOWN))
 

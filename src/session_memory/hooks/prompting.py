@@ -5,18 +5,19 @@ is none.
 """
 
 import re
+from typing import TYPE_CHECKING, cast
 
-from session_memory.core.errors import SessionMemoryError
 from session_memory.hooks.hook_input import HookInput
 from session_memory.hooks.injection import session_text
 from session_memory.hooks.repository import stored_repository
 from session_memory.hooks.state import take
 from session_memory.learn.digest.values import Digest
 from session_memory.learn.recall import RecalledSession, recall
-from session_memory.store.database import connect
-from session_memory.store.quick_reading import CannotRead, QuickReader
-from session_memory.store.store import Store
-from session_memory.views.short_names import short_names
+from session_memory.store.quick_reading import QuickReader
+from session_memory.store.stored_fixes import StoredFixes
+
+if TYPE_CHECKING:
+    from session_memory.store.store import Store
 
 PROMPT = ("prompt", "user_prompt", "userPrompt", "initialPrompt")
 LONGEST_PROMPT = 4_000
@@ -33,34 +34,29 @@ def answer(hook: HookInput, store: str, now: float) -> str | None:
     prompt = hook.text(PROMPT)[:LONGEST_PROMPT].strip()
     if prompt.startswith(("/", "<", "!")) or len(set(_WORD.findall(prompt))) < LEAST_WORDS:
         return None
-    # Opening the store below would wait for a lock, and does not look at its version.
     reader = QuickReader(store)
     try:
         repo = stored_repository(reader, hook.cwd)
+        return None if repo is None else _answer(hook, reader, prompt, repo, now)
     finally:
         reader.close()
-    if repo is None:
-        return None
-    try:
-        opened = Store(connect(store, create=False))
-        try:
-            return _answer(hook, opened, prompt, repo, now)
-        finally:
-            opened.close()
-    except SessionMemoryError as error:
-        raise CannotRead(str(error)) from error
 
 
-def _answer(hook: HookInput, store: Store, prompt: str, repo: str, now: float) -> str | None:
-    best = next(
-        (one for one in recall(store, prompt, limit=3, repo=repo) if not _is_of(one, hook)), None
-    )
+class _AskedStore:
+    """As much of a store as `recall` asks for. A whole one takes longer to load than to ask."""
+
+    def __init__(self, reader: QuickReader) -> None:
+        self.db = reader
+
+
+def _answer(hook: HookInput, reader: QuickReader, prompt: str, repo: str, now: float) -> str | None:
+    found = recall(cast("Store", _AskedStore(reader)), prompt, limit=3, repo=repo)
+    best = next((one for one in found if not _is_of(one, hook)), None)
     if best is None or best.digest is None or not _fits(best, best.digest):
         return None
     if not take(hook.agent.name, hook.session, "prompt", best.uid):
         return None
-    name = short_names(store, [best.uid])[best.uid]
-    return session_text(best.digest, name, now)
+    return session_text(best.digest, StoredFixes(reader).short_name(best.uid), now)
 
 
 def _fits(best: RecalledSession, digest: Digest) -> bool:

@@ -1,12 +1,16 @@
 """Read stored digests."""
 
+from typing import TYPE_CHECKING
+
 from session_memory import redact
 from session_memory.learn.digest import DIGEST_VERSION, Digest, decoded
 from session_memory.store.digests import Digests
-from session_memory.store.store import Store
+
+if TYPE_CHECKING:
+    from session_memory.store.store import Store
 
 
-def digest_of(store: Store, uid: str) -> Digest | None:
+def digest_of(store: "Store", uid: str) -> Digest | None:
     """The stored digest of a session, or None if it was never analyzed."""
     body = Digests(store.db).body(uid)
     if body is None:

@@ -6,6 +6,7 @@ equally good sessions, successful and newer ones come first.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -14,7 +15,10 @@ from session_memory.learn.digests import digest_of
 from session_memory.search.question import Concept, concepts_in, files_in
 from session_memory.search.ranking import RankedSession, TermMatch, rank
 from session_memory.search.recall_terms import may_have, terms_in
-from session_memory.store.store import Store
+
+if TYPE_CHECKING:
+    from session_memory.store.store import Store
+
 
 READ = 20
 """The digests of so many of the best sessions are read."""
@@ -38,7 +42,7 @@ class RecalledSession(msgspec.Struct, frozen=True):
 
 
 def recall(
-    store: Store,
+    store: "Store",
     question: str,
     *,
     limit: int,
@@ -55,7 +59,7 @@ def recall(
 
 
 def reranked(
-    store: Store,
+    store: "Store",
     concepts: Sequence[Concept],
     ranked: Sequence[RankedSession],
     *,

@@ -7,6 +7,7 @@ subagents wrote counts for the session that started them. Outcome and age do not
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from heapq import nsmallest
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -15,7 +16,10 @@ from session_memory.search.question import Concept
 from session_memory.search.recall_fields import FIELDS, fields_of, packed_weight, weight_of
 from session_memory.search.recall_terms import ERROR_MARK, terms_in
 from session_memory.store.recall import Recall
-from session_memory.store.store import Store
+
+if TYPE_CHECKING:
+    from session_memory.store.store import Store
+
 
 SATURATION = 8.0
 """A term with this weight counts half of what it can count at most."""
@@ -63,7 +67,7 @@ def concepts_of(terms: Mapping[str, int]) -> list[Concept]:
 
 
 def rank(
-    store: Store,
+    store: "Store",
     concepts: Sequence[Concept],
     *,
     most_concepts: int = MOST_CONCEPTS,

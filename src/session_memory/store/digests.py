@@ -4,14 +4,17 @@ One transaction replaces all rows of a session and records the revision that was
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from session_memory.core.text import escaped
-from session_memory.store.database import Database, Row
 from session_memory.store.row_values import storable
 from session_memory.store.zstandard import zstd
+
+if TYPE_CHECKING:
+    from session_memory.store.database import Database, Row
+
 
 LEVEL = 3
 
@@ -167,7 +170,7 @@ _COUNT = "select count(*) from digests"
 
 
 class Digests:
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: "Database") -> None:
         self._db = db
 
     def unanalyzed(self, version: AnalysisVersion, prices: str) -> list[UnanalyzedSession]:
@@ -228,7 +231,7 @@ class Digests:
         self._db.execute(_ANALYZED, {**given, "now": now, "revision": row.revision})
         return True
 
-    def used(self, session_id: int) -> list[Row]:
+    def used(self, session_id: int) -> "list[Row]":
         """``(seq, model, context, output)`` of each response whose tokens count for a session."""
         return self._db.all(_USED, {"session": session_id})
 
@@ -285,7 +288,7 @@ class Digests:
         return int(self._db.value(_COUNT))
 
 
-def _error(row: Row) -> ErrorRow:
+def _error(row: "Row") -> ErrorRow:
     return ErrorRow(**dict(zip(_ERROR, row, strict=True)))
 
 

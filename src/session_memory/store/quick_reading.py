@@ -9,11 +9,13 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # Importing typing takes time. Type checkers know this name.
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     Row = tuple[Any, ...]
 
 LOCK_MS = 40
+KEYS_AT_ONCE = 400
 SERVER_SECONDS = 2
 SERVER_MS = 250
 _SERVER_SETTINGS = f"set default_transaction_read_only = on; set statement_timeout = {SERVER_MS}"
@@ -25,7 +27,8 @@ class CannotRead(Exception):
 
 
 class QuickReader:
-    """A store that is open for reading. Statements are those of SQLite and PostgreSQL alike."""
+    """A store that is open for reading. It has those methods of a `Database` that ask questions;
+    statements are the same for SQLite and PostgreSQL."""
 
     def __init__(self, where: str) -> None:
         is_server = where.strip().lower().startswith(("postgres://", "postgresql://"))
@@ -42,8 +45,25 @@ class QuickReader:
             age = "a newer" if found > newest_step() else "an older"
             raise CannotRead(f"the store has the schema of {age} release")
 
-    def all(self, sql: str, **params: "Any") -> "list[Row]":
-        return self._rows(sql, params)
+    def all(self, sql: str, params: "Mapping[str, Any] | None" = None) -> "list[Row]":
+        return self._rows(sql, dict(params or {}))
+
+    def one(self, sql: str, params: "Mapping[str, Any] | None" = None) -> "Row | None":
+        return next(iter(self.all(sql, params)), None)
+
+    def value(self, sql: str, params: "Mapping[str, Any] | None" = None) -> "Any":
+        row = self.one(sql, params)
+        return None if row is None else row[0]
+
+    def matching(
+        self, sql: str, keys: "Sequence[Any]", params: "Mapping[str, Any] | None" = None
+    ) -> "Iterator[Row]":
+        """Rows of ``sql``, which contains ``in ({keys})``. Keys are taken some at a time."""
+        for start in range(0, len(keys), KEYS_AT_ONCE):
+            some = keys[start : start + KEYS_AT_ONCE]
+            given = {f"k{number}": key for number, key in enumerate(some)}
+            named = ", ".join(f":{name}" for name in given)
+            yield from self.all(sql.replace("{keys}", named), {**given, **(params or {})})
 
     def close(self) -> None:
         self._rows.close()

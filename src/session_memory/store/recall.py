@@ -8,11 +8,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from hashlib import blake2b
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from session_memory.store.database import Database
 from session_memory.store.zstandard import zstd
+
+if TYPE_CHECKING:
+    from session_memory.store.database import Database
+
 
 LEVEL = 3
 # A place is the number of a term, and in its lower bits the number of a session.
@@ -61,7 +65,7 @@ Posting = tuple[int, int]
 
 
 class Recall:
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: "Database") -> None:
         self._db = db
         # The rows that `saving` writes at its end, by the number of the session.
         self._rows: dict[int, dict[int, int]] = {}

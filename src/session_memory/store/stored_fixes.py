@@ -40,7 +40,7 @@ _LENGTHS = (8, 13, 18, 23, 28)
 
 def known_repository(reader: QuickReader, names: "Iterable[str]") -> str | None:
     """The first of these names of a repository that a session has."""
-    return next((name for name in names if reader.all(_HAS_REPO, repo=name)), None)
+    return next((name for name in names if reader.all(_HAS_REPO, {"repo": name})), None)
 
 
 class ErrorOfSession:
@@ -59,11 +59,11 @@ class StoredFixes:
 
     def errors(self, fingerprints: "Sequence[str]") -> list[ErrorOfSession]:
         """The sessions with these errors, the newest first; [] if there are too many."""
-        rows = self._matching(_ERRORS, fingerprints, most=MOST_ERRORS + 1)
+        rows = list(self._reader.matching(_ERRORS, fingerprints, {"most": MOST_ERRORS + 1}))
         if not rows or len(rows) > MOST_ERRORS:
             return []
         uids = sorted({row[0] for row in rows})
-        known = {uid: (repo, ended) for uid, repo, ended in self._matching(_DIGESTS, uids)}
+        known = {uid: (repo, ended) for uid, repo, ended in self._reader.matching(_DIGESTS, uids)}
         found = [ErrorOfSession(row, *known[row[0]]) for row in rows if row[0] in known]
         return sorted(found, key=lambda one: (-one.ended, one.uid))
 
@@ -73,7 +73,7 @@ class StoredFixes:
 
         from session_memory.store.zstandard import zstd
 
-        ((_, body),) = self._reader.all(_BODY, uid=uid)
+        ((_, body),) = self._reader.all(_BODY, {"uid": uid})
         values: dict[str, Any] = loads(zstd.decompress(body))
         return values
 
@@ -85,7 +85,7 @@ class StoredFixes:
             for identity in {one.rpartition(":")[0].partition("~")[0] for one in asked}
             for key in (record_key(identity), place_key(identity))
         }
-        rows = self._matching(_PLACES, sorted(keys), uid=uid) if keys else []
+        rows = self._reader.matching(_PLACES, sorted(keys), {"uid": uid})
         numbers = {event_uid(bytes(record), block): seq for record, block, seq in rows}
         return {one: numbers[one] for one in asked if one in numbers}
 
@@ -95,14 +95,9 @@ class StoredFixes:
         if ":" in native:
             return uid
         given = {"first": f"{flavor}:", "uid": uid, "behind": f"{uid};", "last": f"{flavor};"}
-        others = [other for other in self._reader.all(_NEIGHBOURS, **given)[0] if other]
+        others = [other for other in self._reader.all(_NEIGHBOURS, given)[0] if other]
         for length in _LENGTHS:
             start = f"{flavor}:{native[:length]}"
             if length < len(native) and not any(other.startswith(start) for other in others):
                 return start
         return uid
-
-    def _matching(self, sql: str, keys: "Sequence[Any]", **params: "Any") -> "list[Any]":
-        names = [f"k{number}" for number in range(len(keys))]
-        statement = sql.format(keys=", ".join(f":{name}" for name in names))
-        return self._reader.all(statement, **dict(zip(names, keys, strict=True)), **params)
