@@ -1,12 +1,16 @@
 """Every page of the table of routes answers: on a store with sessions, and on an empty one."""
 
 import re
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
 from session_memory import Memory
+from session_memory.core.time import now_ms
+from session_memory.pricing import shown as money
 from session_memory.store import open_store
 from session_memory.web.routes import ROUTES
 from session_memory.web.site import PLACES
@@ -52,15 +56,83 @@ def test_every_pattern_has_a_page_with_its_sessions(client: TestClient, memory: 
         assert one.session_uids[0] in client.get(f"/patterns/{one.id}").text
 
 
+OURS = {"Origin": HERE, "Sec-Fetch-Site": "same-origin"}
+
+
+def posted(client: TestClient, path: str, **fields: str) -> Any:
+    """Send one of our forms, with the token that our pages have."""
+    token = re.search(r'name="token" value="([^"]+)"', client.get("/settings").text)
+    assert token is not None
+    return client.post(path, data={"token": token[1], **fields}, headers=OURS)
+
+
+def test_a_form_without_its_token_changes_nothing(client: TestClient) -> None:
+    for route in ROUTES:
+        if "POST" in route.methods:
+            path = route.path.replace("{uid}", "91d4f0a7").replace("{id}", "p-1")
+            for token in ("", "wrong"):
+                answer = client.post(path, data={"token": token}, headers=OURS)
+                assert answer.status_code == 403, path
+
+
+def test_a_session_is_pinned_and_unpinned(
+    client_of: Client, demo_store: Path, tmp_path: Path
+) -> None:
+    shutil.copyfile(demo_store, tmp_path / "memory.db")
+    client = client_of(tmp_path / "memory.db")
+    with Memory(str(tmp_path / "memory.db"), create=False) as memory:
+        uid = next(iter(memory.sessions())).uid
+        for action, is_pinned in (("pin", True), ("unpin", False)):
+            assert posted(client, f"/s/{uid}/{action}").status_code == 303
+            assert memory.store.retention.is_pinned(uid, now_ms()) is is_pinned
+            other = "/unpin" if is_pinned else "/pin"
+            assert f'action="/s/{uid}{other}"' in client.get(f"/s/{uid}").text
+
+
+def test_a_pattern_is_accepted_and_rejected(
+    client_of: Client, demo_store: Path, tmp_path: Path
+) -> None:
+    shutil.copyfile(demo_store, tmp_path / "memory.db")
+    client = client_of(tmp_path / "memory.db")
+    with Memory(str(tmp_path / "memory.db"), create=False) as memory:
+        most = max(memory.patterns(noise=True).patterns, key=lambda one: one.sessions)
+        answer = posted(client, f"/lessons/{most.id}/accept")
+        if most.sessions >= memory.config.lessons.promote_sessions:
+            assert answer.status_code == 303
+            assert [row.lesson.status for row in memory.lessons().rows] == ["accepted"]
+        else:
+            assert answer.status_code == 400 and "session" in answer.text
+        assert posted(client, f"/lessons/{most.id}/reject").status_code == 303
+        assert [row.lesson.status for row in memory.lessons().rows] == ["rejected"]
+
+
+def test_two_sessions_are_compared(client: TestClient, memory: Memory) -> None:
+    uids = [one.uid for one in memory.sessions()][:2]
+    page = client.get(f"/compare?a={uids[0]}&b={uids[1]}").text
+    for uid in uids:
+        assert f"/s/{uid}" in page
+        assert money(memory.session(uid).cost_with_subagents) in page
+    assert client.get("/compare?a=none&b=none").status_code == 404
+
+
+def test_words_are_found_inside_of_a_session(client: TestClient, memory: Memory) -> None:
+    one = next(one for one in memory.sessions() if "tide" in (one.title or "").lower())
+    found = client.get(f"/s/{one.uid}/find?q=tide").json()
+    expected = memory.search("tide", session=one.uid, limit=500)
+    assert found["total"] == expected.total > 0
+    assert [hit["seq"] for hit in found["hits"]] == sorted(
+        hit.seq for hit in expected.hits if hit.seq is not None
+    )
+
+
 def test_the_theme_is_kept_by_the_browser(client: TestClient) -> None:
-    ours = {"Origin": HERE, "Sec-Fetch-Site": "same-origin"}
-    answer = client.post("/settings/theme", data={"theme": "dark"}, headers=ours)
+    answer = posted(client, "/settings/theme", theme="dark")
     assert answer.status_code == 303
     assert 'data-theme="dark"' in client.get("/settings").text
-    client.post("/settings/theme", data={"theme": ""}, headers=ours)
+    posted(client, "/settings/theme", theme="")
     assert "data-theme" not in client.get("/settings").text
-    assert client.post("/settings/theme", data={"theme": "x"}, headers=ours).status_code == 400
-    assert client.post("/settings/theme", content=b"a" * 100_000, headers=ours).status_code == 400
+    assert posted(client, "/settings/theme", theme="x").status_code == 400
+    assert client.post("/settings/theme", content=b"a" * 100_000, headers=OURS).status_code == 400
 
 
 def test_every_link_of_our_pages_leads_somewhere(client: TestClient) -> None:

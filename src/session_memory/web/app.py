@@ -1,5 +1,6 @@
 """The application: each route asks a page, in a thread, with a memory of its own."""
 
+import hmac
 from collections.abc import Callable
 from urllib.parse import parse_qsl
 
@@ -18,6 +19,7 @@ from session_memory.core.errors import (
     UnknownPattern,
     UnknownSession,
 )
+from session_memory.core.lesson_errors import LessonError, UnknownLesson
 from session_memory.web.asked import Asked
 from session_memory.web.live import Changes
 from session_memory.web.memories import Memories
@@ -25,8 +27,8 @@ from session_memory.web.routes import ROUTES
 from session_memory.web.security import RequestGuard
 from session_memory.web.site import Site
 
-_NOT_FOUND = (UnknownSession, UnknownEvent, UnknownPattern)
-_WRONG = (InvalidRecord, AmbiguousSession)
+_NOT_FOUND = (UnknownSession, UnknownEvent, UnknownPattern, UnknownLesson)
+_WRONG = (InvalidRecord, AmbiguousSession, LessonError)
 LONGEST_FORM = 64 * 1024
 FOR_EVER = "public, max-age=31536000, immutable"
 
@@ -59,6 +61,8 @@ def _endpoint(
     async def endpoint(request: Request) -> Response:
         try:
             form = await _form(request) if request.method == "POST" else {}
+            if request.method == "POST" and not _is_ours(form, site):
+                return PlainTextResponse("The form is not one of ours.\n", 403)
             return await run_in_threadpool(answer, request, form)
         except SessionMemoryError as error:
             hint = f"\n{error.hint}" if error.hint else ""
@@ -66,6 +70,10 @@ def _endpoint(
             return PlainTextResponse(f"{error}{hint}\n", status)
 
     return endpoint
+
+
+def _is_ours(form: dict[str, str], site: Site) -> bool:
+    return hmac.compare_digest(form.get("token", "").encode(), site.form_token.encode())
 
 
 async def _form(request: Request) -> dict[str, str]:

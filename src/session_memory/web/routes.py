@@ -7,6 +7,8 @@ from starlette.responses import Response
 
 from session_memory.web.api import ENDPOINTS, ROOT, openapi, page_of
 from session_memory.web.asked import Asked
+from session_memory.web.pages.actions import accept_lesson, pin, reject_lesson, unpin
+from session_memory.web.pages.compare import compare
 from session_memory.web.pages.cost import cost
 from session_memory.web.pages.errors import errors
 from session_memory.web.pages.keep import keep
@@ -15,6 +17,7 @@ from session_memory.web.pages.overview import start
 from session_memory.web.pages.session import (
     event_body,
     event_inspector,
+    find_in_session,
     session,
     session_outline,
     session_rows,
@@ -60,7 +63,13 @@ ROUTES = (
     RoutedPage("/keep", keep),
     RoutedPage("/settings", settings),
     RoutedPage("/settings/theme", choose_theme, POST),
+    RoutedPage("/lessons/{id}/accept", accept_lesson, POST),
+    RoutedPage("/lessons/{id}/reject", reject_lesson, POST),
+    RoutedPage("/compare", compare),
     RoutedPage("/s/{uid}", session),
+    RoutedPage("/s/{uid}/pin", pin, POST),
+    RoutedPage("/s/{uid}/unpin", unpin, POST),
+    RoutedPage("/s/{uid}/find", find_in_session),
     RoutedPage("/s/{uid}/e/{event}", session),
     RoutedPage("/s/{uid}/map", session_map_page),
     RoutedPage("/s/{uid}/strip", map_strip),

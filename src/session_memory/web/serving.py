@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 SECONDS_TO_END = 1
+WAITING = 128
 MARK = "web.json"
 
 
@@ -56,9 +57,8 @@ class WebServer:
         self._changes = Changes(opened)
         self._follows = follows
         self._follow: Follow | None = None
-        app = make_app(
-            self._memories, self._changes, Site(is_followed=follows), self.token, self.port
-        )
+        site = Site(is_followed=follows, token=self.token)
+        app = make_app(self._memories, self._changes, site, self.token, self.port)
         self._server = uvicorn.Server(
             uvicorn.Config(
                 app,
@@ -140,6 +140,8 @@ def _bound(port: int, place: Path | None) -> socket.socket:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((HOST, number))
+            # From now on a browser may connect; it waits until the server accepts.
+            listening.listen(WAITING)
         except OSError as error:
             listening.close()
             if number == wanted[-1]:

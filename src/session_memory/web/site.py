@@ -1,6 +1,7 @@
 """What all pages share: the files that pages load, outlines of sessions, and the reader's clock."""
 
 from collections import OrderedDict
+from hashlib import sha256
 from threading import Lock
 from typing import NamedTuple
 
@@ -37,9 +38,11 @@ PLACES = (
 class Site:
     """``is_followed``: the server collects what agents write."""
 
-    def __init__(self, *, is_followed: bool = False) -> None:
+    def __init__(self, *, is_followed: bool = False, token: str = "") -> None:
         self.assets = Assets()
         self.is_followed = is_followed
+        # Forms have a token of their own: what a page contains says nothing about the cookie.
+        self.form_token = sha256(f"form {token}".encode()).hexdigest()
         self._outlines: OrderedDict[tuple[str, int], Outline] = OrderedDict()
         self._lock = Lock()
 

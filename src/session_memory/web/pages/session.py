@@ -28,6 +28,7 @@ from session_memory.web.transcript_rows import RowMaker, subagent
 
 BODY_PIECE = 64 * 1024
 TURNS = 100
+MOST_FOUND = 500
 """How many turns are listed at once."""
 # The height that an empty part has until it is filled, in pixels for each event.
 EVENT_HEIGHT = 64
@@ -151,6 +152,19 @@ def session_outline(asked: Asked) -> Response:
     found = session_of(asked)
     outline = asked.site.outline(asked.memory, found.session_uid, found.revision)
     return asked.tagged(asked.json(outline.to_dict()), f"o{found.revision}")
+
+
+def find_in_session(asked: Asked) -> Response:
+    """The events of a session with all words, as JSON: ids and numbers, and how many there are."""
+    found, text = session_of(asked), asked.query.get("q", "")
+    if not text.strip():
+        return asked.json({"hits": [], "total": 0, "total_exact": True})
+    results = asked.memory.search(text, session=found.session_uid, limit=MOST_FOUND)
+    hits = [
+        {"event_uid": hit.event_uid, "seq": hit.seq} for hit in results.hits if hit.seq is not None
+    ]
+    hits.sort(key=lambda hit: hit["seq"] or 0)
+    return asked.json({"hits": hits, "total": results.total, "total_exact": results.total_exact})
 
 
 def event_inspector(asked: Asked) -> Response:

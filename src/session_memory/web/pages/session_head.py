@@ -8,6 +8,7 @@ from starlette.responses import Response
 from session_memory.config import this_host
 from session_memory.core.errors import CannotResume, UnknownSession
 from session_memory.core.schema import Session
+from session_memory.core.time import now_ms
 from session_memory.pricing import Amount, session_amounts, tree_amounts
 from session_memory.pricing import shown as money
 from session_memory.render.phrases import outcome_words
@@ -58,6 +59,7 @@ def session_page(asked: Asked, found: Session, tab: str, template: str, **values
         dot=dot_of(found),
         parent=found.parent_uid and session_address(found.parent_uid),
         resume=_resume_line(asked, found),
+        is_pinned=store.retention.is_pinned(uid, now_ms()),
         tabs=[
             Tab(name, f"{address}/{path}" if path else address, path == tab)
             for path, name in TABS.items()

@@ -3,7 +3,7 @@ const HELP = [
   ["/", "search"], ["g o", "overview"], ["g s", "sessions"], ["g c", "cost"], ["g w", "work"], ["g l", "learn"], ["g k", "keep"],
   ["j k", "next, previous row or event"], ["Enter", "open"], ["Space", "fold or unfold"], ["Esc", "back"],
   ["[ ]", "previous, next turn"], ["n N", "next, previous error"], ["t T", "next, previous test run"], ["e E", "next, previous edit"],
-  ["y", "copy a link to the event"], ["c", "copy the resume command"], ["u", "to the session it came from"], ["G", "to the end"],
+  ["f", "find in the session (Enter: next)"], ["m", "map"], ["x", "mark a row for comparing"], ["y", "copy a link to the event"], ["c", "copy the resume command"], ["u", "to the session it came from"], ["G", "to the end"],
 ];
 const ROWS = "a.srow, .talk .ev";
 let before = "";
@@ -76,6 +76,58 @@ async function toMark(sort, step) {
   else document.dispatchEvent(new CustomEvent("go-to", { detail: next }));
 }
 
+function find() {
+  const base = document.querySelector(".reader[data-base]")?.getAttribute("data-base");
+  if (!base) return;
+  const box = document.createElement("dialog");
+  const field = document.createElement("input");
+  const said = document.createElement("p");
+  field.className = "field";
+  field.setAttribute("aria-label", "Find in this session");
+  field.placeholder = "find in this session";
+  said.className = "muted small";
+  said.setAttribute("role", "status");
+  box.className = "finder";
+  box.append(field, said);
+  box.addEventListener("close", () => box.remove());
+  document.body.append(box);
+  box.show();
+  field.focus();
+  /** @type {{seq: number}[]} */
+  let hits = [];
+  let at = -1;
+  let asked = "";
+  field.addEventListener("keydown", async (event) => {
+    if (event.key === "Escape") { box.close(); return; }
+    if (event.key !== "Enter") return;
+    event.preventDefault();
+    if (asked !== field.value) {
+      asked = field.value;
+      const answer = await (await fetch(`${base}/find?q=${encodeURIComponent(asked)}`)).json();
+      hits = answer.hits;
+      at = event.shiftKey ? 0 : -1;
+      said.textContent = `${answer.total_exact ? "" : "at least "}${answer.total} found`;
+    }
+    if (!hits.length) return;
+    at = (at + (event.shiftKey ? -1 : 1) + hits.length) % hits.length;
+    said.textContent = `${at + 1} of ${hits.length}`;
+    document.dispatchEvent(new CustomEvent("go-to", { detail: hits[at].seq }));
+    field.focus();
+  });
+}
+
+/** @type {string[]} */
+let marked = [];
+
+function markForComparing() {
+  const uid = document.querySelector("a.srow[data-at]")?.getAttribute("data-uid");
+  if (!uid) return;
+  marked = marked.includes(uid) ? marked.filter((one) => one !== uid) : [...marked, uid];
+  document.querySelector("a.srow[data-at]")?.classList.toggle("marked");
+  if (marked.length === 2) location.href = `/compare?a=${encodeURIComponent(marked[0])}&b=${encodeURIComponent(marked[1])}`;
+  else say(marked.length ? "one marked; x on another compares them" : "none marked");
+}
+
 /** @type {Record<string, () => void>} */
 const ACTIONS = {
   "/": () => /** @type {HTMLInputElement} */ (document.querySelector(".find input")).select(),
@@ -86,6 +138,9 @@ const ACTIONS = {
   t: () => toMark("test", 1), T: () => toMark("test", -1),
   e: () => toMark("edit", 1), E: () => toMark("edit", -1),
   y: () => { const link = current()?.querySelector("a.g"); if (link) copy(/** @type {HTMLAnchorElement} */ (link).href); },
+  f: find,
+  x: markForComparing,
+  m: () => { const base = document.querySelector(".reader[data-base]")?.getAttribute("data-base"); if (base) location.href = `${base}/map`; },
   G: () => scrollTo(0, document.body.scrollHeight),
 };
 
@@ -102,6 +157,11 @@ document.addEventListener("keydown", (event) => {
   const linked = /** @type {HTMLElement | null} */ (document.querySelector(`[data-key="${CSS.escape(key)}"]`));
   if (ACTIONS[key]) { event.preventDefault(); ACTIONS[key](); }
   else if (linked) { event.preventDefault(); linked.click(); }
+});
+
+document.addEventListener("submit", (event) => {
+  const question = event.submitter?.getAttribute("data-confirm");
+  if (question && !confirm(question)) event.preventDefault();
 });
 
 document.addEventListener("click", (event) => {

@@ -1,0 +1,52 @@
+"""What a person can change from the page: pins, and which patterns become lessons.
+
+Each needs our own form with its token, and equals a command that the page names.
+"""
+
+from starlette.responses import RedirectResponse, Response
+
+from session_memory.core.time import now_ms
+from session_memory.learn.curate import DecisionNote, accept, current_user, reject
+from session_memory.views.lessons import lessons_of, pattern_named, pattern_or_lesson
+from session_memory.web.asked import Asked
+from session_memory.web.pages.session_head import session_of
+from session_memory.web.rows import session_address
+
+WHY = "on the web page"
+
+
+def pin(asked: Asked) -> Response:
+    """``session-memory pin``: the session stays in the store."""
+    uid, store = session_of(asked).session_uid, asked.memory.store
+    with store.transaction():
+        store.retention.pin(uid, now_ms())
+    return RedirectResponse(session_address(uid), 303)
+
+
+def unpin(asked: Asked) -> Response:
+    """``session-memory unpin``."""
+    uid, store = session_of(asked).session_uid, asked.memory.store
+    with store.transaction():
+        store.retention.unpin(uid)
+    return RedirectResponse(session_address(uid), 303)
+
+
+def accept_lesson(asked: Asked) -> Response:
+    """``session-memory lessons accept``."""
+    store, config = asked.memory.store, asked.memory.config
+    folder = lessons_of(store, config)
+    pattern = pattern_named(store, folder, asked.path["id"])
+    lesson = accept(folder, store, pattern, config.lessons, _note())
+    return RedirectResponse(f"/lessons/{lesson.id}", 303)
+
+
+def reject_lesson(asked: Asked) -> Response:
+    """``session-memory lessons reject``."""
+    store, config = asked.memory.store, asked.memory.config
+    folder = lessons_of(store, config)
+    reject(folder, store, pattern_or_lesson(store, folder, asked.path["id"]), _note())
+    return RedirectResponse("/lessons", 303)
+
+
+def _note() -> DecisionNote:
+    return DecisionNote(now_ms(), current_user(), WHY, force=False)
