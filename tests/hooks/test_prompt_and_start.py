@@ -35,6 +35,15 @@ def test_a_prompt_brings_the_session_that_did_it(hook: RunHook, tidewatch: Path)
     assert not hook("claude", "prompt", prompt(tidewatch, KNOWN))
 
 
+def test_texts_of_hooks_before_a_prompt_are_not_the_prompt(hook: RunHook, tidewatch: Path) -> None:
+    """Gemini CLI 0.61.0 sends the escaped text of its start hooks along."""
+    own = "<hook_context>&lt;session-memory repo=&quot;x&quot;&gt;\n</hook_context>\n\n"
+    text = context(hook("gemini", "prompt", prompt(tidewatch, own + KNOWN)))
+    assert 'ref="5b0c6a1e"' in text
+    given = prompt(tidewatch, f"<hook_context>{KNOWN}</hook_context>\n\ngo on", session_id="other")
+    assert hook("gemini", "prompt", given) == b""
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -19,6 +19,7 @@ COMMAND = (
     *("tool_input.command", "toolInput.command", "toolArgs.command", "command"),
     *("tool_input.cmd", "toolArgs.cmd"),
 )
+PROMPT = ("prompt", "user_prompt", "userPrompt", "initialPrompt")
 OUTPUT = ("error", "tool_response", "toolResult", "tool_result", "output")
 EXIT = ("exit",)
 _EXAMINED = 4_000
@@ -31,7 +32,8 @@ class HookedAgent:
     ``fires_for_failures``: the event itself says that the command failed. Else ``exit`` has the
     paths of the exit status and ``exit_text`` finds it in the output. ``is_in_log``: the log of the
     session has it by then. Without all of these, the text of the output decides.
-    ``frame`` is what the agent writes around an output, which is no part of it.
+    ``frame`` is what the agent writes around an output, which is no part of it. ``context`` is what
+    it writes before a prompt: the texts of other hooks.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class HookedAgent:
         exit_text: str = "",
         is_in_log: bool = False,
         frame: str = "",
+        context: str = "",
     ) -> None:
         self.name = name
         self.names = names or {}
@@ -56,6 +59,7 @@ class HookedAgent:
         self.exit_text = exit_text
         self.is_in_log = is_in_log
         self.frame = frame
+        self.context = context
 
     def answer(self, event: str, native: str | None, text: str) -> "dict[str, Any]":
         """The value to print so that ``text`` reaches the model."""
@@ -119,6 +123,7 @@ AGENTS = {
             output=("tool_response.llmContent", "tool_response"),
             exit_text=r"^Exit Code: (-?\d{1,10})\s*$",
             frame=_GEMINI_FRAME,
+            context=r"(?s)\A(?:<hook_context>.*?</hook_context>\s*)+",
         ),
         HookedAgent(
             "copilot",

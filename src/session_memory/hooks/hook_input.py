@@ -7,6 +7,7 @@ from session_memory.hooks.agents import (
     COMMAND,
     CWD,
     NATIVE_EVENT,
+    PROMPT,
     SESSION,
     TRANSCRIPT,
     HookedAgent,
@@ -72,6 +73,12 @@ class HookInput:
     @property
     def command(self) -> str:
         return self.text(COMMAND, LONGEST_COMMAND)
+
+    @property
+    def prompt(self) -> str:
+        """What a person said, without the texts of hooks that the agent wrote before it."""
+        text = self.text(PROMPT)
+        return re.sub(self.agent.context, "", text) if self.agent.context else text
 
     @property
     def output(self) -> str:

@@ -19,7 +19,6 @@ from session_memory.store.stored_fixes import StoredFixes
 if TYPE_CHECKING:
     from session_memory.store.store import Store
 
-PROMPT = ("prompt", "user_prompt", "userPrompt", "initialPrompt")
 LONGEST_PROMPT = 4_000
 LEAST_WORDS = 4
 # Of 132 first prompts of real sessions, 5 had a session that fits so well; 4 of those changed the
@@ -31,7 +30,7 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 
 def answer(hook: HookInput, store: str, now: float) -> str | None:
     """The text for the model, or None. A session gets another session once."""
-    prompt = hook.text(PROMPT)[:LONGEST_PROMPT].strip()
+    prompt = hook.prompt[:LONGEST_PROMPT].strip()
     if prompt.startswith(("/", "<", "!")) or len(set(_WORD.findall(prompt))) < LEAST_WORDS:
         return None
     reader = QuickReader(store)
