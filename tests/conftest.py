@@ -89,10 +89,32 @@ def _count_no_memory() -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection(session: pytest.Session) -> None:
     worker: dict[str, Any] | None = getattr(session.config, "workerinput", None)
+    if worker is not None:
+        _report_results_alone(session.config)
     if worker is not None and session.config.args == ["tests"]:
         # What is imported and collected now stays.
         gc.disable()
         share_the_rewriting(DATA.parent, worker["workerid"], worker["workercount"])
+
+
+def _report_results_alone(config: pytest.Config) -> None:
+    """Let a worker not report that a test begins, and that its fixtures did their work.
+
+    These are half of all messages, and nothing is shown of them without such an option.
+    """
+    option = config.option
+    if option.verbose > 0 or option.durations is not None or option.xmlpath is not None:
+        return
+    worker = next(one for one in config.pluginmanager.get_plugins() if hasattr(one, "sendevent"))
+    send = worker.sendevent
+
+    def send_results(name: str, **given: Any) -> None:
+        report = given.get("data", {}) if name == "testreport" else {}
+        is_idle = report.get("outcome") == "passed" and report.get("when") != "call"
+        if name != "logstart" and not is_idle:
+            send(name, **given)
+
+    worker.sendevent = send_results
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
