@@ -161,11 +161,20 @@ def test_a_store_of_a_newer_release_is_left_alone(memory: Memory, mode: str) -> 
 # ---------------------------------------------------------------- a damaged one
 
 
+@pytest.fixture(scope="module")
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Memory:
+    place = tmp_path_factory.mktemp("filled")
+    made = Memory(place / "logs", place / "memory.db")
+    put(corpus(made.root, 12, 3000))
+    made.sync()
+    return made
+
+
 @pytest.fixture
-def filled(memory: Memory) -> Memory:
-    put(corpus(memory.root, 12, 3000))
-    memory.sync()
-    return memory
+def filled(memory: Memory, made_once: Memory) -> Memory:
+    """A store of the test's own, with logs that all tests read and none may change."""
+    shutil.copyfile(made_once.path, memory.path)
+    return Memory(made_once.root, memory.path)
 
 
 @pytest.mark.parametrize("share", [0.02, 0.3, 0.6, 0.95])
@@ -291,15 +300,17 @@ def test_a_lost_journal_of_shared_memory_is_made_again(filled: Memory) -> None:
     assert Memory(filled.root, copy).fingerprint() == before
 
 
-def test_everything_beside_the_store_is_private(filled: Memory) -> None:
-    with filled.opened() as store:
-        append(next(filled.root.rglob("*.jsonl")), rounds(S, 1))
-        filled.sync()
-        store.backup(filled.path.with_name("backup.db"))
-        files = list(filled.path.parent.glob("*.db*"))
+def test_everything_beside_the_store_is_private(memory: Memory) -> None:
+    path = log(memory.root, S, rounds(S, 1))
+    memory.sync()
+    with memory.opened() as store:
+        append(path, rounds(S, 1, start=100))
+        memory.sync()
+        store.backup(memory.path.with_name("backup.db"))
+        files = list(memory.path.parent.glob("*.db*"))
         assert {"memory.db-wal", "memory.db-shm"} <= {file.name for file in files}
         assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
-        assert filled.path.parent.stat().st_mode & 0o777 == 0o700
+        assert memory.path.parent.stat().st_mode & 0o777 == 0o700
 
 
 def test_a_store_lost_altogether_is_made_again_from_the_logs(filled: Memory) -> None:
