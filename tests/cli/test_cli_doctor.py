@@ -10,6 +10,7 @@ import pytest
 
 from session_memory.adapters.claude import AGENT as claude
 from session_memory.demo import demo_home
+from session_memory.hooks.state import note_failure
 from session_memory.testing.agents import installed
 
 # Others send a server the statements that these would send it.
@@ -164,3 +165,15 @@ def test_an_archive_that_is_gone_is_a_warning(logs, home, run, checks, tmp_path)
     [check] = found["archive"]
     assert (status, check["status"]) == (3, "warn")
     assert "1 of 1 file with evicted sessions" in check["text"] and "archive_dir" in check["hint"]
+
+
+def test_hooks_that_failed_are_told(home, checks) -> None:
+    _, found = checks()
+    assert "hooks" not in found
+    note_failure("claude", "failure", "the store is locked")
+    note_failure("codex", "end", "no store at \x1b[31m/x")
+    status, found = checks()
+    assert status == 3
+    (check,) = found["hooks"]
+    assert check["status"] == "warn" and "2 failures within 7 days" in check["text"]
+    assert "\x1b" not in check["text"] and "session-memory sync" in check["hint"]

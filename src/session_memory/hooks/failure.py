@@ -21,13 +21,14 @@ def answer(hook: HookInput, store: str) -> str | None:
     failed = hook.has_failed
     if failed is False or hook.was_interrupted or not hook.command or not hook.output:
         return None
-    if failed and _answers_no(hook):
-        return None
     if failed is None and not _seems_failed(hook):
         return None
     fix = _known_fix(hook, store)
+    # Looking at the command takes longer to load than looking for the error.
+    if fix is None or (_answers_no(hook) if failed else _only_looks(hook)):
+        return None
     session = hook.session or f"{hook.cwd} {time.strftime('%Y-%m-%d')}"
-    if fix is None or not take(hook.agent.name, session, fix.fingerprint):
+    if not take(hook.agent.name, session, fix.fingerprint):
         return None
     from session_memory.hooks.injection import fix_text
 
@@ -35,14 +36,17 @@ def answer(hook: HookInput, store: str) -> str | None:
 
 
 def _seems_failed(hook: HookInput) -> bool:
-    """Whether the output alone shows a failure. A file with errors in it may have been printed."""
+    """Whether the output alone shows a failure."""
     from session_memory.learn.digest.output_errors import seems_failed
 
-    if not seems_failed(hook.output):
-        return False
+    return seems_failed(hook.output)
+
+
+def _only_looks(hook: HookInput) -> bool:
+    """Whether the command may have printed a file with an old error in it."""
     from session_memory.learn.digest.harmless import command_only_looks
 
-    return not command_only_looks(hook.command)
+    return command_only_looks(hook.command)
 
 
 def _known_fix(hook: HookInput, store: str) -> "KnownFix | None":
