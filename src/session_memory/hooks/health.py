@@ -54,7 +54,7 @@ def hook_checks(now: float | None = None) -> Iterator[Check]:
     if not recent:
         yield Check("hooks", "ok", f"no failure within {DAYS} days")
         return
-    last = max(recent, key=lambda one: one.at)
+    last = sorted(recent, key=lambda one: one.at)[-1]
     when = age(last.at * 1000, int(now * 1000))
     what = visible(f"{last.agent} {last.event}")
     text = f"{plural(len(recent), 'failure')} within {DAYS} days, the last {when} ({what})"
