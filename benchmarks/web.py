@@ -135,14 +135,10 @@ def over_http(server: Server) -> Iterator[tuple[str, float, float]]:
     yield "start to first answer, CPU", server.cpu_at_start, server.cpu_at_start
     yield "memory when idle, MB", server.megabytes, server.megabytes
     pages = ["/", "/sessions", "/cost", "/work", "/learn", "/keep", "/settings", f"/s/{LONG}"]
-    for path in pages:
-        server.ask(path)
+    cold = ", ".join(f"{path} {server.ask(path)[0]:.0f}" for path in pages)
+    print(f"  asked for the first time: {cold}", file=sys.stderr)
     slowest = {path: times(lambda path=path: server.ask(path)[0], 5) for path in pages}
     worst = max(slowest, key=lambda path: slowest[path][0])
-    print(
-        "  " + ", ".join(f"{path} {value[0]:.0f}" for path, value in slowest.items()),
-        file=sys.stderr,
-    )
     yield f"any page, first byte, warm ({worst})", *slowest[worst]
     yield "sessions, first rows", *times(lambda: server.ask("/sessions")[0])
     yield "search, one word", *times(lambda: server.ask("/sessions?q=import", "results")[0])
@@ -177,10 +173,9 @@ def in_browser(server: Server) -> Iterator[tuple[str, float, float]]:
         paints = []
         for _ in range(5):
             page.goto(f"{base}/sessions")
-            page.wait_for_timeout(200)
-            paints.append(
-                page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
-            )
+            entry = "performance.getEntriesByName('first-contentful-paint')[0]"
+            page.wait_for_function(f"() => {entry}")
+            paints.append(page.evaluate(f"{entry}.startTime"))
         yield "first contentful paint", median(paints), max(paints)
         yield "key to hits", *_typed(page)
         page.goto(f"{base}/s/{LONG}")

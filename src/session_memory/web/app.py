@@ -20,9 +20,10 @@ from session_memory.core.errors import (
     UnknownSession,
 )
 from session_memory.core.lesson_errors import LessonError, UnknownLesson
-from session_memory.web.asked import Asked
+from session_memory.web.asked import PART, THEME_COOKIE, Asked
 from session_memory.web.live import Changes
 from session_memory.web.memories import Memories
+from session_memory.web.page_cache import PageCache
 from session_memory.web.routes import ROUTES
 from session_memory.web.security import RequestGuard
 from session_memory.web.site import Site
@@ -30,13 +31,15 @@ from session_memory.web.site import Site
 _NOT_FOUND = (UnknownSession, UnknownEvent, UnknownPattern, UnknownLesson)
 _WRONG = (InvalidRecord, AmbiguousSession, LessonError)
 LONGEST_FORM = 64 * 1024
+Page = Callable[[Asked], Response]
 FOR_EVER = "public, max-age=31536000, immutable"
 
 
 def make_app(memories: Memories, changes: Changes, site: Site, token: str, port: int) -> ASGIApp:
     """The whole application behind its guard."""
+    answering = _Answering(memories, changes, site)
     routes = [
-        Route(path, _endpoint(page, memories, site), methods=list(methods))
+        Route(path, _endpoint(page, answering), methods=list(methods))
         for path, page, methods in ROUTES
     ]
     routes.append(Route("/events", changes.endpoint))
@@ -45,12 +48,37 @@ def make_app(memories: Memories, changes: Changes, site: Site, token: str, port:
     return RequestGuard(app, token, port)
 
 
-def _endpoint(
-    page: Callable[[Asked], Response], memories: Memories, site: Site
-) -> Callable[[Request], object]:
-    def answer(request: Request, form: dict[str, str]) -> Response:
-        with memories.one() as memory:
-            asked = Asked(request, memory, site, form)
+class _Answering:
+    """Asks pages for answers, in the thread of a request."""
+
+    def __init__(self, memories: Memories, changes: Changes, site: Site) -> None:
+        self._memories = memories
+        self._changes = changes
+        self.site = site
+        self._cache = PageCache()
+
+    def get(self, page: Page, request: Request) -> Response:
+        """The answer to a question; a kept one as long as the store is unchanged."""
+        asked = (request.url.path, request.url.query, request.headers.get(PART))
+        theme = request.cookies.get(THEME_COOKIE)
+        key = self._cache.key(self._changes.mark(), *asked, theme)
+        kept = self._cache.get(key)
+        if kept is not None:
+            return kept
+        answer = self._answer(page, request, {})
+        self._cache.add(key, answer)
+        return answer
+
+    def post(self, page: Page, request: Request, form: dict[str, str]) -> Response:
+        """Carry out a change. What was kept may be wrong afterwards."""
+        try:
+            return self._answer(page, request, form)
+        finally:
+            self._cache.clear()
+
+    def _answer(self, page: Page, request: Request, form: dict[str, str]) -> Response:
+        with self._memories.one() as memory:
+            asked = Asked(request, memory, self.site, form)
             try:
                 return page(asked)
             except _NOT_FOUND as error:
@@ -58,12 +86,16 @@ def _endpoint(
             except _WRONG as error:
                 return _failed(asked, error, 400)
 
+
+def _endpoint(page: Page, answering: _Answering) -> Callable[[Request], object]:
     async def endpoint(request: Request) -> Response:
         try:
-            form = await _form(request) if request.method == "POST" else {}
-            if request.method == "POST" and not _is_ours(form, site):
+            if request.method != "POST":
+                return await run_in_threadpool(answering.get, page, request)
+            form = await _form(request)
+            if not _is_ours(form, answering.site):
                 return PlainTextResponse("The form is not one of ours.\n", 403)
-            return await run_in_threadpool(answer, request, form)
+            return await run_in_threadpool(answering.post, page, request, form)
         except SessionMemoryError as error:
             hint = f"\n{error.hint}" if error.hint else ""
             status = 400 if isinstance(error, _WRONG) else 503

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Hashable
 from threading import Lock
 from typing import Any
 
@@ -63,12 +63,21 @@ class Changes:
         data = json.dumps({"number": self._number, "sessions": sessions})
         return f"id: {self._number}\nevent: changed\ndata: {data}\n\n"
 
+    def mark(self) -> Hashable:
+        """A value that is another one after somebody wrote to the store."""
+        with self._lock:
+            mark = self._connected().store.db.write_mark()
+        return mark if isinstance(mark, Hashable) else object()
+
+    def _connected(self) -> Memory:
+        if self._memory is None:
+            self._memory = self._opened()
+        return self._memory
+
     def _look(self, uid: str, before: dict[str, Any] | None = None) -> dict[str, Any]:
         """The state of the store, and of the session that the page shows."""
         with self._lock:
-            if self._memory is None:
-                self._memory = self._opened()
-            memory = self._memory
+            memory = self._connected()
             version = memory.store.db.write_mark()
             if before is not None and before["version"] == version:
                 return before

@@ -9,8 +9,9 @@ from session_memory.config import this_host
 from session_memory.core.errors import CannotResume, UnknownSession
 from session_memory.core.schema import Session
 from session_memory.core.time import now_ms
-from session_memory.pricing import Amount, session_amounts, tree_amounts
+from session_memory.pricing import Amount, session_amounts
 from session_memory.pricing import shown as money
+from session_memory.pricing.sessions import family, subagents
 from session_memory.render.phrases import outcome_words
 from session_memory.views.figures import duration, local
 from session_memory.views.lookup import find_session
@@ -70,7 +71,8 @@ def session_page(asked: Asked, found: Session, tab: str, template: str, **values
 
 def _facts(asked: Asked, found: Session) -> list[str]:
     store, uid = asked.memory.store, found.session_uid
-    own, total = session_amounts(store, [uid])[uid], tree_amounts(store, [uid])[uid]
+    amounts = session_amounts(store, family(uid, subagents(store, [uid])))
+    own, total = amounts[uid], sum(amounts.values(), Amount())
     cost = ""
     if total != Amount():
         cost = money(total)

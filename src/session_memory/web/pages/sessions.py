@@ -20,6 +20,7 @@ from session_memory.web.asked import Asked
 from session_memory.web.rows import DOTS, ListRow, event_address, list_row, session_address
 
 MOST_HITS = 60
+MOST_COUNTED = 5_000
 LONGEST_QUERY = 2000
 ORDERS = {"newest": "Newest", "cost": "Dearest", "time": "Longest", "tokens": "Most tokens"}
 FACET_NAMES = {"repo": "Repository", "outcome": "Outcome", "flavor": "Agent", "model": "Model"}
@@ -124,6 +125,9 @@ def sessions(asked: Asked) -> Response:
     page, found, more = None, None, None
     said, nothing = "", ""
     filters = state.filters()
+    # To count the values of very many sessions takes longer than to list the first ones.
+    is_large = store.sessions.count() > MOST_COUNTED
+    has_facets = asked.part == "facets" or not (is_large or asked.part == "rows")
     if state.is_search:
         found, said = _found(asked, state)
     else:
@@ -143,7 +147,8 @@ def sessions(asked: Asked) -> Response:
             for field in state.fields
         ],
         orders=list(_orders(state)),
-        facets=[] if asked.part == "rows" else list(_facets(asked, state, filters)),
+        facets=list(_facets(asked, state, filters)) if has_facets else [],
+        facets_address="" if has_facets else state.address(),
     )
 
 
