@@ -6,13 +6,14 @@ Our own adapters are tested instead: checking every record would slow down a syn
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any
 
 from session_memory.adapters import first_schema
 from session_memory.adapters.agent import Agent
-from session_memory.adapters.base import Cursor, Readable, Record
+from session_memory.adapters.base import Cursor, Readable, Record, SourceRef
 from session_memory.adapters.guarded import adapter_failing
 from session_memory.adapters.record_checks import checked_record
 from session_memory.core.errors import StoreError
@@ -23,6 +24,9 @@ UNUSABLE_RECORD = "unusable record"
 # A generator that never ends would fill the memory. No line holds so many records.
 MOST_WITHOUT_PROGRESS = 100_000
 LONGEST_DETAIL = 300
+
+
+Reading = Callable[[Readable, Cursor, int], Iterator[tuple[Cursor, Record]]]
 
 
 class WrongCursor(ValueError):
@@ -38,12 +42,19 @@ def records_of(
     program, and for a wrong cursor.
     """
     with adapter_failures(agent.flavor, str(source.ref.path)):
-        if first_schema.is_first_schema(source.ref):
-            yield from first_schema.read(source, cursor)
-        elif is_ours(agent):
-            yield from agent.read(source, cursor)
-        else:
-            yield from _checked(agent, source, cursor, end)
+        yield from reading_of(agent, source.ref)(source, cursor, end)
+
+
+def reading_of(agent: Agent, ref: SourceRef) -> Reading:
+    """The function that reads such a source, for a caller that reads many parts of it.
+
+    Call it inside of `adapter_failures`.
+    """
+    if first_schema.is_first_schema(ref):
+        return lambda source, cursor, end: first_schema.read(source, cursor)
+    if is_ours(agent):
+        return lambda source, cursor, end: agent.read(source, cursor)
+    return partial(_checked, agent)
 
 
 def adapter_failures(flavor: str, path: str) -> AbstractContextManager[None]:

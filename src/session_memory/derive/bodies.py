@@ -12,7 +12,7 @@ import msgspec
 
 from session_memory.adapters import neutral
 from session_memory.adapters.base import Cursor, NativeEvent, Record, SourceRef
-from session_memory.adapters.checked_reading import records_of
+from session_memory.adapters.checked_reading import adapter_failures, reading_of
 from session_memory.adapters.event_text import event_text
 from session_memory.core.errors import AdapterFailed
 from session_memory.core.schema import SessionEvent
@@ -77,7 +77,7 @@ class Bodies:
         self._records = RawRecords(store)
         # A cache of the records that were read last. The newest entry is the last one.
         self._kept: dict[tuple[str, int, int], list[Body]] = {}
-        self._refs: dict[str, SourceRef] = {}
+        self._readers: dict[str, _SourceReader] = {}
 
     def of(self, event: SessionEvent) -> Body:
         """The body of an event; empty once the stored logs were evicted."""
@@ -110,12 +110,13 @@ class Bodies:
 
     def _translated(self, row: SourceRow, data: bytes) -> list[Record]:
         """The records in ``data``. If the adapter fails, a neutral substitute reads them."""
-        if row.uid not in self._refs:
-            self._refs[row.uid] = RawSource.ref_of(row)
-        reader, source = reader_of(row), _RecordBytes(self._refs[row.uid], data)
-        problem = reader.problem
+        if (known := self._readers.get(row.uid)) is None:
+            known = self._readers[row.uid] = _SourceReader(row)
+        source = _RecordBytes(known.ref, data)
+        problem = known.agent.problem
         try:
-            records = [record for _, record in records_of(reader, source, Cursor(), source.size)]
+            with adapter_failures(row.flavor, known.path):
+                records = [record for _, record in known.read(source, Cursor(), source.size)]
         except AdapterFailed as failure:
             # Even if an adapter fails, the text of its sessions can still be shown.
             records = [record for _, record in neutral.read(source, Cursor())]
@@ -125,15 +126,25 @@ class Bodies:
         return records
 
 
+class _SourceReader:
+    """Who reads the records of a source, and as what."""
+
+    def __init__(self, row: SourceRow) -> None:
+        ref = RawSource.ref_of(row)
+        # The log of a subagent may be named by its lines: an adapter holds lines back until one
+        # names the session. A single record must not wait for others, so it gets a name.
+        if not ref.session and ref.agent:
+            ref = msgspec.structs.replace(ref, session=" ")
+        self.ref, self.agent = ref, reader_of(row)
+        self.path = str(ref.path)
+        self.read = reading_of(self.agent, ref)
+
+
 class _RecordBytes:
     """One record, as an adapter reads it."""
 
     def __init__(self, ref: SourceRef, data: bytes) -> None:
         self.ref = ref
-        # The log of a subagent may be named by its lines: an adapter holds lines back until one
-        # names the session. A single record must not wait for others, so it gets a name.
-        if not self.ref.session and self.ref.agent:
-            self.ref = msgspec.structs.replace(self.ref, session=" ")
         self._data = data if data.endswith(b"\n") else data + b"\n"
         self.size = len(self._data)
 

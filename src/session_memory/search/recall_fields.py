@@ -1,5 +1,6 @@
 """The kinds of texts by which a session is found again, and how much each counts."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 # A weight takes 10 bits and the fields 13: so a packed weight needs three bytes in SQLite.
@@ -40,7 +41,21 @@ FIELDS = tuple(RecallField(*values, 1 << place) for place, values in enumerate(_
 
 def packed_weight(weight: float, places: int) -> int:
     """A weight and the bits of the fields in which a term stands, as one number."""
-    return min(max(round(weight * SCALE), 1), MOST_WEIGHT) << FIELD_BITS | places
+    return _bounded(round(weight * SCALE)) << FIELD_BITS | places
+
+
+def packed_weights(terms: Iterable[tuple[str, float, int]]) -> dict[str, int]:
+    """The terms of a session with their packed weights: ``(term, weight, places)`` of each."""
+    return {
+        term: (whole if 0 < (whole := round(weight * SCALE)) < MOST_WEIGHT else _bounded(whole))
+        << FIELD_BITS
+        | places
+        for term, weight, places in terms
+    }
+
+
+def _bounded(whole: int) -> int:
+    return min(max(whole, 1), MOST_WEIGHT)
 
 
 def weight_of(packed: int) -> float:

@@ -13,6 +13,8 @@ FEWEST_WORDS = 3
 
 
 def repeated_instruction(digest: Digest) -> Iterator[Signal]:
+    if sum(is_instruction(prompt.text) for prompt in digest.prompts) < 2:
+        return
     groups: list[tuple[frozenset[str], list[Statement]]] = []
     for prompt in digest.prompts:
         words = content_words(prompt.text)

@@ -17,7 +17,7 @@ from session_memory.learn.digest.error_terms import error_terms
 from session_memory.learn.digest.people import LONGEST
 from session_memory.learn.digest.texts import Texts
 from session_memory.redact import mask, mask_cut
-from session_memory.search.recall_fields import FIELDS, packed_weight
+from session_memory.search.recall_fields import FIELDS, packed_weights
 from session_memory.search.recall_terms import count_terms
 from session_memory.store.brief_events import BriefEvent
 
@@ -135,5 +135,5 @@ def recall_terms(digest: Digest, more: RecallTexts | None = None) -> dict[str, i
             places[term] = places.get(term, 0) | field.bit
     # The heaviest first. Of equal ones, the order of the alphabet stays.
     best = sorted(sorted(sums), key=sums.__getitem__, reverse=True)[:MOST_TERMS]
-    terms = {term: packed_weight(sums[term], places[term]) for term in best}
+    terms = packed_weights((term, sums[term], places[term]) for term in best)
     return dict(sorted((terms | error_terms(digest)).items()))

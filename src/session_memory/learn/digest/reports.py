@@ -24,6 +24,7 @@ MOST_ERRORS_OF_ONE = 4
 MOST_ACTIONS = 60
 LONGEST_COMPLAINT = 1_500
 _NEAR = 600
+_SEARCHED = 6_000
 _COMPLAINT = lazy_pattern(
     r"""(?ix) \b(?: errors? | fail(?:s|ed|ing|ure)? | bugs? | broken? | crash(?:es|ed|ing)?
       | exception | warnings? | wrong | stuck
@@ -95,6 +96,9 @@ def _reported(text: str) -> list[ErrorLine]:
     ]
     if found:
         return found[:MOST_ERRORS_OF_ONE]
+    if len(text) <= _SEARCHED and not _COMPLAINT.search(text):
+        # Masking takes longer, and most messages complain about nothing.
+        return []
     text = mask(text)
     start = text[:LONGEST_COMPLAINT]
     sentences = [one.strip() for one in _SENTENCE.split(start) if one.strip()]

@@ -179,6 +179,8 @@ def _cjk_parts(word: str) -> list[str]:
 
 
 def stem(word: str) -> str:
+    if word[-1:] not in "sngd":
+        return word
     for ending in ("ations", "ation", "ing", "ed", "es", "s"):
         if word.endswith(ending) and len(word) - len(ending) >= 4:
             return word[: -len(ending)]
