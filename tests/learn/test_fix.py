@@ -204,3 +204,29 @@ def test_secrets_in_a_remedy_are_masked(tmp_path: Path) -> None:
     assert found.remedies[0].kind == "command"
     assert "git remote set-url" in found.remedies[0].steps[0].text
     assert secret not in str(found.to_dict())
+
+
+def test_the_same_error_without_a_resolution_comes_before_others_that_are_hardly_alike(
+    fleet: SyntheticFleet,
+) -> None:
+    problem = "curl: (56) The requested URL returned error: 403"
+    stuck = fleet.session("claude", problem=problem, fixed=False)
+    fleet.session("claude", problem="rg: the requested file is no directory: url")
+    with fleet.learned() as store:
+        found = asked(store, problem)
+    assert [(one.session_uid, one.kind) for one in found.remedies] == [(stuck, None)]
+
+
+def test_a_description_finds_an_error_that_says_it_in_other_words(fleet: SyntheticFleet) -> None:
+    uid = fleet.session("claude", problem="! [rejected] main -> main (fetch first)")
+    fleet.session("claude", problem="zonal: main switch is broken")
+    with fleet.learned() as store:
+        found = asked(store, "push to main was refused")
+    assert found.remedies[0].session_uid == uid
+
+
+def test_one_word_is_not_much_alike(fleet: SyntheticFleet) -> None:
+    fleet.session("claude", problem="error: quota of the zonal switch exceeded")
+    with fleet.learned() as store:
+        found = asked(store, "there is no such switch")
+    assert all(one.likeness < 0.9 for one in found.remedies)

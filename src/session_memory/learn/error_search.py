@@ -11,6 +11,7 @@ from collections.abc import Collection
 
 from session_memory.learn.digest import ErrorSnippet
 from session_memory.learn.digest.error_terms import LONGEST, error_fields
+from session_memory.search.question import concepts_in
 from session_memory.search.recall_terms import ERROR_MARK, terms_in
 from session_memory.store.recall import Recall
 from session_memory.store.store import Store
@@ -28,6 +29,10 @@ _UNKNOWN = 0.5
 _MOST_TIMES = 3
 _LENGTH = 0.3
 _USUAL_LENGTH = 14
+_FEW_TERMS = {1: 0.5, 2: 0.8}
+# A description in few words may call things by other names than the error.
+_MOST_SAID = 12
+_SYNONYM = 0.4
 _KNOWN = {"certain": 1.2, "likely": 1.15, "possible": 1.05, "": 1.0}
 _WEAK = {"again": 0.8, "look": 0.85}
 _UNRESOLVED = 0.6
@@ -45,6 +50,9 @@ class ErrorQuestion:
         kept = sorted(rarity, key=lambda term: (-rarity[term], term))[:MOST_TERMS]
         self._terms = {term: rarity[term] for term in kept}
         self._whole = sum(self._terms.values())
+        # One word alone says little: many errors have it.
+        self._share = _FEW_TERMS.get(len(self._terms), 1.0)
+        self._others = _other_words(text) if len(self._terms) <= _MOST_SAID else {}
 
     def _rarity(self, used: int) -> float:
         """The fewer sessions have a term, the more it says. A term that no error has says less
@@ -92,8 +100,18 @@ class ErrorQuestion:
                 weight * min(field[term], _MOST_TIMES)
                 for weight, field in zip(_WEIGHTS[1:], fields[1:], strict=True)
             )
-            found += rarity * count * (1 + _SATURATION / _WEIGHTS[0]) / (count + _SATURATION)
-        return min(found / self._whole, 1.0)
+            if count:
+                found += rarity * count * (1 + _SATURATION / _WEIGHTS[0]) / (count + _SATURATION)
+            elif not fields[0].keys().isdisjoint(self._others.get(term, ())):
+                found += rarity * _SYNONYM
+        return min(self._share * found / self._whole, 1.0)
+
+
+def _other_words(text: str) -> dict[str, frozenset[str]]:
+    """What else the words of one line may be called. A pasted output is taken as it is."""
+    if "\n" in text.strip():
+        return {}
+    return {one.term: frozenset(one.others) for one in concepts_in(text[:LONGEST])}
 
 
 def usefulness(error: ErrorSnippet) -> float:

@@ -84,8 +84,10 @@ def known_errors(
         return error.resolution is None, -score, newest, error.session_uid, error.event_uid
 
     found.sort(key=order)
-    is_solved = any(one.is_same and one.resolution is not None for _, one in found)
-    least = LEAST_BESIDE if is_solved else LEAST_ALIKE
+    # Beside the same error, others say little: those that are hardly alike, and if it was not
+    # resolved there, it comes before them all the same.
+    is_known = any(one.is_same for _, one in found)
+    least = LEAST_BESIDE if is_known else LEAST_ALIKE
     chosen = _distinct([one for _, one in found if one.likeness >= least])
     basis = SAME if any(one.is_same for one in chosen) else SIMILAR if chosen else NOTHING
     return KnownError(asked, mark, basis, chosen[: limit or None])
