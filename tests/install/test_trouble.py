@@ -1,5 +1,6 @@
 """Files that cannot be edited are left alone, with a hint; variables of agents are honoured."""
 
+import errno
 import json
 import os
 import tomllib
@@ -262,3 +263,27 @@ def test_doctor_tells_which_agents_lost_the_memory(home: Path, run, answer) -> N
     settings.write_text("{}")
     ((_, text),) = checks()
     assert text == "gemini: its settings have lost our entries"
+
+
+def test_a_broken_file_of_one_agent_does_not_stop_another(home: Path, run) -> None:
+    run("install", "codex", "grok", "--yes")
+    for name in (".codex", ".grok"):
+        (home / name / "config.toml").write_text("a =")
+    assert run("install", "gemini", "--yes").exit_code == 0
+    assert run("uninstall", "gemini", "--yes").exit_code == 0
+    assert not (home / ".gemini").exists()
+    # The skill is shared, and the others still need it.
+    assert (home / ".agents/skills/session-memory/SKILL.md").exists()
+
+
+def test_a_directory_that_is_read_only_is_named(home: Path, run, monkeypatch) -> None:
+    def refuse(path: Path, **_options: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+
+    with monkeypatch.context() as patched:
+        patched.setattr("session_memory.install.target_file.whole_file", refuse)
+        refused = run("install", "codex", "--yes")
+    assert refused.exit_code == 1
+    assert "config.toml cannot be written: Read-only file system" in refused.stderr
+    assert run("uninstall", "codex", "--yes").exit_code == 0
+    assert tree(home) == {}

@@ -97,8 +97,12 @@ class Installer:
         for key in unwanted:
             agents.pop(key, None)
         roots = {root for _, root in touched}
-        # One agent may read what is written for another one, so all at the same place are planned.
-        touched |= {key for key in agents if key[1] in roots}
+        # An agent that reads what is written for another one is planned anew with it.
+        touched |= {
+            (name, root)
+            for name, root in agents
+            if any((other, root) in touched for other in setup_of(name).reads)
+        }
         here = [one for one in agents.values() if one.root in roots]
         plan = InstallPlan(list(agents.values()))
         possible = _merged(self._parts(*key) for key in sorted(touched))
@@ -107,8 +111,9 @@ class Installer:
             for one in here
         )
         for path, whole in possible.items():
-            mine = parts.get(path)
-            plan.changes.append(self._change(record, whole, mine.parts if mine else ()))
+            mine = parts.get(path) or FileParts(path, whole.kind, ())
+            (every,) = _merged([[whole, mine]]).values()
+            plan.changes.append(self._change(record, every, mine.parts))
         return plan
 
     def wanted(

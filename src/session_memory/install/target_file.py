@@ -50,18 +50,16 @@ def missing_directories(path: Path) -> list[str]:
 def write_text(path: Path, text: str) -> None:
     """Replace a file as a whole."""
     real = real_path(path)
-    real.parent.mkdir(parents=True, exist_ok=True)
-    sweep_unfinished(real.parent)
+    like = real.stat() if real.exists() else None
     try:
-        like: os.stat_result | None = real.stat()
-    except FileNotFoundError:
-        like = None
-    try:
+        real.parent.mkdir(parents=True, exist_ok=True)
+        sweep_unfinished(real.parent)
         with whole_file(real, replace=True) as file:
             _set_mode(file.fileno(), like)
             file.write(text.encode("utf-8"))
-    except PermissionError as error:
-        hint = "Run the command as the owner of the file and its directory."
+    except OSError as error:
+        # For example a home that another program manages, in directories that are read-only.
+        hint = "Make it writable, or add the entries where it is managed; docs/agents shows them."
         raise InstallError(f"{path} cannot be written: {error.strerror}", hint) from error
 
 

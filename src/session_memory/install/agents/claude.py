@@ -17,7 +17,8 @@ EVENTS = {
     "start": AgentEvent("SessionStart"),
 }
 NOTES = (
-    "The model calls the tools `mcp__session-memory__recall` and so on.",
+    "The model calls the tools `mcp__session-memory__recall` and so on; with the plugin "
+    "`mcp__plugin_session-memory_session-memory__recall`.",
     "`alwaysLoad` shows the tools to the model in the first request. Without it the model sees "
     "only their names and has to search for them.",
     "Claude Code has an event for commands that fail, so no hook runs after the others.",

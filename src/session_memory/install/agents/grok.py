@@ -5,6 +5,7 @@ from typing import Any
 
 from session_memory.install import plugin_parts
 from session_memory.install.agent import NAME, AgentSetup, InstallPlace, PluginFiles, Request
+from session_memory.install.errors import InstallError
 from session_memory.install.hook_parts import (
     AgentEvent,
     hook_file,
@@ -29,6 +30,7 @@ NOTES = (
     "The model calls `use_tool` with `session-memory__recall` and so on.",
     "Grok reads Claude Code's servers and hooks. If Claude Code has the server, it is not written "
     "twice. The hooks are: for a command that fails, the two agents have other events.",
+    "Grok 1.0.41 lists the hooks of a plugin but does not run them. With `install` they run.",
     "`[compat.claude]` in `~/.grok/config.toml` turns that reading off. Then install again.",
     "As a plugin it has the tools and the skill only: Grok 1.0.41 lists the hooks of a plugin, but "
     "did not run them.",
@@ -48,7 +50,11 @@ def _has_server(place: InstallPlace, request: Request) -> bool:
     if READ not in request.present or place.environ.get(SWITCH, "").lower() in ("0", "false"):
         return False
     path = _directory(place) / "config.toml"
-    settings: Any = read_values(TOML, read_text(path), path)
+    try:
+        settings: Any = read_values(TOML, read_text(path), path)
+    except InstallError:
+        # Whoever installs Grok is told so when the file is edited.
+        return True
     for key in ("compat", READ, "mcps"):
         settings = settings.get(key) if isinstance(settings, dict) else None
     return settings is not False
