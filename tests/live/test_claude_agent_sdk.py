@@ -3,16 +3,21 @@
 import asyncio
 import itertools
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from claude_agent_sdk import list_sessions_from_store
-from claude_agent_sdk.testing import run_session_store_conformance
+from late import Late
 
 from session_memory.core.live_errors import SessionClosed
-from session_memory.integrations.claude_agent_sdk import ClaudeSessionStore
 from session_memory.live.store import SessionStore
 from session_memory.testing.stores import Stores
+
+if TYPE_CHECKING:
+    from session_memory.integrations.claude_agent_sdk import ClaudeSessionStore
+
+claude_agent_sdk = Late("claude_agent_sdk")
+conformance = Late("claude_agent_sdk.testing")
+integration = Late("session_memory.integrations.claude_agent_sdk")
 
 # A server gets every statement from the few that run on both databases.
 pytestmark = pytest.mark.only("sqlite")
@@ -21,7 +26,7 @@ BOTH = pytest.mark.only("sqlite", "postgresql")
 KEY = {"project_key": "-home-ada-engine", "session_id": "3f0c7a52-0000-4000-8000-000000000001"}
 SUB = {**KEY, "subpath": "subagents/agent-a1"}
 
-Test = Callable[[Callable[[], Awaitable[ClaudeSessionStore]]], Awaitable[None]]
+Test = Callable[[Callable[[], Awaitable["ClaudeSessionStore"]]], Awaitable[None]]
 
 
 def run(stores: Stores, test: Test) -> None:
@@ -29,9 +34,9 @@ def run(stores: Stores, test: Test) -> None:
     opened: list[ClaudeSessionStore] = []
     names = itertools.count()
 
-    async def new(name: str | None = None) -> ClaudeSessionStore:
+    async def new(name: str | None = None) -> "ClaudeSessionStore":
         place = stores.place(name or f"store-{next(names)}")
-        opened.append(await ClaudeSessionStore.open(place, durability="normal"))
+        opened.append(await integration.ClaudeSessionStore.open(place, durability="normal"))
         return opened[-1]
 
     async def whole() -> None:
@@ -55,7 +60,7 @@ def said(uuid: str, role: str, content: Any, **fields: Any) -> dict[str, Any]:
 
 @BOTH
 def test_it_passes_the_conformance_suite_that_the_sdk_ships(stores: Stores) -> None:
-    run(stores, run_session_store_conformance)
+    run(stores, conformance.run_session_store_conformance)
 
 
 def test_an_entry_is_stored_once_however_often_it_is_sent(stores: Stores) -> None:
@@ -181,7 +186,10 @@ def test_the_sdk_lists_sessions_with_titles_that_follow_a_rewind(stores: Stores)
         await store.append(KEY, [entry("2", type="custom-title", customTitle="Cards")])
 
         async def titles() -> list[str]:
-            return [one.summary for one in await list_sessions_from_store(store, directory=cwd)]
+            return [
+                one.summary
+                for one in await claude_agent_sdk.list_sessions_from_store(store, directory=cwd)
+            ]
 
         assert await titles() == ["Cards"]
         with SessionStore.open(stores.place("one")) as live:

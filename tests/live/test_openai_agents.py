@@ -8,18 +8,10 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from agents import Agent, RunConfig, Runner, function_tool
-from agents.memory import Session, SessionSettings
-from agents.testing import ScriptedModel
-from openai.types.responses import (
-    ResponseFunctionToolCall,
-    ResponseOutputMessage,
-    ResponseOutputText,
-)
+from late import Late
 
 from session_memory.core.errors import InvalidRecord
 from session_memory.core.live_errors import SessionClosed
-from session_memory.integrations.openai_agents import LiveSession
 from session_memory.live.aio import AsyncSessionStore
 from session_memory.live.store import SessionStore
 from session_memory.testing.stores import Stores
@@ -28,7 +20,11 @@ from session_memory.testing.stores import Stores
 pytestmark = pytest.mark.only("sqlite")
 BOTH = pytest.mark.only("sqlite", "postgresql")
 
-QUIET = RunConfig(tracing_disabled=True)
+agents = Late("agents")
+memory = Late("agents.memory")
+testing = Late("agents.testing")
+responses = Late("openai.types.responses")
+ours = Late("session_memory.integrations.openai_agents")
 
 Test = Callable[[AsyncSessionStore], Awaitable[None]]
 
@@ -63,9 +59,9 @@ def run(stores: Stores, test: Test) -> None:
     asyncio.run(whole())
 
 
-def words(text: str) -> ResponseOutputMessage:
-    said = ResponseOutputText(type="output_text", text=text, annotations=[], logprobs=[])
-    return ResponseOutputMessage(
+def words(text: str) -> Any:
+    said = responses.ResponseOutputText(type="output_text", text=text, annotations=[], logprobs=[])
+    return responses.ResponseOutputMessage(
         id="m", type="message", role="assistant", status="completed", content=[said]
     )
 
@@ -77,14 +73,14 @@ def _on_both(database: str) -> None:
 
 def test_it_is_a_session_by_the_sdks_own_measure(stores: Stores) -> None:
     async def test(store: AsyncSessionStore) -> None:
-        assert isinstance(LiveSession("s", store), Session)
+        assert isinstance(ours.LiveSession("s", store), memory.Session)
 
     run(stores, test)
 
 
 def test_items_come_back_equal_whatever_they_are(stores: Stores) -> None:
     async def test(store: AsyncSessionStore) -> None:
-        session = LiveSession("s", store)
+        session = ours.LiveSession("s", store)
         assert await session.get_items() == []
         await session.add_items(ITEMS)
         await session.add_items([])
@@ -103,16 +99,19 @@ def test_items_come_back_equal_whatever_they_are(stores: Stores) -> None:
         (None, 5, 5),
         (None, 0, 0),
         (None, 99, 12),
-        (SessionSettings(limit=3), None, 3),
+        (3, None, 3),
         ({"limit": 3}, None, 3),
-        (SessionSettings(limit=3), 4, 4),
+        (3, 4, 4),
     ],
 )
 def test_a_limit_gives_the_latest_items_oldest_first(
     settings: Any, limit: int | None, expected: int, stores: Stores
 ) -> None:
+    if isinstance(settings, int):
+        settings = memory.SessionSettings(limit=settings)
+
     async def test(store: AsyncSessionStore) -> None:
-        session = LiveSession("s", store, session_settings=settings)
+        session = ours.LiveSession("s", store, session_settings=settings)
         await session.add_items(ITEMS)
         assert await session.get_items(limit) == ITEMS[len(ITEMS) - expected :]
 
@@ -121,7 +120,7 @@ def test_a_limit_gives_the_latest_items_oldest_first(
 
 def test_a_cleared_conversation_is_empty_and_can_be_brought_back(stores: Stores) -> None:
     async def test(store: AsyncSessionStore) -> None:
-        session = LiveSession("s", store)
+        session = ours.LiveSession("s", store)
         await session.clear_session()
         await session.add_items(ITEMS[:2])
         await session.clear_session()
@@ -135,9 +134,9 @@ def test_a_cleared_conversation_is_empty_and_can_be_brought_back(stores: Stores)
 @BOTH
 def test_many_who_pop_at_once_get_each_item_once(stores: Stores) -> None:
     async def test(store: AsyncSessionStore) -> None:
-        one = LiveSession("s", store)
+        one = ours.LiveSession("s", store)
         async with await AsyncSessionStore.open(stores.place("memory")) as other_store:
-            other = LiveSession("s", other_store)
+            other = ours.LiveSession("s", other_store)
             items = [{"role": "user", "content": str(number)} for number in range(12)]
             await one.add_items(items)
             popped = await asyncio.gather(*(s.pop_item() for s in (one, other) * 7))
@@ -151,7 +150,7 @@ def test_many_who_pop_at_once_get_each_item_once(stores: Stores) -> None:
 @BOTH
 def test_a_failed_append_leaves_nothing_behind(stores: Stores) -> None:
     async def test(store: AsyncSessionStore) -> None:
-        session = LiveSession("s", store)
+        session = ours.LiveSession("s", store)
         with pytest.raises(InvalidRecord):
             await session.add_items([ITEMS[0], {"role": "user", "content": object()}])
         assert await store.get_session("s") is None
@@ -166,9 +165,11 @@ def test_ids_that_cannot_be_ours_are_kept_apart(stores: Stores) -> None:
 
     async def test(store: AsyncSessionStore) -> None:
         for name in names:
-            await LiveSession(name, store).add_items([{"role": "user", "content": name or "-"}])
+            await ours.LiveSession(name, store).add_items(
+                [{"role": "user", "content": name or "-"}]
+            )
         for name in names:
-            (item,) = await LiveSession(name, store).get_items()
+            (item,) = await ours.LiveSession(name, store).get_items()
             assert item["content"] == (name or "-")
         result = {row.metadata["session_id"] for row in await store.list_sessions()}
         assert result == set(names)
@@ -178,7 +179,7 @@ def test_ids_that_cannot_be_ours_are_kept_apart(stores: Stores) -> None:
 
 def test_a_closed_session_says_so(stores: Stores) -> None:
     async def test(store: AsyncSessionStore) -> None:
-        session = LiveSession("s", store)
+        session = ours.LiveSession("s", store)
         await session.add_items(ITEMS[:1])
         await store.close_session("s")
         with pytest.raises(SessionClosed):
@@ -189,7 +190,7 @@ def test_a_closed_session_says_so(stores: Stores) -> None:
 
 def test_a_compaction_shows_as_its_note(stores: Stores) -> None:
     async def test(store: AsyncSessionStore) -> None:
-        session = LiveSession("s", store)
+        session = ours.LiveSession("s", store)
         await session.add_items([{"role": "user", "content": str(n)} for n in range(4)])
         await store.record_compaction("s", from_seq=1, to_seq=3, note_content="three numbers")
         note = {"role": "system", "content": "three numbers"}
@@ -201,30 +202,32 @@ def test_a_compaction_shows_as_its_note(stores: Stores) -> None:
 
 
 def test_the_runner_goes_on_where_another_process_stopped(stores: Stores) -> None:
-    @function_tool
+    @agents.function_tool
     def turn(by: int) -> str:
         return f"turned by {by}"
 
-    def agent(*outputs: Any) -> tuple[Agent[Any], ScriptedModel]:
-        model = ScriptedModel()
+    def agent(*outputs: Any) -> tuple[Any, Any]:
+        model = testing.ScriptedModel()
         for output in outputs:
             model.enqueue([output])
-        return Agent(name="engine", model=model, tools=[turn]), model
+        return agents.Agent(name="engine", model=model, tools=[turn]), model
 
-    call = ResponseFunctionToolCall(
+    call = responses.ResponseFunctionToolCall(
         type="function_call", call_id="c1", name="turn", arguments='{"by": 3}', id="fc1"
     )
 
+    quiet = agents.RunConfig(tracing_disabled=True)
+
     async def test(store: AsyncSessionStore) -> None:
         engine, _ = agent(call, words("turned"))
-        result = await Runner.run(
-            engine, "turn it", session=LiveSession("s", store), run_config=QUIET
+        result = await agents.Runner.run(
+            engine, "turn it", session=ours.LiveSession("s", store), run_config=quiet
         )
         assert result.final_output == "turned"
         again, model = agent(words("by three"))
         async with await AsyncSessionStore.open(stores.place("memory")) as other:
-            result = await Runner.run(
-                again, "by how much?", session=LiveSession("s", other), run_config=QUIET
+            result = await agents.Runner.run(
+                again, "by how much?", session=ours.LiveSession("s", other), run_config=quiet
             )
         assert result.final_output == "by three"
         sent = [item.get("output") or item.get("content") for item in model.calls[-1].input]
@@ -237,7 +240,7 @@ def test_the_runner_goes_on_where_another_process_stopped(stores: Stores) -> Non
 
 def test_a_session_of_its_own_store_is_opened_and_closed(stores: Stores) -> None:
     async def whole() -> None:
-        session = LiveSession("s", stores.place("memory"))
+        session = ours.LiveSession("s", stores.place("memory"))
         await session.add_items(ITEMS[:1])
         await session.close()
 
