@@ -39,7 +39,7 @@ def test_texts_of_hooks_before_a_prompt_are_not_the_prompt(hook: RunHook, tidewa
     """Gemini CLI 0.61.0 sends the escaped text of its start hooks along."""
     own = "<hook_context>&lt;session-memory repo=&quot;x&quot;&gt;\n</hook_context>\n\n"
     text = context(hook("gemini", "prompt", prompt(tidewatch, own + KNOWN)))
-    assert 'ref="5b0c6a1e"' in text
+    assert 'ref="claude:5b0c6a1e"' in text
     given = prompt(tidewatch, f"<hook_context>{KNOWN}</hook_context>\n\ngo on", session_id="other")
     assert hook("gemini", "prompt", given) == b""
 

@@ -9,7 +9,7 @@ import os
 import time
 from contextlib import suppress
 
-from session_memory.hooks.place import state_directory
+from session_memory.hooks.place import STATE, own_directory, state_directory
 
 TYPE_CHECKING = False  # As in `agents`.
 if TYPE_CHECKING:
@@ -23,6 +23,18 @@ LARGEST_LOG = 64 * 1024
 LONGEST_REASON = 200
 
 
+def private_directory(name: str = "") -> str:
+    """A directory for hooks, which is made if it is not there. Only the user may read it."""
+    # `makedirs` would make those above it as every other directory is made.
+    path = ""
+    for part in filter(None, (own_directory(), STATE, name)):
+        path = os.path.join(path, part)
+        if not os.path.isdir(path):
+            with suppress(FileExistsError):
+                os.mkdir(path, 0o700)
+    return path
+
+
 def take(*names: str) -> bool:
     """Whether this is the first time that these names are given together.
 
@@ -30,8 +42,7 @@ def take(*names: str) -> bool:
     from hashlib import blake2b
 
     given = "\0".join(names).encode("utf-8", "surrogatepass")
-    directory = os.path.join(state_directory(), GIVEN)
-    os.makedirs(directory, mode=0o700, exist_ok=True)
+    directory = private_directory(GIVEN)
     name = blake2b(given, digest_size=12).hexdigest()
     try:
         flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY
@@ -65,8 +76,7 @@ class EndedSession:
 def note_ended(agent: str, session: str, *, is_last: bool) -> None:
     from hashlib import blake2b
 
-    directory = os.path.join(state_directory(), ENDED)
-    os.makedirs(directory, mode=0o700, exist_ok=True)
+    directory = private_directory(ENDED)
     if len(os.listdir(directory)) >= MOST_ENDED:
         # Something keeps them from being collected. The next sync finds the logs.
         raise ValueError(f"{MOST_ENDED} sessions wait to be collected")
@@ -118,9 +128,7 @@ def note_failure(agent: str, event: str, reason: str) -> None:
         }
     )
     with suppress(OSError):
-        directory = state_directory()
-        os.makedirs(directory, mode=0o700, exist_ok=True)
-        path = os.path.join(directory, FAILURES)
+        path = os.path.join(private_directory(), FAILURES)
         file = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
         try:
             os.write(file, f"{line}\n".encode())
