@@ -64,3 +64,20 @@ def test_the_entries_are_those_that_the_agents_read(home, settings, run) -> None
     (group,) = hooks["PostToolUse"]
     assert group["hooks"][0]["command"] == f"{server['command']} hook codex failure"
     assert (home / ".claude" / "settings.json").read_text().startswith('{\n  // mine\n  "model"')
+
+
+def test_no_trust_is_written_in_anybodys_name(home, run, tmp_path, monkeypatch) -> None:
+    project = tmp_path / "project"
+    (project / ".git").mkdir(parents=True)
+    monkeypatch.chdir(project)
+    for words in ((), ("--project",)):
+        assert run("install", *NAMES, "--hooks", "failure,end,prompt,start", "--yes", *words)
+    for folder in (home, project):
+        for path in folder.rglob("*"):
+            if path.is_file() and ".session-memory" not in path.parts:
+                assert "trust" not in path.read_text().lower(), path
+
+
+def test_whoever_installs_claude_is_told_that_grok_reads_it(home, run) -> None:
+    run("install", "grok", "--yes")
+    assert "not written twice" in run("install", "claude", "--yes").stderr

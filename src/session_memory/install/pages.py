@@ -39,7 +39,9 @@ def _page(setup: AgentSetup) -> Iterator[str]:
         f"`session-memory install {setup.name}` shows what it would change in the settings of\n"
         f"{setup.title}, asks, and writes it. `session-memory uninstall {setup.name}` restores the"
         " files.\nWith `--project` it is for one project. The program is written with its full"
-        " path on your\nmachine, and with `--store` if you name another store.\n"
+        " path on your\nmachine, and with `--store` if you name another store. While it is"
+        " installed, the files as they\nwere are kept in `~/.session-memory/install/before`. Trust"
+        " is yours: we never write it.\n"
     )
     yield from _hooks(setup)
     yield "## For all your projects\n"

@@ -29,7 +29,7 @@ from session_memory.cli.kit.output import print_json, print_lines, remark, termi
 from session_memory.cli.kit.settings import Settings
 
 if TYPE_CHECKING:
-    from session_memory.install.planning import Installer
+    from session_memory.install.planning import Installer, InstallPlan
 
 
 @make_command(
@@ -87,20 +87,41 @@ def command(
         for name in names
     ]
     plan = installer.plan(wanted)
-    described = []
+    described, sentences = [], []
     for one in wanted:
         request = installer.request(one, [other.key for other in plan.agents])
         advice = setup_of(one.agent).advice(installer.place(root), request)
         advice += _missing_events(one.agent, events or ())
+        sentences += advice
         described.append(
             {"agent": one.agent, "root": root or None, "hooks": one.hooks, "advice": advice}
         )
     carry_out(settings, plan, {"agents": described}, dry_run=dry_run, yes=yes)
     if is_temporary(words[0]):
         remark(settings, f"{words[0]} may be deleted: install session-memory for good first.")
-    for entry in described:
-        for sentence in entry["advice"] or ():
-            remark(settings, str(sentence))
+    for sentence in dict.fromkeys([*sentences, *_other_advice(installer, plan, names, root)]):
+        remark(settings, sentence)
+
+
+def _other_advice(
+    installer: "Installer", plan: "InstallPlan", names: list[str], root: str
+) -> list[str]:
+    """What to say about agents that read what is written for those that are installed now."""
+    from session_memory.install.agents import setup_of
+
+    keys = [one.key for one in plan.agents]
+    others = [
+        one
+        for one in plan.agents
+        if one.root == root and one.agent not in names and {*setup_of(one.agent).reads} & {*names}
+    ]
+    return [
+        sentence
+        for one in others
+        for sentence in setup_of(one.agent).advice(
+            installer.place(root), installer.request(one, keys)
+        )
+    ]
 
 
 def _missing_events(name: str, events: tuple[str, ...]) -> list[str]:
