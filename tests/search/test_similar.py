@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from session_memory.learn.analyze import analyze
+from session_memory.search.ranking import concepts_of
+from session_memory.search.recall_fields import packed_weight
 from session_memory.store import Store
 from session_memory.testing.claude import ClaudeHome
 from session_memory.views.similar import similar_to_session, similar_to_text
@@ -70,3 +72,9 @@ def test_a_text_that_tells_nothing_is_like_nothing(store: Store, text: str) -> N
 def test_what_everybody_says_counts_for_nothing(store: Store) -> None:
     similar = similar_to_text(store, COMMON)
     assert similar.found == []
+
+
+def test_numbers_make_no_two_sessions_alike() -> None:
+    weight = packed_weight(3.0, 1)
+    found = concepts_of({"1329": weight, "stripe": weight, "ts2322": weight})
+    assert [one.term for one in found] == ["stripe", "ts2322"]

@@ -60,7 +60,12 @@ class RankedSession(msgspec.Struct, frozen=True):
 
 def concepts_of(terms: Mapping[str, int]) -> list[Concept]:
     """The terms of a session as a question for similar sessions."""
-    own = {term: packed for term, packed in terms.items() if not term.startswith(ERROR_MARK)}
+    # Two sessions that ran 1,329 tests have nothing else in common.
+    own = {
+        term: packed
+        for term, packed in terms.items()
+        if not term.startswith(ERROR_MARK) and not term.isdigit()
+    }
     weights = {term: weight_of(packed) for term, packed in own.items()}
     shares = {term: weight / (SATURATION + weight) for term, weight in weights.items()}
     return [Concept(term, share, most=share) for term, share in shares.items()]

@@ -1,6 +1,6 @@
 """Sessions that are similar to a session or a text."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -90,6 +90,14 @@ def similar_to_text(
     return _similar(store, asked, found, shared, None)
 
 
+def _texts(digest: Digest) -> Iterator[str]:
+    """The texts with the words that two sessions may share, as people wrote them."""
+    yield from texts_of(digest)
+    yield from (file.path for file in digest.files)
+    yield from (command.text for command in digest.commands)
+    yield f"{digest.repo or ''} {digest.git_branch or ''}"
+
+
 def similar_to_session(store: Store, uid: str, limit: int = DEFAULT_LIMIT) -> Similar:
     """Sessions similar to this one, by its prompts, answers, commits, errors and files."""
     digest, terms = _read(store, uid)
@@ -97,7 +105,8 @@ def similar_to_session(store: Store, uid: str, limit: int = DEFAULT_LIMIT) -> Si
     concepts = concepts_of(terms)
     ranked = rank(store, concepts, most_concepts=MOST_CONCEPTS, without={uid, *family})
     found = [one for one in reranked(store, [], ranked, limit=limit) if one.fit >= LEAST]
-    words = words_by_term(texts_of(digest)) if digest else {}
+    terms_shown = {match.term for one in found for match in one.matches[:MOST_SHOWN]}
+    words = words_by_term(_texts(digest), terms_shown) if digest else {}
     shared = {
         one.uid: [words.get(match.term, match.term) for match in one.matches[:MOST_SHOWN]]
         for one in found
