@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from session_memory import Memory
-from session_memory.web.api import ENDPOINTS, ROOT
+from session_memory.web.api import ENDPOINTS
+from session_memory.web.routes import API, API_PATHS
 
 ODD = st.one_of(
     st.text(max_size=30),
@@ -21,7 +22,7 @@ ODD = st.one_of(
 
 
 def get(client: TestClient, path: str, **given: str) -> Any:
-    answer = client.get(f"{ROOT}{path}", params=given)
+    answer = client.get(f"{API}{path}", params=given)
     assert answer.status_code == 200, answer.text
     assert answer.headers["Content-Type"] == "application/json"
     return answer.json()
@@ -69,8 +70,9 @@ def test_pages_of_sessions_and_events_are_complete(client: TestClient, memory: M
 
 def test_the_description_names_every_endpoint(client: TestClient) -> None:
     described = get(client, "/openapi.json")
-    assert set(described["paths"]) == {f"{ROOT}{one.path}" for one in ENDPOINTS}
+    assert set(described["paths"]) == {f"{API}{one.path}" for one in ENDPOINTS}
     assert described["openapi"].startswith("3.")
+    assert tuple(one.path for one in ENDPOINTS) == API_PATHS
 
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda one: one.path)
@@ -92,7 +94,7 @@ def test_any_parameters_give_an_answer_or_an_error(
     path = re.sub(
         r"\{uid\}", data.draw(st.sampled_from(["91d4f0a7", "none", "%20", "a:b"])), endpoint.path
     )
-    answer = client.get(f"{ROOT}{path}", params=values)
+    answer = client.get(f"{API}{path}", params=values)
     assert answer.status_code in (200, 400, 404)
     body = answer.json() if answer.headers["Content-Type"] == "application/json" else None
     if answer.status_code != 200 and body is not None:

@@ -33,7 +33,7 @@ def archive_at(store: Store, directory: str) -> Archive | None:
     if directory:
         return Archive(Path(directory).expanduser())
     place = beside(store)
-    return None if place is None else Archive(place / "archive" / _stem(store))
+    return None if place is None else Archive(place / "archive" / store_stem(store))
 
 
 def beside(store: Store) -> Path | None:
@@ -43,7 +43,8 @@ def beside(store: Store) -> Path | None:
     return None if store.db.file is None else store.db.file.parent
 
 
-def _stem(store: Store) -> str:
+def store_stem(store: Store) -> str:
+    """The beginning of the names of files that belong to a store."""
     if store.db.file is not None:
         return store.db.file.stem
     # Each schema of a server is a store. The address names it, and may hold a password, so its

@@ -1,6 +1,6 @@
 """The JSON API: what the command line prints with ``--json``, a page at a time.
 
-``ENDPOINTS`` is the only list of endpoints; the routes and the OpenAPI document are made from it.
+The OpenAPI document is made from ``ENDPOINTS``.
 """
 
 from collections.abc import Callable
@@ -24,8 +24,8 @@ from session_memory.views.sessions import Filter
 from session_memory.views.stats import SECTIONS
 from session_memory.web.asked import Asked
 from session_memory.web.pages.session_head import session_of
+from session_memory.web.routes import API
 
-ROOT = "/api/v1"
 MOST, USUAL = 500, 50
 LONGEST_TEXT = 4000
 
@@ -217,25 +217,25 @@ ENDPOINTS = (
 )
 
 
-def page_of(endpoint: Endpoint) -> Callable[[Asked], Response]:
-    """The page that answers an endpoint."""
+_BY_PATH = {f"{API}{endpoint.path}": endpoint for endpoint in ENDPOINTS}
 
-    def page(asked: Asked) -> Response:
-        known = {parameter.name for parameter in endpoint.parameters}
-        if unknown := sorted(asked.query.keys() - known):
-            hint = f"Known are: {', '.join(sorted(known)) or 'none'}."
-            raise InvalidRecord(f"unknown parameter {unknown[0]}", hint, field="query")
-        for parameter in endpoint.parameters:
-            if parameter.is_required and parameter.name not in asked.query:
-                raise InvalidRecord(f"{parameter.name} is missing", field=parameter.name)
-        return asked.json(endpoint.answer(asked))
 
-    return page
+def answered(asked: Asked) -> Response:
+    """The answer of the endpoint that was asked."""
+    endpoint = _BY_PATH[asked.route]
+    known = {parameter.name for parameter in endpoint.parameters}
+    if unknown := sorted(asked.query.keys() - known):
+        hint = f"Known are: {', '.join(sorted(known)) or 'none'}."
+        raise InvalidRecord(f"unknown parameter {unknown[0]}", hint, field="query")
+    for parameter in endpoint.parameters:
+        if parameter.is_required and parameter.name not in asked.query:
+            raise InvalidRecord(f"{parameter.name} is missing", field=parameter.name)
+    return asked.json(endpoint.answer(asked))
 
 
 def openapi(asked: Asked) -> Response:
     """The description of the API for programs."""
-    paths = {f"{ROOT}{one.path}": {"get": _operation(one)} for one in ENDPOINTS}
+    paths = {f"{API}{one.path}": {"get": _operation(one)} for one in ENDPOINTS}
     error = {
         "type": "object",
         "properties": {

@@ -24,14 +24,13 @@ from session_memory.web.asked import PART, THEME_COOKIE, Asked
 from session_memory.web.live import Changes
 from session_memory.web.memories import Memories
 from session_memory.web.page_cache import PageCache
-from session_memory.web.routes import ROUTES
+from session_memory.web.routes import ROUTES, RoutedPage
 from session_memory.web.security import RequestGuard
 from session_memory.web.site import Site
 
 _NOT_FOUND = (UnknownSession, UnknownEvent, UnknownPattern, UnknownLesson)
 _WRONG = (InvalidRecord, AmbiguousSession, LessonError)
 LONGEST_FORM = 64 * 1024
-Page = Callable[[Asked], Response]
 FOR_EVER = "public, max-age=31536000, immutable"
 
 
@@ -39,8 +38,8 @@ def make_app(memories: Memories, changes: Changes, site: Site, token: str, port:
     """The whole application behind its guard."""
     answering = _Answering(memories, changes, site)
     routes = [
-        Route(path, _endpoint(page, answering), methods=list(methods))
-        for path, page, methods in ROUTES
+        Route(route.path, _endpoint(route, answering), methods=list(route.methods))
+        for route in ROUTES
     ]
     routes.append(Route("/events", changes.endpoint))
     routes.append(Route("/static/{version}/{name}", _static(site)))
@@ -57,7 +56,7 @@ class _Answering:
         self.site = site
         self._cache = PageCache()
 
-    def get(self, page: Page, request: Request) -> Response:
+    def get(self, route: RoutedPage, request: Request) -> Response:
         """The answer to a question; a kept one as long as the store is unchanged."""
         asked = (request.url.path, request.url.query, request.headers.get(PART))
         theme = request.cookies.get(THEME_COOKIE)
@@ -65,37 +64,38 @@ class _Answering:
         kept = self._cache.get(key)
         if kept is not None:
             return kept
-        answer = self._answer(page, request, {})
+        answer = self._answer(route, request, {})
         self._cache.add(key, answer)
         return answer
 
-    def post(self, page: Page, request: Request, form: dict[str, str]) -> Response:
+    def post(self, route: RoutedPage, request: Request, form: dict[str, str]) -> Response:
         """Carry out a change. What was kept may be wrong afterwards."""
         try:
-            return self._answer(page, request, form)
+            return self._answer(route, request, form)
         finally:
             self._cache.clear()
 
-    def _answer(self, page: Page, request: Request, form: dict[str, str]) -> Response:
+    def _answer(self, route: RoutedPage, request: Request, form: dict[str, str]) -> Response:
         with self._memories.one() as memory:
             asked = Asked(request, memory, self.site, form)
+            asked.route = route.path
             try:
-                return page(asked)
+                return route.answer(asked)
             except _NOT_FOUND as error:
                 return _failed(asked, error, 404)
             except _WRONG as error:
                 return _failed(asked, error, 400)
 
 
-def _endpoint(page: Page, answering: _Answering) -> Callable[[Request], object]:
+def _endpoint(route: RoutedPage, answering: _Answering) -> Callable[[Request], object]:
     async def endpoint(request: Request) -> Response:
         try:
             if request.method != "POST":
-                return await run_in_threadpool(answering.get, page, request)
+                return await run_in_threadpool(answering.get, route, request)
             form = await _form(request)
             if not _is_ours(form, answering.site):
                 return PlainTextResponse("The form is not one of ours.\n", 403)
-            return await run_in_threadpool(answering.post, page, request, form)
+            return await run_in_threadpool(answering.post, route, request, form)
         except SessionMemoryError as error:
             hint = f"\n{error.hint}" if error.hint else ""
             status = 400 if isinstance(error, _WRONG) else 503

@@ -36,6 +36,7 @@ class Asked:
         self.theme = request.cookies.get(THEME_COOKIE, "")
         self.form = form or {}
         self.address = request.url.path
+        self.route = ""
 
     def number(self, name: str, default: int = 0, most: int = 1 << 40) -> int:
         """A whole number in the address. Anything else is the default."""

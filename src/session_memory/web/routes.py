@@ -1,87 +1,91 @@
-"""The table of routes: address, page, methods."""
+"""The table of routes: address, page, methods.
+
+Pages are named and loaded when they are first asked for, so that the server starts quickly.
+"""
 
 from collections.abc import Callable
+from functools import cache
+from importlib import import_module
 from typing import NamedTuple
 
 from starlette.responses import Response
 
-from session_memory.web.api import ENDPOINTS, ROOT, openapi, page_of
 from session_memory.web.asked import Asked
-from session_memory.web.pages.actions import accept_lesson, pin, reject_lesson, unpin
-from session_memory.web.pages.compare import compare
-from session_memory.web.pages.cost import cost
-from session_memory.web.pages.errors import errors
-from session_memory.web.pages.keep import keep
-from session_memory.web.pages.learn import lesson, lessons, pattern, patterns, retro
-from session_memory.web.pages.overview import start
-from session_memory.web.pages.session import (
-    event_body,
-    event_inspector,
-    find_in_session,
-    session,
-    session_outline,
-    session_rows,
-    session_turns,
-)
-from session_memory.web.pages.session_map import map_strip, session_map_page
-from session_memory.web.pages.session_views import (
-    changes,
-    digest,
-    family,
-    like,
-    raw,
-    session_cost,
-)
-from session_memory.web.pages.sessions import sessions
-from session_memory.web.pages.settings import choose_theme, settings
-from session_memory.web.pages.work import work
 
 GET = ("GET", "HEAD")
 POST = ("POST",)
+API = "/api/v1"
+# The endpoints of session_memory.web.api.
+API_PATHS = (
+    "/sessions",
+    "/sessions/{uid}",
+    "/sessions/{uid}/events",
+    "/search",
+    "/fix",
+    "/how",
+    "/cost",
+    "/stats",
+    "/patterns",
+    "/lessons",
+    "/retro",
+    "/keep",
+)
 
 
 class RoutedPage(NamedTuple):
+    """``name`` is a function of the module ``module`` of this room."""
+
     path: str
-    page: Callable[[Asked], Response]
+    module: str
+    name: str
     methods: tuple[str, ...] = GET
+
+    def answer(self, asked: Asked) -> Response:
+        return _page(self.module, self.name)(asked)
+
+
+@cache
+def _page(module: str, name: str) -> Callable[[Asked], Response]:
+    page: Callable[[Asked], Response] = getattr(import_module(f"session_memory.web.{module}"), name)
+    return page
 
 
 ROUTES = (
-    RoutedPage(f"{ROOT}/openapi.json", openapi),
-    *(RoutedPage(f"{ROOT}{one.path}", page_of(one)) for one in ENDPOINTS),
-    RoutedPage("/", start),
-    RoutedPage("/sessions", sessions),
-    RoutedPage("/cost", cost),
-    RoutedPage("/work", work),
-    RoutedPage("/learn", patterns),
-    RoutedPage("/patterns", patterns),
-    RoutedPage("/patterns/{id}", pattern),
-    RoutedPage("/lessons", lessons),
-    RoutedPage("/lessons/{id}", lesson),
-    RoutedPage("/retro", retro),
-    RoutedPage("/errors", errors),
-    RoutedPage("/keep", keep),
-    RoutedPage("/settings", settings),
-    RoutedPage("/settings/theme", choose_theme, POST),
-    RoutedPage("/lessons/{id}/accept", accept_lesson, POST),
-    RoutedPage("/lessons/{id}/reject", reject_lesson, POST),
-    RoutedPage("/compare", compare),
-    RoutedPage("/s/{uid}", session),
-    RoutedPage("/s/{uid}/pin", pin, POST),
-    RoutedPage("/s/{uid}/unpin", unpin, POST),
-    RoutedPage("/s/{uid}/find", find_in_session),
-    RoutedPage("/s/{uid}/e/{event}", session),
-    RoutedPage("/s/{uid}/map", session_map_page),
-    RoutedPage("/s/{uid}/strip", map_strip),
-    RoutedPage("/s/{uid}/changes", changes),
-    RoutedPage("/s/{uid}/digest", digest),
-    RoutedPage("/s/{uid}/cost", session_cost),
-    RoutedPage("/s/{uid}/family", family),
-    RoutedPage("/s/{uid}/like", like),
-    RoutedPage("/s/{uid}/raw/{event}", raw),
-    RoutedPage("/s/{uid}/rows/{number}", session_rows),
-    RoutedPage("/s/{uid}/turns", session_turns),
-    RoutedPage("/s/{uid}/outline", session_outline),
-    RoutedPage("/s/{uid}/e/{event}/inspect", event_inspector),
-    RoutedPage("/s/{uid}/e/{event}/body", event_body),
+    RoutedPage(f"{API}/openapi.json", "api", "openapi"),
+    *(RoutedPage(f"{API}{path}", "api", "answered") for path in API_PATHS),
+    RoutedPage("/", "pages.overview", "start"),
+    RoutedPage("/sessions", "pages.sessions", "sessions"),
+    RoutedPage("/cost", "pages.cost", "cost"),
+    RoutedPage("/work", "pages.work", "work"),
+    RoutedPage("/learn", "pages.learn", "patterns"),
+    RoutedPage("/patterns", "pages.learn", "patterns"),
+    RoutedPage("/patterns/{id}", "pages.learn", "pattern"),
+    RoutedPage("/lessons", "pages.learn", "lessons"),
+    RoutedPage("/lessons/{id}", "pages.learn", "lesson"),
+    RoutedPage("/retro", "pages.learn", "retro"),
+    RoutedPage("/errors", "pages.errors", "errors"),
+    RoutedPage("/keep", "pages.keep", "keep"),
+    RoutedPage("/settings", "pages.settings", "settings"),
+    RoutedPage("/settings/theme", "pages.settings", "choose_theme", POST),
+    RoutedPage("/lessons/{id}/accept", "pages.actions", "accept_lesson", POST),
+    RoutedPage("/lessons/{id}/reject", "pages.actions", "reject_lesson", POST),
+    RoutedPage("/compare", "pages.compare", "compare"),
+    RoutedPage("/s/{uid}", "pages.session", "session"),
+    RoutedPage("/s/{uid}/pin", "pages.actions", "pin", POST),
+    RoutedPage("/s/{uid}/unpin", "pages.actions", "unpin", POST),
+    RoutedPage("/s/{uid}/find", "pages.session", "find_in_session"),
+    RoutedPage("/s/{uid}/e/{event}", "pages.session", "session"),
+    RoutedPage("/s/{uid}/map", "pages.session_map", "session_map_page"),
+    RoutedPage("/s/{uid}/strip", "pages.session_map", "map_strip"),
+    RoutedPage("/s/{uid}/changes", "pages.session_views", "changes"),
+    RoutedPage("/s/{uid}/digest", "pages.session_views", "digest"),
+    RoutedPage("/s/{uid}/cost", "pages.session_views", "session_cost"),
+    RoutedPage("/s/{uid}/family", "pages.session_views", "family"),
+    RoutedPage("/s/{uid}/like", "pages.session_views", "like"),
+    RoutedPage("/s/{uid}/raw/{event}", "pages.session_views", "raw"),
+    RoutedPage("/s/{uid}/rows/{number}", "pages.session", "session_rows"),
+    RoutedPage("/s/{uid}/turns", "pages.session", "session_turns"),
+    RoutedPage("/s/{uid}/outline", "pages.session", "session_outline"),
+    RoutedPage("/s/{uid}/e/{event}/inspect", "pages.session", "event_inspector"),
+    RoutedPage("/s/{uid}/e/{event}/body", "pages.session", "event_body"),
 )

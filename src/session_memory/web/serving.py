@@ -1,7 +1,6 @@
 """Run the server: a port of this machine, a token, and the logs followed beside it."""
 
 import contextlib
-import json
 import os
 import socket
 import threading
@@ -9,7 +8,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
 import uvicorn
 
 from session_memory.core.errors import ConfigError
@@ -17,24 +15,15 @@ from session_memory.memory import Memory
 from session_memory.web.app import make_app
 from session_memory.web.live import Changes
 from session_memory.web.memories import Memories
+from session_memory.web.running import HOST, Running, running, write_running
 from session_memory.web.security import PARAMETER, new_token
 from session_memory.web.site import Site
 
 if TYPE_CHECKING:
     from session_memory.memory.follow import Follow
 
-HOST = "127.0.0.1"
 SECONDS_TO_END = 1
 WAITING = 128
-MARK = "web.json"
-
-
-class Running(msgspec.Struct):
-    """A server that runs, or the port that the last one had. Only its user may read this."""
-
-    port: int
-    token: str = ""
-    pid: int = 0
 
 
 class WebServer:
@@ -102,11 +91,11 @@ class WebServer:
         if self._place is None:
             yield
             return
-        _write(self._place, Running(self.port, self.token, os.getpid()))
+        write_running(self._place, Running(self.port, self.token, os.getpid()))
         try:
             yield
         finally:
-            _write(self._place, Running(self.port))
+            write_running(self._place, Running(self.port))
 
     @contextlib.contextmanager
     def _followed(self) -> Iterator[None]:
@@ -150,22 +139,3 @@ def _bound(port: int, place: Path | None) -> socket.socket:
         else:
             return listening
     raise AssertionError("a free port was asked for last")
-
-
-def running(place: Path | None) -> Running | None:
-    """What is noted about the server of a store; None if there was none."""
-    if place is None:
-        return None
-    try:
-        return msgspec.json.decode(place.read_bytes(), type=Running)
-    except (OSError, msgspec.MsgspecError):
-        return None
-
-
-def _write(place: Path, state: Running) -> None:
-    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    beside = place.with_name(f"{place.name}.{os.getpid()}")
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        json.dump(msgspec.to_builtins(state), file)
-    beside.replace(place)

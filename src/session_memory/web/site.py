@@ -3,11 +3,13 @@
 from collections import OrderedDict
 from hashlib import sha256
 from threading import Lock
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from session_memory.memory import Memory
-from session_memory.views.outline import Outline, outline
 from session_memory.web.assets import Assets
+
+if TYPE_CHECKING:
+    from session_memory.views.outline import Outline
 
 MOST_OUTLINES = 24
 
@@ -53,13 +55,16 @@ class Site:
     def file(self, name: str) -> str:
         return self.assets.address(name)
 
-    def outline(self, memory: Memory, uid: str, revision: int) -> Outline:
+    def outline(self, memory: Memory, uid: str, revision: int) -> "Outline":
         """The outline of a session, made once for each revision."""
         with self._lock:
             known = self._outlines.get((uid, revision))
             if known is not None:
                 self._outlines.move_to_end((uid, revision))
                 return known
+        # Loaded with the first session that is opened: it would delay the start of the server.
+        from session_memory.views.outline import outline  # noqa: PLC0415
+
         made = outline(memory.store, uid)
         with self._lock:
             self._outlines[uid, revision] = made

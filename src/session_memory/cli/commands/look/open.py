@@ -5,6 +5,7 @@ deleted, restore-native writes it back.
 """
 
 import subprocess
+import webbrowser
 from typing import TYPE_CHECKING
 
 import click
@@ -13,9 +14,12 @@ from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.completion import complete_uid
 from session_memory.cli.kit.output import print_json, remark
 from session_memory.cli.kit.settings import Settings
+from session_memory.cli.kit.web_page import running_server
+from session_memory.core.errors import CannotResume
 from session_memory.render.text import safe
 
 if TYPE_CHECKING:
+    from session_memory.store import Store
     from session_memory.views.resuming import Resume
 
 
@@ -23,15 +27,17 @@ if TYPE_CHECKING:
     examples=(
         ("open 5b0c6a1e", "how to continue it"),
         ("open 5b0c6a1e --run", "start the agent and continue it now"),
+        ("open 5b0c6a1e --web", "open its page in the browser"),
     ),
     json_shape='{"session_uid", "argv": [WORD, …], "cwd", "is_gone", "is_cwd_gone", "host",'
     ' "line"}; "is_gone": the agent\'s log is missing; "host": the session ran on that other'
-    " machine.",
+    ' machine. With --web: {"session_uid", "address"}.',
 )
 @click.argument("session", metavar="UID", shell_complete=complete_uid)
 @click.option("--run", is_flag=True, help="Start the agent instead of printing the command.")
+@click.option("--web", "on_web", is_flag=True, help="Open its page; session-memory web must run.")
 @click.pass_obj
-def command(settings: Settings, session: str, run: bool) -> None:
+def command(settings: Settings, session: str, run: bool, on_web: bool) -> None:
     from session_memory.config import this_host
     from session_memory.core.errors import UnknownSession
     from session_memory.views.lookup import find_session
@@ -42,6 +48,9 @@ def command(settings: Settings, session: str, run: bool) -> None:
         found = store.sessions.get(uid)
         if found is None:
             raise UnknownSession(uid)
+        if on_web:
+            _open_page(settings, store, uid)
+            return
         way = resume(store, found, this_host(settings.configuration()))
     if run:
         _run(way)
@@ -58,10 +67,20 @@ def command(settings: Settings, session: str, run: bool) -> None:
         remark(settings, f"The directory of the session does not exist: {way.cwd}")
 
 
+def _open_page(settings: Settings, store: "Store", uid: str) -> None:
+    server = running_server(store)
+    if server is None:
+        raise CannotResume("no web server runs for this store", "Start it: session-memory web")
+    address = server.page_of(uid)
+    if settings.as_json:
+        print_json({"session_uid": uid, "address": address})
+    else:
+        click.echo(address)
+        webbrowser.open(server.page_of(uid, with_token=True))
+
+
 def _run(way: "Resume") -> None:
     """Start the agent, and exit with its exit status."""
-    from session_memory.core.errors import CannotResume
-
     argv, cwd = way.argv, way.cwd
     if way.is_gone:
         hint = f"Write it back with: session-memory restore-native {way.session_uid}"

@@ -26,6 +26,7 @@ from session_memory.cli.kit.completion import complete_uid
 from session_memory.cli.kit.failures import PROBLEMS
 from session_memory.cli.kit.output import print_json, remark, terminal_width
 from session_memory.cli.kit.settings import Settings
+from session_memory.cli.kit.web_page import remark_page
 from session_memory.cli.kit.when import tz_option
 
 if TYPE_CHECKING:
@@ -122,6 +123,7 @@ def command(
             everything=everything,
             kept=middle,
         )
+        remark_page(settings, memory.store, shown.uid)
         _print_transcript(settings, memory.store, shown.uid, options, tz, paged=not no_pager)
 
 

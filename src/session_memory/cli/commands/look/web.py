@@ -31,18 +31,18 @@ from session_memory.cli.kit.settings import Settings
 )
 @click.pass_obj
 def command(settings: Settings, port: int, is_quiet: bool, is_still: bool) -> None:
-    from session_memory.derive.evicted import beside
     from session_memory.memory import Memory
-    from session_memory.web.serving import MARK, WebServer
+    from session_memory.web.running import mark_of
+    from session_memory.web.serving import WebServer
 
     config = settings.configuration()
     where = settings.where(config)
     with settings.opened(config, create=True) as store:
-        directory = beside(store)
+        mark = mark_of(store)
     server = WebServer(
         lambda: Memory(where, settings.config, create=False),
         port=port,
-        place=None if directory is None else directory / MARK,
+        place=mark,
         follows=not is_still,
     )
     if settings.as_json:

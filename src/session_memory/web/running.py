@@ -1,0 +1,65 @@
+"""Where the web server of a store runs, written down for other commands."""
+
+import json
+import os
+from pathlib import Path
+from urllib.parse import quote
+
+import msgspec
+
+from session_memory.derive.evicted import beside, store_stem
+from session_memory.store import Store
+
+HOST = "127.0.0.1"
+SUFFIX = ".web.json"
+
+
+class Running(msgspec.Struct):
+    """A server that runs, or the port that the last one had. Only its user may read this."""
+
+    port: int
+    token: str = ""
+    pid: int = 0
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the server still runs: it writes this when it starts and when it ends."""
+        if not self.token or self.pid <= 0:
+            return False
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            return True
+        return True
+
+    def page_of(self, uid: str, *, with_token: bool = False) -> str:
+        """The address of a session's page. With the token, a browser that is new can open it."""
+        token = f"?t={self.token}" if with_token else ""
+        return f"http://{HOST}:{self.port}/s/{quote(uid, safe=':')}{token}"
+
+
+def mark_of(store: Store) -> Path | None:
+    """The file that says where the server of a store runs; None for a store in memory."""
+    directory = beside(store)
+    return None if directory is None else directory / f"{store_stem(store)}{SUFFIX}"
+
+
+def running(place: Path | None) -> Running | None:
+    """What is noted about the server of a store; None if there was none."""
+    if place is None:
+        return None
+    try:
+        return msgspec.json.decode(place.read_bytes(), type=Running)
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
+def write_running(place: Path, state: Running) -> None:
+    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    beside = place.with_name(f"{place.name}.{os.getpid()}")
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        json.dump(msgspec.to_builtins(state), file)
+    beside.replace(place)
