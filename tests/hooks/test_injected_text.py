@@ -84,6 +84,9 @@ def test_only_whole_marks_of_ours_are_left_out() -> None:
     assert is_injected(f" {OURS}\n{OURS}\n") and not is_injected(f"{OURS}.")
     for text in ("", "<session-memory>", '<session-memory ref="x">', "</session-memory>"):
         assert without_injected(text) == text and not is_injected(text)
+    # Gemini and Qwen escape what a hook says.
+    escaped = OURS.replace("<", "&lt;").replace(">", "&gt;")
+    assert without_injected(f"a {escaped} b {OURS}c") == "a  b c" and is_injected(escaped)
     # Nobody can hide a long text this way.
     long = marked("x" * 4_000, ref="a")
     assert without_injected(long) == long

@@ -8,6 +8,8 @@ MARK = "session-memory"
 OPENING, CLOSING = f"<{MARK} ", f"</{MARK}>"
 # Some agents escape what a hook says.
 ESCAPED_OPENING, ESCAPED_CLOSING = f"&lt;{MARK} ", f"&lt;/{MARK}&gt;"
+# Every closing mark has this. All texts that are collected are searched for it, once.
+_HINT = f"/{MARK}"
 # What hooks give is much shorter. More text between two marks was not written by us.
 LONGEST = 4_000
 
@@ -20,6 +22,8 @@ def marked(text: str, **facts: str) -> str:
 
 def without_injected(text: str) -> str:
     """``text`` without what this program injected into it."""
+    if _HINT not in text:
+        return text
     if OPENING in text:
         text = _without(text, OPENING, CLOSING)
     if ESCAPED_OPENING in text:
@@ -49,4 +53,4 @@ def is_injected(text: str) -> bool:
 
 def has_injected(text: str) -> bool:
     """Whether there may be injected text. This is quick."""
-    return OPENING in text or ESCAPED_OPENING in text
+    return _HINT in text
