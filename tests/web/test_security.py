@@ -1,13 +1,18 @@
 """Nobody but the person with the token gets an answer, and no page can be made to run anything."""
 
 import re
+import socket
 from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
 
+from session_memory import Memory
+from session_memory.config import Config
+from session_memory.core.errors import ConfigError
 from session_memory.web.routes import ROUTES
 from session_memory.web.security import HEADERS, METHODS
+from session_memory.web.serving import WebServer
 
 from .conftest import HERE, PORT, TOKEN, Client
 
@@ -137,3 +142,13 @@ def test_only_one_module_makes_markup_and_one_script_makes_elements() -> None:
         assert "|safe" not in text.replace(" ", "") and " style=" not in text, file.name
         assert not re.search(r"\son[a-z]+=|javascript:|https?://", text), file.name
         assert not re.search(r"<script(?![^>]* src=)", text), file.name
+
+
+def test_the_printed_address_waits_for_the_server_and_is_taken(demo_store: Path) -> None:
+    server = WebServer(lambda: Memory(str(demo_store), Config(), create=False))
+    with socket.create_connection(("127.0.0.1", server.port), timeout=5):
+        pass
+    with pytest.raises(ConfigError, match="cannot be used"):
+        WebServer(lambda: Memory(str(demo_store), Config(), create=False), port=server.port)
+    server.stop()
+    server.run()
