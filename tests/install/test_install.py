@@ -81,3 +81,10 @@ def test_no_trust_is_written_in_anybodys_name(home, run, tmp_path, monkeypatch) 
 def test_whoever_installs_claude_is_told_that_grok_reads_it(home, run) -> None:
     run("install", "grok", "--yes")
     assert "not written twice" in run("install", "claude", "--yes").stderr
+
+
+def test_the_change_of_a_long_line_is_shown(home, run) -> None:
+    (home / ".claude.json").write_text(json.dumps({"notes": ["word " * 9] * 99}))
+    shown = run("install", "claude", "--no-skill", "--hooks", "none", "--dry-run").stdout
+    assert '"mcpServers"' in shown
+    assert max(map(len, shown.splitlines())) < 300

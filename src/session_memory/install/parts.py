@@ -60,14 +60,13 @@ class Hook:
         places = list(self._places(parse(text).value))
         if not places:
             return json_edit.add_element(text, self.path, self.value)
-        root, wanted = parse(text), self.value["hooks"][0]
         group, inner = places[0]
-        if root_hooks := _at(root.value, self.path):
-            found = root_hooks[group]
-            if len(found["hooks"]) == 1 and found != self.value:
-                text = _replaced(text, (*self.path, group), self.value)
-            elif found["hooks"][inner] != wanted:
-                text = _replaced(text, (*self.path, group, "hooks", inner), wanted)
+        found = _at(parse(text).value, self.path)[group]
+        wanted = self.value["hooks"][0]
+        if len(found["hooks"]) == 1 and found != self.value:
+            text = _replaced(text, (*self.path, group), self.value)
+        elif found["hooks"][inner] != wanted:
+            text = _replaced(text, (*self.path, group, "hooks", inner), wanted)
         return self._without(text, places[1:]), []
 
     def remove(self, text: str) -> str:

@@ -1,6 +1,7 @@
 """Installations for people: the diff of each file, and what is installed where."""
 
 from collections.abc import Iterator, Sequence
+from os.path import commonprefix
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,14 +24,28 @@ _STYLES: dict[str, dict[str, Any]] = {
 
 def change_lines(change: "FileChange") -> Iterator[str]:
     """The diff of a file. Secrets in the lines around a change are masked."""
-    shown_change = change.to_dict()
-    yield click.style(safe(f"{shown_change['action']} {short_path(change.path)}"), bold=True)
-    for line in shown_change["diff"].split("\n")[2:-1]:
-        shown = safe_lines(line.removesuffix("\r"))[0]
-        if len(shown) > LONGEST:
-            shown = f"{shown[:LONGEST]} …"
+    described = change.to_dict()
+    yield click.style(safe(f"{described['action']} {short_path(change.path)}"), bold=True)
+    lines = described["diff"].split("\n")[2:-1]
+    for place, line in enumerate(lines):
+        shown = safe_lines(_window(lines, place).removesuffix("\r"))[0]
         style = _STYLES.get(line[:1])
         yield click.style(shown, **style) if style else shown
+
+
+def _window(lines: list[str], place: int) -> str:
+    """The line; of a long one the part around what differs from the line before or after it."""
+    line = lines[place]
+    if len(line) <= LONGEST:
+        return line
+    mark, other = line[:1], {"-": place + 1, "+": place - 1}.get(line[:1])
+    start = 1
+    if other is not None and 0 <= other < len(lines):
+        common = commonprefix([line[1:], lines[other][1:]])
+        start = max(len(common) - LONGEST // 4, 0) + 1
+    shown = line[start : start + LONGEST]
+    before, after = "… " if start > 1 else "", " …" if start + LONGEST < len(line) else ""
+    return f"{mark}{before}{shown}{after}"
 
 
 def status_lines(found: "Sequence[InstallStatus]", limit: int | None) -> Iterator[str]:
