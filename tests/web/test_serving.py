@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import signal
 import stat
 import subprocess
@@ -11,7 +10,9 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from reading.hostile import collected
 
+from session_memory.testing.claude import ClaudeHome
 from session_memory.web.running import SUFFIX, running
 
 SECONDS = 30
@@ -22,9 +23,12 @@ def program(*words: str, store: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("follows", [False, True])
-def test_it_starts_is_named_and_ends(demo_store: Path, tmp_path: Path, follows: bool) -> None:
+def test_it_starts_is_named_and_ends(tmp_path: Path, follows: bool) -> None:
     store = tmp_path / "memory.db"
-    shutil.copyfile(demo_store, store)
+    logs = ClaudeHome(tmp_path / "logs")
+    logs.session("91d4f0a7", slug="one").prompt("What is the tide?")
+    logs.write()
+    collected(logs.path, store)
     environment = {**os.environ, "HOME": str(tmp_path), "PYTHONWARNINGS": "ignore"}
     words = ["web", "--no-open", "--json", *([] if follows else ["--no-watch"])]
     process = subprocess.Popen(
