@@ -101,11 +101,20 @@ def table(asked: Sequence[AskedError]) -> Table:
         _row("all errors that a change resolved later", resolved),
         _row("  the same error was resolved before", [one for one in answered if one.is_same]),
         _row("  only similar ones were", [one for one in answered if not one.is_same]),
+        _row("  the first time that an error came back", _first_times(answered)),
         _row("without errors of the agent's own tools", project),
     ]
     for repo in sorted({one.session.repo or "" for one in resolved}):
         rows.append(_row(f"  {repo}", [one for one in resolved if one.session.repo == repo]))
     return Table("A. fix@error: useful of the answered", rows, [*_misses(answered)])
+
+
+def _first_times(answered: Sequence[AskedError]) -> list[AskedError]:
+    """One for each error: a frequent one would outweigh all others."""
+    found: dict[tuple[str | None, str], AskedError] = {}
+    for one in answered:
+        found.setdefault((one.session.repo, one.error.fingerprint), one)
+    return list(found.values())
 
 
 def _row(name: str, asked: Sequence[AskedError]) -> Row:
@@ -119,6 +128,7 @@ def _row(name: str, asked: Sequence[AskedError]) -> Row:
     for label, useful in measures.items():
         for first in FIRST:
             cells[f"{label}{first}"] = share([useful(one, first) for one in answered])
+    cells["most"] = share([one.by_chance(len(one.pool)) for one in answered])
     cells["all@3"] = share([one.is_useful(3) for one in asked])
     cells["tokens"] = middle([one.tokens for one in answered])
     cells["ms"] = middle([one.ms for one in answered])

@@ -20,7 +20,7 @@ MOST_TERMS = 40
 # Reading more rows would take too long. More frequent terms count only in the final score.
 MOST_ROWS = 40_000
 # So many times more sessions are looked at to find enough of a repository.
-LOOKED_AT = 8
+LOOKED_AT = 4
 FROM_OTHERS = 5
 _WEIGHTS = (3.0, 1.2, 1.0, 0.8)
 _SATURATION = 1.5

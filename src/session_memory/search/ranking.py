@@ -28,7 +28,7 @@ NAME = 0.9
 SUBAGENT = 0.5
 # A subagent whose session was not collected stands for itself, but it did only a part.
 ORPHAN = 0.6
-MOST_CONCEPTS = 48
+MOST_CONCEPTS = 32
 # Reading more rows would take too long. Terms with more are looked up only for the best sessions.
 MOST_ROWS = 20_000
 CANDIDATES = 200

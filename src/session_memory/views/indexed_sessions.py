@@ -6,7 +6,7 @@ from session_memory.store.index import event_of
 from session_memory.store.store import Store
 from session_memory.store.word_query import QueryWord, WordQuery
 
-MOST_EVENTS = 3_000
+MOST_EVENTS = 1_000
 
 
 def sessions_with_words(
