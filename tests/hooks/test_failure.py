@@ -61,3 +61,8 @@ def test_the_session_that_resolved_it_knows_already(hook: RunHook, tidewatch: Pa
 def test_no_match_is_no_error(hook: RunHook, tidewatch: Path) -> None:
     grep = {"command": "cd src && grep -rn settings ."}
     assert hook("claude", "failure", claude_failure(tidewatch, ERROR, tool_input=grep)) == b""
+
+
+def test_without_a_session_the_directory_counts(hook: RunHook, tidewatch: Path) -> None:
+    assert hook("claude", "failure", claude_failure(tidewatch, session_id=None))
+    assert not hook("claude", "failure", claude_failure(tidewatch, session_id=None))

@@ -27,8 +27,7 @@ def answer(hook: HookInput, store: str) -> str | None:
     # Looking at the command takes longer to load than looking for the error.
     if fix is None or (_answers_no(hook) if failed else _only_looks(hook)):
         return None
-    session = hook.session or f"{hook.cwd} {time.strftime('%Y-%m-%d')}"
-    if not take(hook.agent.name, session, fix.fingerprint):
+    if not take(hook.agent.name, hook.session_key, fix.fingerprint):
         return None
     from session_memory.hooks.injection import fix_text
 

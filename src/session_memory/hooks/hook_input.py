@@ -1,6 +1,7 @@
 """What an agent told a hook. Every part of it may be missing, of another type, or hostile."""
 
 import re
+import time
 
 from session_memory.hooks.agents import (
     CALL,
@@ -55,6 +56,11 @@ class HookInput:
     @property
     def session(self) -> str:
         return self.text(SESSION)
+
+    @property
+    def session_key(self) -> str:
+        """The session, or its directory and day if the agent does not tell its session."""
+        return self.session or f"{self.cwd} {time.strftime('%Y-%m-%d')}"
 
     @property
     def cwd(self) -> str:

@@ -53,7 +53,7 @@ def _answer(hook: HookInput, reader: QuickReader, prompt: str, repo: str, now: f
     best = next((one for one in found if not _is_of(one, hook)), None)
     if best is None or best.digest is None or not _fits(best, best.digest):
         return None
-    if not take(hook.agent.name, hook.session, "prompt", best.uid):
+    if not take(hook.agent.name, hook.session_key, "prompt", best.uid):
         return None
     return session_text(best.digest, StoredFixes(reader).short_name(best.uid), now)
 
