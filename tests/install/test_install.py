@@ -2,11 +2,14 @@
 
 import json
 import os
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from session_memory.install.agents import NAMES
+from session_memory.install.planning import Installer
+from session_memory.install.record import InstalledAgent
 
 CLAUDE = '{\n  // mine\n  "model": "opus", // yes\n  "hooks": {\n    "PostToolUse": []\n  }\n}\n'
 CODEX = 'model = "x" # mine\n\n[mcp_servers.other]\ncommand = "y"'
@@ -88,3 +91,19 @@ def test_the_change_of_a_long_line_is_shown(home, run) -> None:
     shown = run("install", "claude", "--no-skill", "--hooks", "none", "--dry-run").stdout
     assert '"mcpServers"' in shown
     assert max(map(len, shown.splitlines())) < 300
+
+
+def test_python_with_the_package_is_a_program_too(home) -> None:
+    words = ("/opt/my python", "-m", "session_memory", "--store", "/x.db")
+    installer = Installer({"HOME": str(home), "PATH": ""})
+    installer.carry_out(installer.plan([InstalledAgent("codex", "", ("failure",), words)]))
+    server = tomllib.loads((home / ".codex/config.toml").read_text())["mcp_servers"]
+    assert server["session-memory"] == {
+        "command": "/opt/my python",
+        "args": ["-m", "session_memory", "mcp", "--store", "/x.db"],
+    }
+    (group,) = json.loads((home / ".codex/hooks.json").read_text())["hooks"]["PostToolUse"]
+    call = "'/opt/my python' -m session_memory hook codex failure --store /x.db"
+    assert group["hooks"][0]["command"] == call
+    installer.carry_out(installer.plan([], [("codex", "")]))
+    assert files(home) == {}
