@@ -70,7 +70,11 @@ def test_not_and_should_are_marks() -> None:
     [
         # One word is enough where it begins a prompt, also misspelled.
         (["commit"] * 5 + ["comit", "commit this"], [(7, "commit")]),
-        (["commit"] * 2, []),
+        (["commit"] * 2, [(2, "commit")]),
+        (["yep"] * 2, []),
+        (["a1b"] * 2, []),
+        (["commit and push", "commit and push"], [(2, "commit and push")]),
+        (["ok commit and push", "yeah, commit and push"], [(2, "commit and push")]),
         (
             [
                 "update changelog",

@@ -124,7 +124,8 @@ def _keys(words: tuple[str, ...], wish: Wish) -> Iterator[tuple[tuple[str, ...],
             yield from (((mark, *pair), count == len(pair)) for mark in marks)
     yield from (((mark, word), False) for mark in marks for word in told if len(word) > 4)
     if len(plain) == 1 and wish.opens and plain[0] not in _FLOW:
-        yield (head,), False
+        # The same single word twice is no accident, unless it is a short answer.
+        yield (head,), len(head) > _SHORT and " " not in wish.text
 
 
 def _is_name(pair: tuple[str, ...], text: str) -> bool:

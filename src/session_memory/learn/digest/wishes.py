@@ -15,6 +15,7 @@ MOST_WISHES = 60
 _LONGEST_TEXT, _LONGEST_PASTED = 4_000, 1_500
 _LONGEST_SENTENCE, _LONGEST_CLAUSE, _SHORTEST_CLAUSE = 400, 160, 2
 _MOST_WORDS, _LONGEST_WORD = 14, 40
+_MOST_STEPS = 3
 NOT, SHOULD = "<not>", "<should>"
 
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
@@ -22,6 +23,12 @@ _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n")
 _CLAUSE = re.compile(
     r"[;；、，,。]|\s+-\s+|\s&&\s|\b(?:and|then|but|und|dann|aber|y|luego|pero|et|puis|mais|и|потом)\b",
+    re.IGNORECASE,
+)
+# "ok, now commit" asks for a commit.
+_LEAD = re.compile(
+    r"\A(?:(?:ok(?:ay)?|yes|yeah|yep|yup|sure|oh|hmm+|great|nice|perfect|cool|good|thanks|now|so|well)"
+    r"\b[\s,.!:-]*){1,4}",
     re.IGNORECASE,
 )
 _QUESTION = re.compile(
@@ -85,7 +92,8 @@ _FILLER_WORDS = """
     a an the and are as at be been but by can could do does did for from had has have i if in into
     is it its just me my now of on one or our please so some that their them then there these they
     this those to up was we were what when which who will with would you your also too all any let
-    lets us am not no maybe again still here everything alles der die das ein eine und ist
+    lets us am not no maybe again still here everything s d m t ll re ve ok okay yeah yep yup yes oh
+    hmm hey well sure alles der die das ein eine und ist
     bitte noch mal den dem des im in zu mit auf für von auch es ich du wir mir el la los las un una
     de del al que en por
     para con lo se favor le les du et à au aux pour avec ce cette il je tu te plaît pas и в на с по
@@ -115,7 +123,7 @@ def wishes(
     ``first`` is the event of its first request."""
     topics = {word for path in paths for word in _path_words(path)}
     for uid, text in prompts:
-        text = _CODE.sub(" ", text[:_LONGEST_TEXT]).strip()
+        text = _LEAD.sub("", _CODE.sub(" ", text[:_LONGEST_TEXT]).strip())
         for place, clause in enumerate(_clauses(text)):
             words = wish_words(clause)
             if words and len(words) <= _MOST_WORDS:
@@ -146,7 +154,12 @@ def _clauses(text: str) -> Iterator[str]:
             sentence = polite["order"]
         elif _QUESTION.search(sentence) or _STORY.match(sentence):
             continue
-        for place, clause in enumerate(_CLAUSE.split(sentence)):
+        clauses = _CLAUSE.split(sentence)
+        is_short = len(clauses) <= _MOST_STEPS and not _IS_CJK.search(sentence)
+        if is_short and all(" " not in one.strip() for one in clauses):
+            # "commit and push" is one wish.
+            clauses = [sentence]
+        for place, clause in enumerate(clauses):
             clause = clause.strip(' \t-*#"“”`.!:')
             is_name = place and all(word[0].isupper() for word in clause.split())
             # A bracket without its partner: a comma inside of it cut the clause into pieces.
