@@ -34,18 +34,19 @@ def end(hook: HookInput) -> None:
 
 
 def _detach() -> None:
-    """Leave the agent's terminal and its pipes, and do not run for ever."""
-    import signal
-
+    """Leave the agent's pipes and its terminal, and do not run for ever."""
+    # The agent waits until its pipes are closed, so that comes before the lower priority.
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for descriptor in range(3):
+        os.dup2(nowhere, descriptor)
+    os.closerange(3, 256)
     gc.enable()
     os.setsid()
+    import signal
+
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(LONGEST_SECONDS)
     os.nice(10)
     if hasattr(os, "SCHED_BATCH"):
         # The agent and its next commands come first.
         os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for descriptor in range(3):
-        os.dup2(nowhere, descriptor)
-    os.closerange(3, 256)
