@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from starlette.responses import HTMLResponse, Response
 
+from session_memory.store.session_pages import SessionConditions, SessionPages
 from session_memory.web.markup import templates
 
 if TYPE_CHECKING:
@@ -58,8 +59,12 @@ class Asked:
             "site": self.site,
             "theme": self.theme if self.theme in ("light", "dark") else "",
             "here": self.address,
-            "total_sessions": self.memory.store.sessions.count(),
+            "total_sessions": self._listed(),
         }
+
+    def _listed(self) -> int:
+        """How many sessions the list has. Subagents are listed with their sessions."""
+        return SessionPages(self.memory.store.db).count(SessionConditions(folded=True))
 
     def json(self, value: Any, status: int = 200) -> Response:
         body = msgspec.json.encode(value)
