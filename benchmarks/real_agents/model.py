@@ -118,7 +118,7 @@ class Model:
 def serving() -> Iterator[Model]:
     server = _Server(("127.0.0.1", 0), _Handler)
     server.script = Script("", "", "", ())
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
         yield Model(server)
