@@ -20,6 +20,7 @@ It takes about five minutes and 2.5 GB. Nothing outside of the scratch directory
 import argparse
 import dataclasses
 import json
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -35,6 +36,8 @@ from real_agents.running import PLUGIN, PROJECT, USER, Bed
 
 
 def main() -> None:
+    # Whoever stops the bench stops what it started.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     options = _options()
     if options.inside:
         _measure(options.keep, options)

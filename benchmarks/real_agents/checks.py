@@ -25,6 +25,7 @@ CHECKS = {
     "uninstall": "`uninstall` after the sessions restores every file",
     "prompt": "with the hook `prompt`, a session that did the task is in the first request",
     "start": "with the hook `start`, a line about the repository is in the first request",
+    "gone": "if the program was deleted, the agent works as without it",
     "beside": "installed also in an agent whose settings it reads: all of this holds",
 }
 ABSENT = b"\0"
@@ -79,6 +80,7 @@ def examine(bed: Bed, model: Model, result: Result) -> None:
     _check_sessions(bed, model, result)
     _check_uninstall(bed, before, installed, result)
     _check_optional(bed, model, result)
+    _check_gone(bed, model, result)
     if agent.reads:
         _check_beside(bed, model, result)
 
@@ -110,6 +112,25 @@ def _check_sessions(bed: Bed, model: Model, result: Result) -> None:
     left = [command for run in runs for command in run.left]
     result.check("ended", f"still running: {'; '.join(left)}" if left else None)
     _check_collected(bed, result)
+
+
+def _check_gone(bed: Bed, model: Model, result: Result) -> None:
+    """The user deleted the program and did not uninstall it before."""
+    before = _files(bed)
+    if reason := bed.install(bed.agent.name, "--hooks", "failure,end,prompt,start"):
+        result.check("gone", reason)
+        return
+    for name in _changed(before, _files(bed)):
+        file = bed.place.home.parent / name
+        if file.is_file():
+            gone = f"{bed.memory}-that-is-gone".encode()
+            file.write_bytes(file.read_bytes().replace(bed.memory.encode(), gone))
+    seen = Result(result.agent, result.version)
+    _fails(bed, model, seen)
+    # Nothing is injected now; everything else is as it was.
+    seen.failed.pop("injected", None)
+    result.check("gone", "; ".join([*seen.failed.values(), *seen.remarks]) or None)
+    bed.uninstall(bed.agent.name)
 
 
 def _check_beside(bed: Bed, model: Model, result: Result) -> None:

@@ -46,9 +46,9 @@ class Bed:
         further ones of `install`."""
         self.agent, self.level, self._options = agent, level, options
         self._program, self._directory = program, directory
-        home, repo = directory / "home", directory / "webshop"
+        home, repo, temporary = directory / "home", directory / "webshop", directory / "tmp"
         shutil.rmtree(directory, ignore_errors=True)
-        for made in (home, repo):
+        for made in (home, repo, temporary):
             made.mkdir(parents=True)
         self.place = Place(home, repo, url)
         found = shutil.which(PROGRAM, path=str(Path(sys.executable).parent))
@@ -58,6 +58,7 @@ class Bed:
         paths = (node, "/usr/local/bin", "/usr/bin", "/bin")
         self.environment = {
             "HOME": str(home),
+            "TMPDIR": str(temporary),
             "PATH": os.pathsep.join(map(str, paths)),
             "LANG": "C.UTF-8",
             "TERM": "xterm-256color",

@@ -1,6 +1,7 @@
 """The bench with real agents: its model speaks all formats, and its checks see what is wrong."""
 
 import json
+import re
 import sys
 import urllib.request
 from pathlib import Path
@@ -12,6 +13,7 @@ from session_memory.install.agents import NAMES
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 sys.path.insert(0, str(BENCHMARKS))
+from real_agents.checks import CHECKS  # noqa: E402
 from real_agents.drivers import AGENTS  # noqa: E402
 from real_agents.model import Script, serving  # noqa: E402
 from real_agents.settings_files import not_only_ours  # noqa: E402
@@ -96,3 +98,12 @@ def test_only_our_parts_may_go_from_settings() -> None:
 
 def test_every_agent_that_can_be_installed_is_driven() -> None:
     assert {agent.name for agent in AGENTS} == set(NAMES)
+
+
+def test_the_page_of_the_agents_explains_every_check() -> None:
+    page = (BENCHMARKS.parent / "docs" / "agents" / "README.md").read_text()
+    legend = page[page.index("| check |") : page.index("Results of")]
+    assert set(CHECKS) == set(
+        re.findall(r"`(\w+)`", "".join(re.findall(r"^\|([^|]+)\|", legend, re.M)))
+    )
+    assert all(f"| {agent.title} | " in page for agent in AGENTS)

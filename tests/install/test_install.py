@@ -2,12 +2,15 @@
 
 import json
 import os
+import subprocess
 import tomllib
 from pathlib import Path
 
 import pytest
 
+from session_memory.install.agent import Request
 from session_memory.install.agents import NAMES
+from session_memory.install.hook_parts import hook_command
 from session_memory.install.planning import Installer
 from session_memory.install.record import InstalledAgent
 
@@ -65,7 +68,7 @@ def test_the_entries_are_those_that_the_agents_read(home, settings, run) -> None
     assert server["args"] == ["mcp"]
     hooks = json.loads((home / ".codex" / "hooks.json").read_text())["hooks"]
     (group,) = hooks["PostToolUse"]
-    assert group["hooks"][0]["command"] == f"{server['command']} hook codex failure"
+    assert group["hooks"][0]["command"] == f"{server['command']} hook codex failure || true"
     assert (home / ".claude" / "settings.json").read_text().startswith('{\n  // mine\n  "model"')
 
 
@@ -103,7 +106,15 @@ def test_python_with_the_package_is_a_program_too(home) -> None:
         "args": ["-m", "session_memory", "mcp", "--store", "/x.db"],
     }
     (group,) = json.loads((home / ".codex/hooks.json").read_text())["hooks"]["PostToolUse"]
-    call = "'/opt/my python' -m session_memory hook codex failure --store /x.db"
+    call = "'/opt/my python' -m session_memory hook codex failure --store /x.db || true"
     assert group["hooks"][0]["command"] == call
     installer.carry_out(installer.plan([], [("codex", "")]))
     assert files(home) == {}
+
+
+def test_a_hook_whose_program_is_gone_fails_silently() -> None:
+    """Gemini CLI 0.61.0 gave the model the message of the shell instead of a command's output."""
+    request = Request(hooks=("failure",), words=("/nonexistent/session memory",))
+    line = hook_command("gemini", "failure", request)
+    done = subprocess.run(["sh", "-c", line], capture_output=True)
+    assert (done.returncode, done.stdout) == (0, b"")

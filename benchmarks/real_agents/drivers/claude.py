@@ -27,6 +27,7 @@ class Claude(Agent):
     def environment(self, place: Place) -> dict[str, str]:
         return {
             "ANTHROPIC_BASE_URL": place.url,
+            "CLAUDE_CODE_TMPDIR": str(place.home.parent / "tmp"),
             "ANTHROPIC_API_KEY": KEY,
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_AUTOUPDATER": "1",

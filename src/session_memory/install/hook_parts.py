@@ -30,8 +30,12 @@ def own_names(names: dict[str, AgentEvent]) -> dict[str, str]:
 
 
 def hook_command(agent: str, event: str, request: Request) -> str:
-    """The line of a shell that an agent runs at an event."""
-    return shlex.join(request.call("hook", agent, event))
+    """The line of a shell that an agent runs at an event.
+
+    The program itself never fails. If it is gone, or too old for hooks, the line must not fail
+    either: some agents then show the message of the shell instead of a command's output, or stop.
+    """
+    return f"{shlex.join(request.call('hook', agent, event))} || true"
 
 
 def hook_parts(
