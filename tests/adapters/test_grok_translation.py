@@ -31,6 +31,19 @@ def kinds(log: GrokLog) -> list[tuple[str, ...]]:
 # ---------------------------------------------------------------- messages
 
 
+def test_a_call_without_an_id_or_with_that_of_an_answered_one_is_shown(log: GrokLog) -> None:
+    log.prompt("go on")
+    log.run("ls", "a.py")
+    for call in ({"toolCallId": log.call_id}, {"toolCallId": ""}, {}):
+        log.line("tool_call", title="bash", rawInput={"command": "rm -rf backups"}, **call)
+    log.line("tool_call_update", status="completed", rawOutput={"output_for_prompt": "all gone"})
+    log.line("tool_call", toolCallId="open", title="bash", rawInput={"command": "ls"})
+    log.line("tool_call", toolCallId="open", title="bash", rawInput={"command": "rm -rf backups"})
+    shown = [event.body for record in read(log) for event in record.events]
+    assert sum("rm -rf backups" in (body or "") for body in shown) == 4
+    assert sum("all gone" in (body or "") for body in shown) == 1
+
+
 def test_chunks_of_one_message_are_one_event(log: GrokLog) -> None:
     log.prompt("hello")
     log.say("Good mor")

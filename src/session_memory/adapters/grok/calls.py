@@ -2,6 +2,7 @@
 
 import re
 from typing import Any
+from zlib import crc32
 
 from session_memory.adapters.base import CallOutcome, ChildLink, NativeEvent, Record
 from session_memory.adapters.detectors import is_edit_tool
@@ -45,8 +46,13 @@ _EXIT = re.compile(r"\Aexit: -?\d+\n?")
 
 def call(update: Update, record: Record, state: LogState, saying: str) -> None:
     call_id = update.call_id
-    if not call_id or call_id in state.calls or call_id in state.answered:
+    given = crc32(update.raw_input)
+    if call_id and state.inputs.get(call_id, given) == given and call_id in state.calls:
         record.bookkeeping = "tool_call"
+        return
+    if not call_id or call_id in state.calls or call_id in state.answered:
+        # It cannot be told apart from another call. It is shown all the same.
+        lifecycle(update, record, f"{update.title or ''} {_as_text(update)}".strip())
         return
     if call_id.startswith(TYPED):
         lifecycle(update, record, update.title)
@@ -57,12 +63,17 @@ def call(update: Update, record: Record, state: LogState, saying: str) -> None:
     event = _call_event(call_id, tool, meta.kind if meta else None, arguments)
     event.model = state.model
     about = arguments.get("description") if isinstance(arguments, dict) else None
-    state.opens(call_id, tool, about if isinstance(about, str) else "")
+    state.opens(call_id, tool, about if isinstance(about, str) else "", given)
     state.is_answering = True
     record.events.append(event)
     if update.status in ("completed", "failed"):
         # A call of the provider's own tools may be logged only when it is over.
         record.events.append(_result_event(update, record, state, call_id))
+
+
+def _as_text(update: Update) -> str:
+    """What a call was given, as its line has it."""
+    return bytes(update.raw_input).decode("utf-8", "replace")[:LONGEST_TEXT]
 
 
 def _call_event(call_id: str, tool: str, tool_kind: str | None, arguments: Any) -> NativeEvent:
@@ -80,9 +91,12 @@ def call_update(update: Update, record: Record, state: LogState, saying: str) ->
     shown."""
     call_id = update.call_id
     record.bookkeeping = "tool_call_update"
-    if not call_id:
-        return
     is_over = update.status in ("completed", "failed")
+    if not call_id:
+        if is_over:
+            record.bookkeeping = None
+            lifecycle(update, record, _result_text(update, decode_output(update.raw_output)))
+        return
     if not is_over and b'"backgrounded"' not in bytes(memoryview(update.raw_output)[-4096:]):
         return
     if call_id in state.answered:

@@ -20,7 +20,8 @@ class LogState(msgspec.Struct, array_like=True):
 
     - ``saying``: the kind of message chunk that the last line was; ``speaker``: its session;
       ``said_to``: where it ends.
-    - ``calls``: the open calls with their tools; ``tasks``: the ones in the background.
+    - ``calls``: the open calls with their tools; ``inputs``: hashes of what they were given;
+      ``tasks``: the ones in the background.
     - ``is_woken``: no person began the turn. ``is_refused``: a person refused one of its calls.
     - ``children``: the running subagents with the turn that started them; ``counted_in``: the ones
       whose usage the running turn contains.
@@ -48,6 +49,7 @@ class LogState(msgspec.Struct, array_like=True):
     tasks: dict[str, str] = {}
     speaker: str = ""
     said_to: int = 0
+    inputs: dict[str, int] = {}
 
     # ------------------------------------------------------------ messages
 
@@ -57,14 +59,16 @@ class LogState(msgspec.Struct, array_like=True):
 
     # ------------------------------------------------------------ calls
 
-    def opens(self, call_id: str, tool: str, about: str) -> None:
+    def opens(self, call_id: str, tool: str, about: str, given: int) -> None:
         if len(call_id) <= LONGEST_ID:
             bounded(self.calls, OPEN_CALLS)[call_id] = (tool[:LONGEST_ID], about[:200])
+            bounded(self.inputs, OPEN_CALLS)[call_id] = given
 
     def answers(self, call_id: str) -> None:
         if len(call_id) > LONGEST_ID:
             return
         self.calls.pop(call_id, None)
+        self.inputs.pop(call_id, None)
         self.answered = [*self.answered, call_id][-ANSWERED_CALLS:]
 
     def runs_on(self, task: str, call_id: str) -> None:
