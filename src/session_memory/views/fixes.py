@@ -107,7 +107,8 @@ def _mentions(store: Store, asked: str, now: int, limit: int) -> list[ShownHit]:
     if not plain:
         return []
     asked = " ".join(f"{word}*" for word in plain)
-    return search(store, asked, Filters(kinds=("error",)), now=now, limit=limit or 50).hits
+    filters = Filters(kinds=("error",))
+    return search(store, asked, filters, now=now, limit=limit or 50, widen=False).hits
 
 
 def _remedy(store: Store, occurrence: ErrorOccurrence, names: dict[str, str]) -> Remedy:

@@ -108,8 +108,13 @@ def search(
     now: int,
     limit: int = DEFAULT_LIMIT,
     snippets: bool = True,
+    widen: bool = True,
 ) -> Results:
-    """Search the existing index. Call `session_memory.derive.reindex.ensure_index` to update it."""
+    """Search the existing index. Call `session_memory.derive.reindex.ensure_index` to update it.
+
+    Without ``widen``, words that do not occur find nothing and no others are suggested, which
+    would take seconds in a large store.
+    """
     query = parse(text)
     filters = narrowed(store, filters, query.fields)
     bodies = Bodies(store)
@@ -117,7 +122,7 @@ def search(
     def text_of(hit: Hit) -> str:
         return bodies.at(hit.source, hit.place, hit.length, hit.block).text
 
-    answer = find_hits(store, query, filters, text_of=text_of, now=now, limit=limit)
+    answer = find_hits(store, query, filters, text_of=text_of, now=now, limit=limit, expand=widen)
     titles = store.sessions.titles_of([one.session.id for one in answer.found])
     words = [word for many in answer.expanded.values() for word in many[:50]]
     hits = _all_shown(answer, words, text_of if snippets else _no_text, titles)
@@ -129,7 +134,7 @@ def search(
         total=answer.total,
         total_exact=answer.total_exact and not behind,
         expanded=answer.expanded,
-        meant={} if answer.total else _suggestions(store, query),
+        meant=_suggestions(store, query) if widen and not answer.total else {},
         unmatched=[] if answer.total else unmatched(store, filters),
         behind=behind,
         evicted=count_evicted(store, filters),
