@@ -39,7 +39,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "install": BASE | {"mcp"},
     # Commands start the servers and hooks, and connect agents with them.
     "cli": SURFACE | {"mcp", "hooks", "install", "web"},
-    "web": SURFACE,
+    # The web server answers MCP clients too.
+    "web": SURFACE | {"mcp"},
     # Some agents ask the server instead of starting a hook.
     "mcp": SURFACE | {"hooks"},
     "hooks": SURFACE,

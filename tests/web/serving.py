@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import Browser, Page
 
@@ -16,7 +17,7 @@ SECONDS = 20
 
 
 @contextmanager
-def served(store: Path | str, **options: bool) -> Iterator[WebServer]:
+def served(store: Path | str, **options: Any) -> Iterator[WebServer]:
     server = WebServer(lambda: Memory(str(store), Config(), create=False), **options)
     thread = threading.Thread(target=server.run, name="web", daemon=True)
     thread.start()

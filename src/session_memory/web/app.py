@@ -2,6 +2,7 @@
 
 import hmac
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
 from starlette.applications import Starlette
@@ -28,13 +29,24 @@ from session_memory.web.routes import ROUTES, RoutedPage
 from session_memory.web.security import RequestGuard
 from session_memory.web.site import Site
 
+if TYPE_CHECKING:
+    from session_memory.web.mcp_endpoint import McpEndpoint
+
+MCP_PATH = "/mcp"
 _NOT_FOUND = (UnknownSession, UnknownEvent, UnknownPattern, UnknownLesson)
 _WRONG = (InvalidRecord, AmbiguousSession, LessonError)
 LONGEST_FORM = 64 * 1024
 FOR_EVER = "public, max-age=31536000, immutable"
 
 
-def make_app(memories: Memories, changes: Changes, site: Site, token: str, port: int) -> ASGIApp:
+def make_app(
+    memories: Memories,
+    changes: Changes,
+    site: Site,
+    token: str,
+    port: int,
+    mcp: "McpEndpoint | None" = None,
+) -> ASGIApp:
     """The whole application behind its guard."""
     answering = _Answering(memories, changes, site)
     routes = [
@@ -43,8 +55,10 @@ def make_app(memories: Memories, changes: Changes, site: Site, token: str, port:
     ]
     routes.append(Route("/events", changes.endpoint))
     routes.append(Route("/static/{version}/{name}", _static(site)))
+    if mcp is not None:
+        routes.append(Route(MCP_PATH, mcp.endpoint, methods=["GET", "POST"]))
     app = Starlette(routes=routes, exception_handlers={404: _no_page})
-    return RequestGuard(app, token, port)
+    return RequestGuard(app, token, port, () if mcp is None else (MCP_PATH,))
 
 
 class _Answering:

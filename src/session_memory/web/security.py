@@ -43,10 +43,14 @@ def new_token() -> str:
 class RequestGuard:
     """Answers requests that may not pass itself, and adds the headers to every answer."""
 
-    def __init__(self, app: ASGIApp, token: str, port: int, hosts: Iterable[str] = ()) -> None:
+    def __init__(
+        self, app: ASGIApp, token: str, port: int, for_programs: Iterable[str] = ()
+    ) -> None:
         self._app = app
         self._token = token
-        names = ("127.0.0.1", "localhost", "[::1]", *hosts)
+        # Paths that programs ask, which have no cookie.
+        self._for_programs = frozenset(for_programs)
+        names = ("127.0.0.1", "localhost", "[::1]")
         self._hosts = frozenset(f"{name}:{port}" for name in names)
         self._cookie = cookie_name(port)
 
@@ -79,11 +83,21 @@ class RequestGuard:
         given = self._given(scope)
         if given is not None:
             return self._welcome(scope) if self._is_token(given) else self._unknown()
+        if scope["path"] in self._for_programs:
+            return self._refused_program(headers)
         if not self._is_token(self._kept(headers)):
             return self._unknown()
         if scope["method"] == "POST" and not self._is_our_page(headers):
             return PlainTextResponse("Changes can only be made from our own pages.\n", 403)
         return None
+
+    def _refused_program(self, headers: Headers) -> Response | None:
+        """Programs send the token in a header. None if the request may pass."""
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not self._is_token(token.strip()):
+            return PlainTextResponse("Send the token: Authorization: Bearer TOKEN\n", 401)
+        is_foreign = "origin" in headers and not self._is_our_origin(headers)
+        return PlainTextResponse("Not for other web pages.\n", 403) if is_foreign else None
 
     def _is_token(self, given: str) -> bool:
         return hmac.compare_digest(given.encode(), self._token.encode())
@@ -118,9 +132,11 @@ class RequestGuard:
         return PlainTextResponse(_REFUSED, 403)
 
     def _is_our_page(self, headers: Headers) -> bool:
+        return self._is_our_origin(headers) and headers.get("sec-fetch-site") == "same-origin"
+
+    def _is_our_origin(self, headers: Headers) -> bool:
         origin = headers.get("origin", "")
-        is_ours = origin.startswith("http://") and origin[len("http://") :].lower() in self._hosts
-        return is_ours and headers.get("sec-fetch-site") == "same-origin"
+        return origin.startswith("http://") and origin[len("http://") :].lower() in self._hosts
 
 
 def cookie_name(port: int) -> str:

@@ -21,6 +21,7 @@ from session_memory.web.site import Site
 
 if TYPE_CHECKING:
     from session_memory.memory.follow import Follow
+    from session_memory.web.mcp_endpoint import McpEndpoint
 
 SECONDS_TO_END = 1
 WAITING = 128
@@ -36,6 +37,7 @@ class WebServer:
         port: int = 0,
         place: Path | None = None,
         follows: bool = False,
+        mcp: "McpEndpoint | None" = None,
     ) -> None:
         self._place = place
         self._opened = opened
@@ -47,7 +49,7 @@ class WebServer:
         self._follows = follows
         self._follow: Follow | None = None
         site = Site(is_followed=follows, token=self.token)
-        app = make_app(self._memories, self._changes, site, self.token, self.port)
+        app = make_app(self._memories, self._changes, site, self.token, self.port, mcp)
         self._server = uvicorn.Server(
             uvicorn.Config(
                 app,

@@ -6,12 +6,16 @@ Ctrl-C ends it.
 """
 
 import webbrowser
+from typing import TYPE_CHECKING
 
 import click
 
 from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.output import print_json, remark
 from session_memory.cli.kit.settings import Settings
+
+if TYPE_CHECKING:
+    from session_memory.web.mcp_endpoint import McpEndpoint
 
 
 @make_command(
@@ -29,8 +33,9 @@ from session_memory.cli.kit.settings import Settings
 @click.option(
     "--no-watch", "is_still", is_flag=True, help="Do not collect what agents write meanwhile."
 )
+@click.option("--mcp", is_flag=True, help="Also answer MCP clients over HTTP, at /mcp.")
 @click.pass_obj
-def command(settings: Settings, port: int, is_quiet: bool, is_still: bool) -> None:
+def command(settings: Settings, port: int, is_quiet: bool, is_still: bool, mcp: bool) -> None:
     from session_memory.memory import Memory
     from session_memory.web.running import mark_of
     from session_memory.web.serving import WebServer
@@ -44,6 +49,7 @@ def command(settings: Settings, port: int, is_quiet: bool, is_still: bool) -> No
         port=port,
         place=mark,
         follows=not is_still,
+        mcp=_mcp_endpoint(where, settings) if mcp else None,
     )
     if settings.as_json:
         print_json({"address": server.address, "port": server.port})
@@ -53,3 +59,10 @@ def command(settings: Settings, port: int, is_quiet: bool, is_still: bool) -> No
     if not is_quiet and not settings.as_json:
         webbrowser.open(server.address)
     server.run()
+
+
+def _mcp_endpoint(where: str, settings: Settings) -> "McpEndpoint":
+    from session_memory.mcp.asking import AskedMemory
+    from session_memory.web.mcp_endpoint import McpEndpoint
+
+    return McpEndpoint(AskedMemory(where, settings.config))
