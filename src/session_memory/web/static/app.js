@@ -1,5 +1,6 @@
 // The start of every page. Each module does one thing; state lives in the address and on the server.
 import "./keys.js";
+import "./palette.js";
 import "./search.js";
 import "./list.js";
 import "./parts.js";

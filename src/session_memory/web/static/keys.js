@@ -1,6 +1,6 @@
 // Keys: listed by "?", off while typing.
 const HELP = [
-  ["/", "search"], ["g o", "overview"], ["g s", "sessions"], ["g c", "cost"], ["g w", "work"], ["g l", "learn"], ["g k", "keep"],
+  ["/", "search"], ["Ctrl+K", "go to a page, a session, an action"], ["g o", "overview"], ["g s", "sessions"], ["g c", "cost"], ["g w", "work"], ["g l", "learn"], ["g k", "keep"],
   ["j k", "next, previous row or event"], ["Enter", "open"], ["Space", "fold or unfold"], ["Esc", "back"],
   ["[ ]", "previous, next turn"], ["n N", "next, previous error"], ["t T", "next, previous test run"], ["e E", "next, previous edit"],
   ["f", "find in the session (Enter: next)"], ["m", "map"], ["x", "mark a row for comparing"], ["y", "copy a link to the event"], ["c", "copy the resume command"], ["u", "to the session it came from"], ["G", "to the end"],
