@@ -70,7 +70,7 @@ def test_pages_of_sessions_and_events_are_complete(client: TestClient, memory: M
 
 def test_the_description_names_every_endpoint(client: TestClient) -> None:
     described = get(client, "/openapi.json")
-    assert set(described["paths"]) == {f"{API}{one.path}" for one in ENDPOINTS}
+    assert set(described["paths"]) == {f"{API}{one.path.replace(':path', '')}" for one in ENDPOINTS}
     assert described["openapi"].startswith("3.")
     assert tuple(one.path for one in ENDPOINTS) == API_PATHS
 

@@ -69,7 +69,7 @@ def posted(client: TestClient, path: str, **fields: str) -> Any:
 def test_a_form_without_its_token_changes_nothing(client: TestClient) -> None:
     for route in ROUTES:
         if "POST" in route.methods:
-            path = route.path.replace("{uid}", "91d4f0a7").replace("{id}", "p-1")
+            path = route.path.replace("{uid:path}", "91d4f0a7").replace("{id}", "p-1")
             for token in ("", "wrong"):
                 answer = client.post(path, data={"token": token}, headers=OURS)
                 assert answer.status_code == 403, path

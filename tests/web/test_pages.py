@@ -2,15 +2,22 @@
 
 import json
 import re
+from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from starlette.testclient import TestClient
 
 from session_memory import Memory
 from session_memory.pricing import shown as money
+from session_memory.testing.collecting import collected
 from session_memory.views.outline import SECTION, outline
 from session_memory.views.spending_days import spending_days
 from session_memory.web.cost_map import cost_blocks
+
+from .conftest import Client
+
+DATA = Path(__file__).parent.parent / "data"
 
 
 def rows_in(page: str) -> list[str]:
@@ -201,3 +208,23 @@ def test_the_places_of_a_map_go_forward(client: TestClient, memory: Memory) -> N
         assert points == sorted(points) and [seq for _, seq in points] == sorted(
             seq for _, seq in points
         )
+
+
+@pytest.mark.parametrize("agent", ["codex", "grok"])
+def test_every_event_of_other_agents_has_its_page(
+    client_of: Client, tmp_path: Path, agent: str
+) -> None:
+    """Their ids are made of places, and contain slashes."""
+    store = tmp_path / "memory.db"
+    collected(DATA / agent, store).close()
+    client, asked = client_of(store), 0
+    with Memory(str(store), create=False) as memory:
+        for one in memory.sessions(limit=3):
+            events = [item for item in one.transcript(children=False) if hasattr(item, "event")]
+            for item in events[:: max(len(events) // 8, 1)]:
+                path = f"/s/{quote(one.uid)}/e/{quote(item.event.event_uid, safe='')}"
+                assert f'data-chosen="{item.seq}"' in client.get(path).text
+                for part in ("inspect", "body"):
+                    assert client.get(f"{path}/{part}").status_code == 200
+                asked += 1
+    assert asked > 5

@@ -21,7 +21,7 @@ EVERY = [route.path for route in ROUTES] + ["/events", "/no/such/page"]
 
 def address(path: str, uid: str = "claude:none", event: str = "none:0") -> str:
     for name, value in {"uid": uid, "event": event, "number": "0", "id": "x"}.items():
-        path = path.replace("{" + name + "}", value)
+        path = path.replace("{" + name + "}", value).replace("{" + name + ":path}", value)
     assert "{" not in path
     return path
 

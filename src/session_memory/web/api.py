@@ -188,13 +188,13 @@ ENDPOINTS = (
             Parameter("after", "`next` of the page before"),
         ),
     ),
-    Endpoint("/sessions/{uid}", "One session without its events.", _session),
     Endpoint(
-        "/sessions/{uid}/events",
+        "/sessions/{uid:path}/events",
         "A page of the events of a session.",
         _events,
         (_LIMIT, Parameter("after", "`next` of the page before, or the id of an event")),
     ),
+    Endpoint("/sessions/{uid:path}", "One session without its events.", _session),
     Endpoint("/search", "Events with all words, as search --json.", _search, (_QUERY, _LIMIT)),
     Endpoint("/fix", "How an error was resolved, as fix --json.", _fix, (_QUERY, _LIMIT)),
     Endpoint("/how", "Sessions that did a task, as how --json.", _how, (_QUERY, _LIMIT)),
@@ -235,7 +235,7 @@ def answered(asked: Asked) -> Response:
 
 def openapi(asked: Asked) -> Response:
     """The description of the API for programs."""
-    paths = {f"{API}{one.path}": {"get": _operation(one)} for one in ENDPOINTS}
+    paths = {f"{API}{one.path.replace(':path', '')}": {"get": _operation(one)} for one in ENDPOINTS}
     error = {
         "type": "object",
         "properties": {
@@ -264,7 +264,7 @@ def openapi(asked: Asked) -> Response:
 def _operation(endpoint: Endpoint) -> dict[str, Any]:
     given = [
         {"name": "uid", "in": "path", "required": True, "schema": {"type": "string"}}
-        for _ in range("{uid}" in endpoint.path)
+        for _ in range("{uid" in endpoint.path)
     ]
     failed = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
     return {
