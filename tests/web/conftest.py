@@ -47,21 +47,21 @@ def demo_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def client_of() -> Iterator[Client]:
     """A browser that knows the token, for a store."""
-    opened: list[Memories] = []
+    opened: list[Memories | Changes] = []
 
     def make(store: Path | str, *, cookies: bool = True) -> TestClient:
         def memory() -> Memory:
             return Memory(str(store), Config(), create=False)
 
-        memories = Memories(memory)
-        opened.append(memories)
-        app = make_app(memories, Changes(memory), Site(), TOKEN, PORT)
+        memories, changes = Memories(memory), Changes(memory)
+        opened.extend((memories, changes))
+        app = make_app(memories, changes, Site(), TOKEN, PORT)
         kept = {cookie_name(PORT): TOKEN} if cookies else {}
         return TestClient(app, base_url=HERE, cookies=kept, follow_redirects=False)
 
     yield make
-    for memories in opened:
-        memories.close()
+    for one in opened:
+        one.close()
 
 
 @pytest.fixture
