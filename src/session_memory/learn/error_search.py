@@ -8,6 +8,7 @@ call, and of what resolved it.
 import math
 from collections import Counter, defaultdict
 from collections.abc import Collection
+from heapq import nsmallest
 
 from session_memory.learn.digest import ErrorSnippet
 from session_memory.learn.digest.error_terms import LONGEST, error_fields
@@ -36,6 +37,8 @@ _SYNONYM = 0.4
 _KNOWN = {"certain": 1.2, "likely": 1.15, "possible": 1.05, "": 1.0}
 _WEAK = {"again": 0.8, "look": 0.85}
 _UNRESOLVED = 0.6
+_NUMBER_BITS = 40
+_NUMBER = (1 << _NUMBER_BITS) - 1
 
 
 class ErrorQuestion:
@@ -75,7 +78,7 @@ class ErrorQuestion:
             for number, _ in self._recall.of_term(f"{ERROR_MARK}{term}"):
                 scores[number] += self._terms[term]
         looked_at = most * (2 if repos is None else LOOKED_AT)
-        best = sorted(scores, key=lambda number: (-round(scores[number], 6), number))[:looked_at]
+        best = _best(scores, looked_at)
         places = self._recall.places(best)
         # Numbers depend on the order of analysis, so equal scores are ordered by uid.
         ranked = sorted(
@@ -105,6 +108,16 @@ class ErrorQuestion:
             elif not fields[0].keys().isdisjoint(self._others.get(term, ())):
                 found += rarity * _SYNONYM
         return min(self._share * found / self._whole, 1.0)
+
+
+def _best(scores: dict[int, float], most: int) -> list[int]:
+    """The numbers with the highest scores, the smaller number first if two are equal.
+
+    A question may match all of 10,000 sessions. Score and number as one integer are compared in a
+    fraction of the time that pairs take.
+    """
+    keys = ((-round(score * 1e6) << _NUMBER_BITS) + number for number, score in scores.items())
+    return [key & _NUMBER for key in nsmallest(most, keys)]
 
 
 def _other_words(text: str) -> dict[str, frozenset[str]]:
