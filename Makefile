@@ -11,6 +11,9 @@
 
 SHELL := bash
 .DEFAULT_GOAL := help
+# Tests start hundreds of processes. Without compiled files each would compile all modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help run test types tests dist docs bench recall mutate setup setup-dev clean
 
 BIN := .venv/bin
