@@ -13,6 +13,7 @@ PostgreSQL server starts it, for all workers, and it is removed at the end.
 import gc
 import os
 import signal
+import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -217,6 +218,43 @@ def empty_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
             patch.delenv(name, raising=False)
         patch.setenv("HOME", str(tmp_path_factory.mktemp("empty-home")))
         yield
+
+
+@pytest.fixture(scope="session")
+def analyzed_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with the demo sessions, analyzed. Tests that write take a copy."""
+    # Most workers never need these modules.
+    from session_memory.collect.discover import roots  # noqa: PLC0415
+    from session_memory.collect.sync import sync  # noqa: PLC0415
+    from session_memory.config import Config  # noqa: PLC0415
+    from session_memory.demo import demo_home  # noqa: PLC0415
+    from session_memory.learn.analyze import analyze  # noqa: PLC0415
+    from session_memory.store import open_store  # noqa: PLC0415
+
+    path, config = tmp_path_factory.mktemp("analyzed") / "demo.db", Config()
+    with open_store(path) as store:
+        sync(store, config, roots(config, (demo_home(),)), host="demo")
+        analyze(store)
+    return path
+
+
+@pytest.fixture
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home for one test, with no setting of Session Memory in the environment, in UTC."""
+    for name in ("SESSION_MEMORY_STORE", "SESSION_MEMORY_CONFIG", "SESSION_MEMORY_HOST"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("TZ", "UTC")
+    return tmp_path
+
+
+@pytest.fixture
+def tidewatch(tmp_path: Path) -> Path:
+    """The checkout that most of the demo sessions worked in; here it is empty."""
+    place = tmp_path / "tidewatch"
+    place.mkdir()
+    subprocess.run(["git", "init", "-q", place], check=True)
+    return place
 
 
 @pytest.fixture

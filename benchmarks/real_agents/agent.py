@@ -2,6 +2,7 @@
 the scripted model, and by which names a model calls the shell and the memory in it."""
 
 import json
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ class Place:
         target.write_text(text)
 
 
-class Agent:
+class Agent(ABC):
     """One agent. `configure` writes what its user had set up before Session Memory came: the
     model, and where the format allows it a comment and a server and a hook of the user's own."""
 
@@ -42,23 +43,28 @@ class Agent:
     # An agent whose servers and hooks this one reads as well.
     reads = ""
 
+    @abstractmethod
     def configure(self, place: Place) -> None:
-        raise NotImplementedError
+        """Write the settings with which the agent asks the scripted model."""
 
     def trust(self, place: Place) -> None:
         """What the user does once so that the agent reads the settings of a project."""
+        return
 
     def environment(self, place: Place) -> dict[str, str]:
         return {}
 
+    @abstractmethod
     def arguments(self, prompt: str) -> list[str]:
-        raise NotImplementedError
+        """The words after the program's name that answer one prompt and end."""
 
+    @abstractmethod
     def shell(self, command: str) -> Call:
-        raise NotImplementedError
+        """The call of the agent's own tool that runs a command."""
 
+    @abstractmethod
     def memory(self, server: str, tool: str, arguments: dict[str, Any]) -> Call:
-        raise NotImplementedError
+        """The call of a tool of an MCP server, as this agent names it."""
 
 
 __all__ = ["KEY", "MODEL", "SERVER", "Agent", "Call", "Place"]

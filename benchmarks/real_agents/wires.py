@@ -8,6 +8,7 @@ A reply is streamed in as few events as the agents accept. A request is compared
 import itertools
 import json
 import re
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -46,7 +47,7 @@ def _id(prefix: str) -> str:
     return f"{prefix}{next(_numbers):012d}"
 
 
-class Wire:
+class Wire(ABC):
     """One format. `path` is how the paths of its requests end or what they contain."""
 
     name = ""
@@ -54,11 +55,13 @@ class Wire:
     conversation = "messages"
     cached: tuple[str, ...] = ("tools", "system")
 
+    @abstractmethod
     def stream(self, reply: Reply) -> bytes:
-        raise NotImplementedError
+        """The reply as a stream of events."""
 
+    @abstractmethod
     def whole(self, reply: Reply) -> dict[str, Any]:
-        raise NotImplementedError
+        """The reply as one JSON object."""
 
 
 class Anthropic(Wire):

@@ -2,20 +2,13 @@
 
 import json
 import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from session_memory.collect.discover import roots
-from session_memory.collect.sync import sync
-from session_memory.config import Config
-from session_memory.demo import demo_home
 from session_memory.hooks.running import run
-from session_memory.learn.analyze import analyze
-from session_memory.store import open_store
 
 ERROR = "Exit code 1\nF\nE   NameError: name 'settings' is not defined\n1 failed in 0.2s"
 """An error of the demo that an edit of ``cache.py`` resolved."""
@@ -24,31 +17,13 @@ RunHook = Callable[..., bytes]
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("SESSION_MEMORY_STORE", "SESSION_MEMORY_CONFIG", "SESSION_MEMORY_HOST"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("TZ", "UTC")
-    return tmp_path
+def home(own_home: Path) -> Path:
+    return own_home
 
 
 @pytest.fixture(scope="session")
-def demo_store(tmp_path_factory: pytest.TempPathFactory) -> str:
-    path = tmp_path_factory.mktemp("hooks") / "demo.db"
-    config = Config()
-    with open_store(path) as store:
-        sync(store, config, roots(config, (demo_home(),)), host="demo")
-        analyze(store)
-    return str(path)
-
-
-@pytest.fixture
-def tidewatch(tmp_path: Path) -> Path:
-    """The checkout that most of the demo sessions worked in; here it is empty."""
-    place = tmp_path / "tidewatch"
-    place.mkdir()
-    subprocess.run(["git", "init", "-q", place], check=True)
-    return place
+def demo_store(analyzed_demo: Path) -> str:
+    return str(analyzed_demo)
 
 
 def run_hook(words: list[str], given: bytes) -> bytes:

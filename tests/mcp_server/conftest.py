@@ -1,51 +1,26 @@
 """A store with the demo sessions, and a connection to a server over it without a process."""
 
 import json
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from session_memory.collect.discover import roots
-from session_memory.collect.sync import sync
-from session_memory.config import Config
-from session_memory.demo import demo_home
-from session_memory.learn.analyze import analyze
 from session_memory.mcp.asking import AskedMemory
 from session_memory.mcp.protocol import Protocol, ToolJob
-from session_memory.store import open_store
 
 Ask = Callable[..., str]
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("SESSION_MEMORY_STORE", "SESSION_MEMORY_CONFIG", "SESSION_MEMORY_HOST"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("TZ", "UTC")
-    return tmp_path
+def home(own_home: Path) -> Path:
+    return own_home
 
 
 @pytest.fixture(scope="session")
-def demo_store(tmp_path_factory: pytest.TempPathFactory) -> str:
-    path = tmp_path_factory.mktemp("mcp") / "demo.db"
-    config = Config()
-    with open_store(path) as store:
-        sync(store, config, roots(config, (demo_home(),)), host="demo")
-        analyze(store)
-    return str(path)
-
-
-@pytest.fixture
-def tidewatch(tmp_path: Path) -> Path:
-    """The checkout that most of the demo sessions worked in; here it is empty."""
-    place = tmp_path / "tidewatch"
-    place.mkdir()
-    subprocess.run(["git", "init", "-q", place], check=True)
-    return place
+def demo_store(analyzed_demo: Path) -> str:
+    return str(analyzed_demo)
 
 
 @pytest.fixture

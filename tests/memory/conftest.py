@@ -10,11 +10,6 @@ import pytest
 from click.testing import CliRunner
 
 from session_memory.cli import main
-from session_memory.collect.discover import roots
-from session_memory.collect.sync import sync
-from session_memory.config import Config
-from session_memory.demo import demo_home
-from session_memory.learn.analyze import analyze
 from session_memory.store import open_store
 from session_memory.store.copying import copy_everything
 from session_memory.testing.stores import PostgresStores, Stores
@@ -24,25 +19,16 @@ AskCli = Callable[..., Any]
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    place = tmp_path / "home"
+def home(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    place = own_home / "home"
     place.mkdir(mode=0o700)
-    for name in ("SESSION_MEMORY_STORE", "SESSION_MEMORY_CONFIG", "SESSION_MEMORY_HOST"):
-        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(place))
-    monkeypatch.setenv("TZ", "UTC")
     return place
 
 
 @pytest.fixture(scope="session")
-def demo_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with the demo sessions, analyzed. Tests work on copies of it."""
-    path = tmp_path_factory.mktemp("memory") / "demo.db"
-    config = Config()
-    with open_store(path) as store:
-        sync(store, config, roots(config, (demo_home(),)), host="demo")
-        analyze(store)
-    return path
+def demo_store(analyzed_demo: Path) -> Path:
+    return analyzed_demo
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from effort import times
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from session_memory.core.text import one_line
@@ -316,7 +316,17 @@ PARTS = [p.text for p in PLANTED] + [p.secret for p in PLANTED] + lookalikes()[:
 TEXTS = st.lists(st.one_of(st.text(max_size=30), st.sampled_from(PARTS)), max_size=6).map("".join)
 
 
+KEY_BEFORE_JWT = "".join(p.secret for p in PLANTED if p.kind in ("private-key", "jwt"))
+
+
+def test_a_token_right_behind_the_end_of_a_key_is_masked() -> None:
+    jwt = next(p.secret for p in PLANTED if p.kind == "jwt")
+    for text in (KEY_BEFORE_JWT, f"-----{jwt}"):
+        assert jwt[:30] not in mask(text) and jwt[-30:] not in mask(text)
+
+
 @settings(max_examples=times(100), deadline=None)
+@example(KEY_BEFORE_JWT)
 @given(TEXTS)
 def test_masking_again_changes_nothing(text: str) -> None:
     once = mask(text)

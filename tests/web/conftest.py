@@ -7,12 +7,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from session_memory import Memory
-from session_memory.collect.discover import roots
-from session_memory.collect.sync import sync
 from session_memory.config import Config
-from session_memory.demo import demo_home
-from session_memory.learn.analyze import analyze
-from session_memory.store import open_store
 from session_memory.web.app import make_app
 from session_memory.web.live import Changes
 from session_memory.web.memories import Memories
@@ -26,22 +21,13 @@ Client = Callable[..., TestClient]
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("SESSION_MEMORY_STORE", "SESSION_MEMORY_CONFIG", "SESSION_MEMORY_HOST"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("TZ", "UTC")
-    return tmp_path
+def home(own_home: Path) -> Path:
+    return own_home
 
 
 @pytest.fixture(scope="session")
-def demo_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("web") / "demo.db"
-    config = Config()
-    with open_store(path) as store:
-        sync(store, config, roots(config, (demo_home(),)), host="demo")
-        analyze(store)
-    return path
+def demo_store(analyzed_demo: Path) -> Path:
+    return analyzed_demo
 
 
 @pytest.fixture

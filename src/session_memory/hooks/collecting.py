@@ -34,7 +34,7 @@ def collect_ended(seconds: float = SECONDS) -> None:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            # The other process looks again after its last session.
+            # Another process is collecting. Before it ends, it checks for newly noted sessions.
             os.close(lock)
             return
         try:
@@ -42,7 +42,7 @@ def collect_ended(seconds: float = SECONDS) -> None:
                 _collect(noted, until)
         finally:
             os.close(lock)
-        # Who noted a session meanwhile could not get the lock.
+        # A process that noted a session while we held the lock has ended without collecting it.
         if not is_waiting():
             return
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from session_memory import __version__
-from session_memory.install.agent import NAME, Request
+from session_memory.install.agent import NAME, PluginFiles, Request
 from session_memory.install.hook_parts import (
     SECONDS,
     AgentEvent,
@@ -30,6 +30,19 @@ def catalog(agent: str) -> dict[str, Any]:
 
 def servers(request: Request) -> dict[str, Any]:
     return {"mcpServers": {NAME: server_words(request)}}
+
+
+def extension(
+    agent: str, events: dict[str, AgentEvent], request: Request, timeout: int
+) -> PluginFiles:
+    """An extension, as Gemini CLI and Qwen Code call a plugin."""
+    return PluginFiles(
+        files={
+            f"{agent}-extension.json": manifest(**servers(request)),
+            "hooks/hooks.json": hooks(agent, events, request, timeout),
+        },
+        commands=(f"{agent} extensions install {{plugin}}",),
+    )
 
 
 def hooks(

@@ -48,7 +48,7 @@ class Question:
         self.repo = self._scope(arguments.get("repo"))
 
     def _scope(self, asked: str | None) -> str | None:
-        """The repository that the question is about. None means all of them."""
+        """The repository to search, as a name or a pattern. None means all repositories."""
         if asked is not None:
             return None if asked.strip() == EVERYWHERE else asked.strip()
         if self.place.stored_name is None:
@@ -62,7 +62,7 @@ class Question:
 
     @property
     def repos(self) -> list[str] | None:
-        """The stored repositories that the question is about. None means all of them."""
+        """Names of the repositories to search, as the store has them. None means all of them."""
         if self.repo is None:
             return None
         return [one for one in self._pages.values("repos") if is_like(one, self.repo)]

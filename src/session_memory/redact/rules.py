@@ -350,7 +350,8 @@ RULES: tuple[Rule, ...] = (
         "jwt",
         ("eyJ",),
         SecretPattern(
-            rf"(?:(?<![\w+-])|{_AFTER_ESCAPE}|{_AFTER_SIGN})"
+            # Four dashes are a line, such as the end of a key.
+            rf"(?:(?<![\w+-])|(?<=----)|{_AFTER_ESCAPE}|{_AFTER_SIGN})"
             r"eyJ[\w-]{10,4000}+\.eyJ[\w-]{10,12000}+(?:\.[\w-]{10,2000}={0,2})?",
             re.ASCII,
         ),

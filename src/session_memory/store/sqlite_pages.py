@@ -28,14 +28,15 @@ _WAL_HEADER, _WAL_SALT, _FRAME_HEADER = 32, 16, 24
 
 
 class WalPlace(NamedTuple):
-    """A place in a WAL file: so many frames after the last time that it began anew."""
+    """A place in a WAL file: how many frames are before it, and the salt they have."""
 
     salt: bytes = b""
     frames: int = 0
 
 
 def wal_salt(file: Path) -> bytes:
-    """The number of a WAL, which changes when it begins anew. Empty if nothing was written."""
+    """The salt of a WAL file: SQLite changes it when it starts to overwrite the file from its
+    beginning. Empty if the file is."""
     with file.open("rb") as opened:
         return os.pread(opened.fileno(), 8, _WAL_SALT)
 

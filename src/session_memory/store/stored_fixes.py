@@ -39,7 +39,7 @@ _LENGTHS = (8, 13, 18, 23, 28)
 
 
 def known_repository(reader: QuickReader, names: "Iterable[str]") -> str | None:
-    """The first of these names of a repository that a session has."""
+    """The first of ``names`` that is the repository of a stored session; None if none is."""
     return next((name for name in names if reader.all(_HAS_REPO, {"repo": name})), None)
 
 

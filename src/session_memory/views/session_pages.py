@@ -29,7 +29,7 @@ MOST_VALUES = 8
 
 
 class PageRow(msgspec.Struct, frozen=True):
-    """A session in a list. ``amount`` includes its subagents, of which there are ``subagents``.
+    """A session in a list. ``amount`` is its cost with subagents, ``subagents`` their number.
 
     ``strip`` has a letter for each of 44 parts of the session: who worked (``p``, ``m``, ``t``),
     and a capital letter where something failed; ``+`` is a test run that passed."""

@@ -29,7 +29,7 @@ class Assets:
         version = sha256()
         for name in sorted(found):
             version.update(name.encode() + b"\0" + found[name] + b"\0")
-        # Scripts import each other by relative names, so all of them share one directory.
+        # One script imports another as "./name.js". So all files must be in the same directory.
         self._directory = f"/static/{version.hexdigest()[:_HASH_LENGTH]}/"
         self._files = {
             self._directory + name: Asset(body, f"{_TYPES[name.rpartition('.')[2]]}; charset=utf-8")

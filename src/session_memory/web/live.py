@@ -24,7 +24,7 @@ class Changes:
 
     def __init__(self, opened: Callable[[], Memory]) -> None:
         self._opened = opened
-        # A number that says whether others wrote is only comparable within one connection.
+        # Each connection has its own count of foreign writes, so one connection does all looking.
         self._memory: Memory | None = None
         self._lock = Lock()
         self._number = 0

@@ -1,4 +1,4 @@
-"""Open memories for the threads that answer requests.
+"""A pool of open `Memory` objects, one for each request that is answered at the same time.
 
 A connection to a database belongs to one thread at a time. So each request takes a memory, and the
 next request uses it again.

@@ -31,7 +31,7 @@ PLACES = (
     RailPlace("/", "Overview", "home", "o"),
     RailPlace("/sessions", "Sessions", "list", "s", ("/s/",)),
     RailPlace("/cost", "Cost", "money", "c"),
-    RailPlace("/work", "Work", "bars", "w", ("/work/",)),
+    RailPlace("/work", "Work", "bars", "w"),
     RailPlace("/learn", "Learn", "bulb", "l", ("/patterns", "/lessons", "/retro", "/errors")),
     RailPlace("/keep", "Keep", "box", "k"),
 )

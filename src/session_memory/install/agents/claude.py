@@ -1,4 +1,7 @@
-"""Claude Code: servers in ``~/.claude.json`` or ``.mcp.json``, hooks in ``settings.json``."""
+"""Install in Claude Code.
+
+Its MCP servers are in ``~/.claude.json`` or ``.mcp.json``, its hooks in ``settings.json``.
+"""
 
 from pathlib import Path
 

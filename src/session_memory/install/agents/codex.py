@@ -1,4 +1,4 @@
-"""Codex: servers in ``config.toml``, hooks in ``hooks.json``."""
+"""Install in Codex. Its MCP servers are in ``config.toml``, its hooks in ``hooks.json``."""
 
 from pathlib import Path
 

@@ -1,4 +1,7 @@
-"""Copilot CLI: servers in ``mcp-config.json``, hooks in files of their own."""
+"""Install in Copilot CLI.
+
+Its MCP servers are in ``mcp-config.json``. Our hooks are in a file of their own.
+"""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,7 @@
-"""Gemini CLI: servers and hooks in ``settings.json``. Its times are in milliseconds."""
+"""Install in Gemini CLI. Its MCP servers and hooks are in ``settings.json``.
+
+Timeouts of its hooks are in milliseconds.
+"""
 
 from pathlib import Path
 
@@ -47,13 +50,7 @@ def _advice(place: InstallPlace, request: Request) -> list[str]:
 
 
 def _plugin(request: Request) -> PluginFiles:
-    return PluginFiles(
-        files={
-            "gemini-extension.json": plugin_parts.manifest(**plugin_parts.servers(request)),
-            "hooks/hooks.json": plugin_parts.hooks("gemini", EVENTS, request, TIMEOUT),
-        },
-        commands=("gemini extensions install {plugin}",),
-    )
+    return plugin_parts.extension("gemini", EVENTS, request, TIMEOUT)
 
 
 SETUP = AgentSetup(

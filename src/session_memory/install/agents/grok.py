@@ -1,4 +1,7 @@
-"""Grok: servers in ``config.toml``, hooks in files of their own. It reads Claude Code's as well."""
+"""Install in Grok. Its MCP servers are in ``config.toml``. Our hooks are in a file of their own.
+
+Grok also reads the servers and hooks of Claude Code.
+"""
 
 from pathlib import Path
 from typing import Any

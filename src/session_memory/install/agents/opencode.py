@@ -1,4 +1,7 @@
-"""opencode: servers in ``opencode.json``, a plugin in JavaScript instead of hooks."""
+"""Install in opencode. Its MCP servers are in ``opencode.json``.
+
+It has no hooks, so we install a plugin in JavaScript.
+"""
 
 from pathlib import Path
 

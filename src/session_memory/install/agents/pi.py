@@ -1,4 +1,4 @@
-"""pi: an extension in TypeScript has the tools and the hook; pi knows no MCP servers."""
+"""Install in pi. It has neither MCP servers nor hooks, so we install an extension in TypeScript."""
 
 from pathlib import Path
 

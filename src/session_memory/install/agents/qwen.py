@@ -1,4 +1,4 @@
-"""Qwen Code: servers and hooks in ``settings.json``."""
+"""Install in Qwen Code. Its MCP servers and hooks are in ``settings.json``."""
 
 from pathlib import Path
 
@@ -48,13 +48,7 @@ def _advice(place: InstallPlace, request: Request) -> list[str]:
 
 
 def _plugin(request: Request) -> PluginFiles:
-    return PluginFiles(
-        files={
-            "qwen-extension.json": plugin_parts.manifest(**plugin_parts.servers(request)),
-            "hooks/hooks.json": plugin_parts.hooks("qwen", EVENTS, request, TIMEOUT),
-        },
-        commands=("qwen extensions install {plugin}",),
-    )
+    return plugin_parts.extension("qwen", EVENTS, request, TIMEOUT)
 
 
 SETUP = AgentSetup(

@@ -19,7 +19,7 @@ from session_memory.cli.kit.settings import Settings
         ("hook claude failure < payload.json", "what Claude Code starts after a failed command"),
         ("hook codex end < payload.json", "collect the session that ended"),
     ),
-    json_shape="What is printed is for the agent, with and without it.",
+    json_shape="The option changes nothing: the output has the form that the agent reads.",
 )
 @click.argument("agent")
 @click.argument("event")

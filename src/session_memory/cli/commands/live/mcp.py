@@ -18,7 +18,7 @@ from session_memory.cli.kit.settings import Settings
         ("mcp", "as an agent starts it"),
         ("mcp --store postgresql://db/memory", "a team's store"),
     ),
-    json_shape="The server speaks JSON-RPC with and without it.",
+    json_shape="The option changes nothing: the server always speaks JSON-RPC.",
 )
 @click.pass_obj
 def command(settings: Settings) -> None:
