@@ -316,11 +316,12 @@ PARTS = [p.text for p in PLANTED] + [p.secret for p in PLANTED] + lookalikes()[:
 TEXTS = st.lists(st.one_of(st.text(max_size=30), st.sampled_from(PARTS)), max_size=6).map("".join)
 
 
-KEY_BEFORE_JWT = "".join(p.secret for p in PLANTED if p.kind in ("private-key", "jwt"))
+SECRETS = {p.kind: p.secret for p in PLANTED}
+KEY_BEFORE_JWT = SECRETS["private-key"].rstrip() + SECRETS["jwt"]
 
 
 def test_a_token_right_behind_the_end_of_a_key_is_masked() -> None:
-    jwt = next(p.secret for p in PLANTED if p.kind == "jwt")
+    jwt = SECRETS["jwt"]
     for text in (KEY_BEFORE_JWT, f"-----{jwt}"):
         assert jwt[:30] not in mask(text) and jwt[-30:] not in mask(text)
 
