@@ -142,4 +142,4 @@ def _go_on(found: Overview) -> Iterator[NextStep]:
         yield NextStep("retro", "what was done in the last days, and what went wrong")
     else:
         yield NextStep("patterns", "what went wrong again and again")
-    yield NextStep("sessions", "list the newest sessions")
+    yield NextStep("web", "look at everything in the browser")
