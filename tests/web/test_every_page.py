@@ -89,6 +89,22 @@ def test_a_session_is_pinned_and_unpinned(
             assert f'action="/s/{uid}{other}"' in client.get(f"/s/{uid}").text
 
 
+def test_a_session_is_named_and_its_name_is_found(
+    client_of: Client, demo_store: Path, tmp_path: Path
+) -> None:
+    shutil.copyfile(demo_store, tmp_path / "memory.db")
+    client = client_of(tmp_path / "memory.db")
+    with Memory(str(tmp_path / "memory.db"), create=False) as memory:
+        uid = next(iter(memory.sessions())).uid
+        assert posted(client, f"/s/{uid}/name", name="quarantine <b>").status_code == 303
+        for path in (f"/s/{uid}", "/sessions", "/sessions?q=quarantine"):
+            assert "quarantine &lt;b&gt;" in client.get(path).text.replace("</mark>", "")
+        assert client.get(f"/api/v1/sessions/{uid}").json()["session"]["title"] == "quarantine <b>"
+        assert posted(client, f"/s/{uid}/name", name="x" * 300).status_code == 400
+        assert posted(client, f"/s/{uid}/name", name="").status_code == 303
+        assert memory.session(uid).name is None
+
+
 def test_a_pattern_is_accepted_and_rejected(
     client_of: Client, demo_store: Path, tmp_path: Path
 ) -> None:

@@ -239,7 +239,8 @@ class Ingest:
         self._store.sessions.save(row)
         if row.uid in self._renamed:
             self._renamed.discard(row.uid)
-            self._store.index.set_title(row.id, row.title)
+            given = self._store.given_names.of([row.uid])
+            self._store.index.set_title(row.id, given.get(row.uid, row.title))
 
     def save_without_records(self, row: CollectedSession) -> None:
         """Store a session of which there are only documents."""

@@ -120,6 +120,21 @@ class StoredSession:
             self._store.tasks.set(self.uid, checked, now_ms())
         self._record = StoredSession.of(self._store, self.uid).record
 
+    def set_name(self, name: str | None) -> None:
+        """Give the session a name, which is shown in place of its title. None takes it away."""
+        from session_memory.core.time import now_ms
+        from session_memory.store.given_names import checked_name
+
+        checked = checked_name(maybe_text("name", name))
+        with self._store.transaction():
+            self._store.given_names.set(self.uid, checked, now_ms())
+        self._record = StoredSession.of(self._store, self.uid).record
+
+    @property
+    def name(self) -> str | None:
+        """The name that a person gave it."""
+        return self._store.given_names.of([self.uid]).get(self.uid)
+
     # ------------------------------------------------------------ what its record says
 
     @property

@@ -1,7 +1,8 @@
 """Export a store, or some of its sessions, to one portable file.
 
-The file is a zstd-compressed tar archive: ``manifest.json`` first (format, version, counts), then
-``sources/<uid>.json`` and ``raw/<uid>`` for each source. It holds only what cannot be derived;
+The file is a zstd-compressed tar archive: ``manifest.json`` first (format, version, counts, the
+names that people gave to sessions), then ``sources/<uid>.json`` and ``raw/<uid>`` for each source.
+It holds only what cannot be derived;
 an import derives events, usage and the rest again (`session_memory.retain.portable_import`).
 """
 
@@ -22,6 +23,7 @@ from session_memory.retain.native_files import (
     sources_of,
     whole_log,
 )
+from session_memory.retain.portable_names import exported_names
 from session_memory.store.private_files import refuse_existing, sweep_unfinished, whole_file
 from session_memory.store.raw import stream_of
 from session_memory.store.retention_archive import add_member
@@ -45,6 +47,7 @@ class ExportManifest(msgspec.Struct):
     sources: int
     bytes: int
     exported_at: int
+    names: dict[str, str] = {}
 
 
 def export_store(
@@ -65,13 +68,15 @@ def export_store(
     sweep_unfinished(target.parent)
     with store.db.snapshot():
         rows = _rows(store, uids)
+        names = exported_names(store, uids, redacted=redacted)
         try:
-            return _write(store, target, rows, redacted)
+            return _write(store, target, rows, names, redacted)
         except StoreDamaged as error:
             if damaged is None or error.in_database:
                 raise
         # The number of logs is at the start of the file. So the damaged ones are found first.
-        return _write(store, target, [r for r in rows if _is_whole(store, r, damaged)], redacted)
+        whole = [row for row in rows if _is_whole(store, row, damaged)]
+        return _write(store, target, whole, names, redacted)
 
 
 def _is_whole(store: Store, row: SourceRow, damaged: list[DamagedLog]) -> bool:
@@ -84,14 +89,16 @@ def _is_whole(store: Store, row: SourceRow, damaged: list[DamagedLog]) -> bool:
     return True
 
 
-def _write(store: Store, target: Path, rows: list[SourceRow], redacted: bool) -> StoreExport:
+def _write(
+    store: Store, target: Path, rows: list[SourceRow], names: dict[str, str], redacted: bool
+) -> StoreExport:
     total = sum(row.kept for row in rows)
     with (
         whole_file(target) as file,
         zstd.open(file, "wb", level=LEVEL) as packed,
         tarfile.open(fileobj=packed, mode="w|", format=tarfile.GNU_FORMAT) as archive,
     ):
-        manifest = ExportManifest(FORMAT, FORMAT_VERSION, len(rows), total, now_ms())
+        manifest = ExportManifest(FORMAT, FORMAT_VERSION, len(rows), total, now_ms(), names)
         add_member(archive, "manifest.json", msgspec.json.encode(manifest))
         for row in map(masked_row, rows) if redacted else rows:
             add_member(archive, f"sources/{row.uid}.json", msgspec.json.encode(row))

@@ -40,6 +40,7 @@ from session_memory.derive.raw_source import RawSource
 from session_memory.derive.readers import note_substitute, reader_of
 from session_memory.retain.first_store import FIRST_RECORDS, FirstStore
 from session_memory.retain.live_files import PortableSessions
+from session_memory.retain.portable_names import import_names
 from session_memory.retain.portable_reading import PIECE, ImportedSource, PortableFile
 from session_memory.store.sources import NO_INODE, SourceRow
 from session_memory.store.store import Store
@@ -122,7 +123,7 @@ class _ImportRun:
 
     def run(self, file: PortableFile | FirstStore) -> StoreImport:
         store, done, now = self._store, self._done, now_ms()
-        sessions_before = store.sessions.count()
+        before = frozenset(store.sessions.uids())
         self._progress.begin(file.count, file.bytes)
         for host, sources in groupby(file.sources(), key=lambda source: source.row.host):
             if host == NOWHERE:
@@ -134,8 +135,10 @@ class _ImportRun:
                     batches.add(chunk)
             done.bytes += run.outcome.report.bytes
         derive_stale(store, now, self._config.domain_of)
+        if isinstance(file, PortableFile) and file.names:
+            import_names(store, file.names, before)
         self._progress.end()
-        done.sessions = store.sessions.count() - sessions_before
+        done.sessions = store.sessions.count() - len(before)
         return done
 
     def _import_live(self, sources: Iterator[ImportedSource], now: int) -> None:

@@ -25,6 +25,8 @@ from session_memory.store.sources import SourceRow, source_uid
 from session_memory.store.zstandard import zstd
 
 LARGEST_DOCUMENT = 1024 * 1024
+# It has the names of all sessions.
+LARGEST_MANIFEST = 16 * LARGEST_DOCUMENT
 PIECE = 1024 * 1024
 UNPACKING: dict[int, int] = {zstd.DecompressionParameter.window_log_max: 27}
 LONGEST_HOST = 255
@@ -70,6 +72,7 @@ class PortableFile:
         self._path = path
         self._limits = ImportLimits.of(path.stat().st_size) if is_limited else None
         self.count = self.bytes = 0
+        self.names: dict[str, str] = {}
         for source in self.sources():
             self.count += 1
             self.bytes += source.row.kept
@@ -106,7 +109,8 @@ class PortableFile:
             if body is None:
                 raise _not_an_export(self._path, f"{short_repr(entry.name)} is not a plain file")
             if manifest is None:
-                manifest = _manifest(self._document(body, entry), self._path)
+                manifest = _manifest(self._document(body, entry, LARGEST_MANIFEST), self._path)
+                self.names = manifest.names
             elif entry.name.startswith("sources/"):
                 row = _source_row(self._document(body, entry), self._path)
             elif row is not None and entry.name == f"raw/{row.uid}" and entry.size == row.kept:
@@ -120,10 +124,12 @@ class PortableFile:
         if manifest is None or seen != manifest.sources:
             raise _not_an_export(self._path, "it ends too early")
 
-    def _document(self, body: IO[bytes], entry: tarfile.TarInfo) -> bytes:
-        if entry.size > LARGEST_DOCUMENT:
+    def _document(
+        self, body: IO[bytes], entry: tarfile.TarInfo, largest: int = LARGEST_DOCUMENT
+    ) -> bytes:
+        if entry.size > largest:
             raise _not_an_export(self._path, f"{short_repr(entry.name)} is too large")
-        return body.read(LARGEST_DOCUMENT)
+        return body.read(largest)
 
 
 class _Limited(io.BufferedIOBase):

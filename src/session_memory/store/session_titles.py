@@ -10,7 +10,10 @@ from session_memory.store.database import Database
 
 # A session may begin with notices of its agent.
 MOST_BEGINNINGS = 20
-_COLUMNS = "select id, uid, title, relation, cwd, git_branch from sessions"
+_COLUMNS = """
+    select s.id, s.uid, s.title, s.relation, s.cwd, s.git_branch, g.name from sessions s
+    left join given_names g on g.session_uid = s.uid
+"""
 _NUMBER = "(select id from names where name = '{name}')"
 # The events with a certain property, in their order: the first, the second, …
 _NTH = """
@@ -36,6 +39,7 @@ class TitleRow(NamedTuple):
     relation: str | None
     cwd: str | None
     git_branch: str | None
+    given: str | None
 
 
 class Beginning(NamedTuple):
@@ -51,7 +55,7 @@ class SessionTitles:
         self._db = db
 
     def rows(self, uids: Iterable[str]) -> list[TitleRow]:
-        found = self._db.matching(f"{_COLUMNS} where uid in ({{keys}})", sorted(set(uids)))
+        found = self._db.matching(f"{_COLUMNS} where s.uid in ({{keys}})", sorted(set(uids)))
         return [TitleRow(*row) for row in found]
 
     def every(self) -> Iterator[TitleRow]:

@@ -167,7 +167,10 @@ SOURCE_BYTES = """
 TASK = """
     nullif(coalesce((select t.task_ref from tasks t where t.session_uid = s.uid), s.task_ref), '')
 """
-_ASKED = {"host": HOST, "task_ref": TASK}
+TITLE = """
+    coalesce((select g.name from given_names g where g.session_uid = s.uid), s.title)
+"""
+_ASKED = {"host": HOST, "task_ref": TASK, "title": TITLE}
 SHOWN = f"""
     select {", ".join(_ASKED.get(name, "s." + name) for name in COLUMNS[1:-1])},
         (select min(o.path) from session_sources x join sources o on o.id = x.source_id
@@ -195,8 +198,8 @@ _FAMILY = """
 _REVISIONS = "select id, uid, revision from sessions order by id"
 _OUTERMOST_FIRST = "select id, flavor from sessions order by spawn_depth, id"
 _EXISTING = "select id from sessions where id in ({keys})"
-_TITLES = "select id, title from sessions where title is not null and title <> '' order by id"
-_TITLES_OF = "select id, title from sessions where id in ({keys})"
+_TITLES = f"select s.id, {TITLE} from sessions s where coalesce({TITLE}, '') <> '' order by s.id"
+_TITLES_OF = f"select s.id, {TITLE} from sessions s where s.id in ({{keys}})"
 _ORPHANS = "select id from sessions where id not in (select session_id from session_sources)"
 _DROP = "delete from sessions where id = :session"
 # The settling state of a new session: an empty msgpack array.

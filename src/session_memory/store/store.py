@@ -12,6 +12,7 @@ from session_memory.store.copying import copy_everything, refuse_unfinished
 from session_memory.store.database import Database, connect
 from session_memory.store.events import Events
 from session_memory.store.fingerprint import fingerprint
+from session_memory.store.given_names import GivenNames
 from session_memory.store.index import WordIndex
 from session_memory.store.migrations import migrate
 from session_memory.store.name_table import NameTable
@@ -59,6 +60,7 @@ class Store:
         self.problems = Problems(db)
         self.retention = Retention(db)
         self.tasks = Tasks(db)
+        self.given_names = GivenNames(db, self.index)
         # The user's own prices, read when something is priced. None: those of the user's
         # configuration file, see `session_memory.pricing.own_prices`.
         self.own_prices: Callable[[], Mapping[str, OwnPrice]] | None = None

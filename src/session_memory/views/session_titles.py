@@ -1,4 +1,4 @@
-"""What to call a session in a list: its title, else the best name there is.
+"""What to call a session in a list: the name a person gave it, its title, else the best name.
 
 The best name is the first prompt, else the first file that was changed, else the branch, else the
 first words of the agent, else a bare command. Injected texts and notices about limits and errors
@@ -71,14 +71,14 @@ def sessions_titled(store: Store, part: str) -> list[int]:
         if _needs_name(row):
             unnamed.append(row)
         # The shown title is a part of the stored one, so most titles are compared only once.
-        elif holds(row.title, part) and holds(_own_title(row), part):
+        elif holds(row.given or row.title, part) and holds(_own_title(row), part):
             found.append(row.id)
     names = _names(store, titles, unnamed)
     return found + [row.id for row in unnamed if holds(names[row.id], part)]
 
 
 def _needs_name(row: TitleRow) -> bool:
-    return not row.title or _is_nickname(row) or says_nothing(row.title)
+    return not row.given and (not row.title or _is_nickname(row) or says_nothing(row.title))
 
 
 def _is_nickname(row: TitleRow) -> bool:
@@ -87,6 +87,8 @@ def _is_nickname(row: TitleRow) -> bool:
 
 
 def _own_title(row: TitleRow) -> str:
+    if row.given:
+        return one_line(row.given)
     title = row.title or ""
     if says_nothing(title):
         return ""

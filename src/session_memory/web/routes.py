@@ -73,6 +73,7 @@ ROUTES = (
     # Ids may contain slashes, so the shorter addresses come last.
     RoutedPage("/s/{uid:path}/pin", "pages.actions", "pin", POST),
     RoutedPage("/s/{uid:path}/unpin", "pages.actions", "unpin", POST),
+    RoutedPage("/s/{uid:path}/name", "pages.actions", "name", POST),
     RoutedPage("/s/{uid:path}/find", "pages.session", "find_in_session"),
     RoutedPage("/s/{uid:path}/map", "pages.session_map", "session_map_page"),
     RoutedPage("/s/{uid:path}/strip", "pages.session_map", "map_strip"),

@@ -1,4 +1,4 @@
-"""What a person can change from the page: pins, and which patterns become lessons.
+"""What a person can change from the page: pins, names, and which patterns become lessons.
 
 Each needs our own form with its token, and equals a command that the page names.
 """
@@ -28,6 +28,13 @@ def unpin(asked: Asked) -> Response:
     uid, store = session_of(asked).session_uid, asked.memory.store
     with store.transaction():
         store.retention.unpin(uid)
+    return RedirectResponse(session_address(uid), 303)
+
+
+def name(asked: Asked) -> Response:
+    """``session-memory name``: an empty name takes the given one away."""
+    uid = session_of(asked).session_uid
+    asked.memory.session(uid).set_name(asked.form.get("name") or None)
     return RedirectResponse(session_address(uid), 303)
 
 
