@@ -26,6 +26,7 @@ EXPECTED: dict[str, list[tuple[str, str, list[str]]]] = {
     "codemode": UNVERIFIED,
     "claude/subagent": 3 * ANSWERED,
     "codex/subagent": [*ANSWERED, *ANSWERED, ("fail", "error", ["ls: cannot access"])],
+    "pi/fork": [("success", "tests", [TESTS, "1 passed"]), *ANSWERED],
     "grok/subagent": [*ANSWERED, *ANSWERED, ("fail", "error", ["Error: "])],
 }
 

@@ -1,0 +1,174 @@
+"""Messages in a pi log as events, and what an answer used."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from session_memory.adapters.base import NativeEvent, NativeUsage, Record
+from session_memory.adapters.conversation import ConversationMessage, events_of, text_of, word
+from session_memory.adapters.detectors import is_edit_tool
+from session_memory.adapters.providers import model_sold_by
+from session_memory.adapters.token_counts import count_of
+from session_memory.adapters.tool_calls import call_event
+from session_memory.adapters.tool_results import result_event
+from session_memory.core.text import escaped, one_line
+
+_EXITED = re.compile(r"Command exited with code (\d{1,9})\s*\Z")
+_STOPPED = re.compile(r"(?:Command aborted|Operation aborted)\s*\Z")
+# Results end with such a line; nothing before it is looked at.
+_ENDING = 200
+
+
+def message_events(message: Mapping[str, Any]) -> list[NativeEvent]:
+    """One event for each block of a message."""
+    match message.get("role"):
+        case "assistant":
+            return _answer(message)
+        case "toolResult":
+            return [_result(message)]
+        case "bashExecution":
+            return [_own_command(message)]
+        case "custom" | "hookMessage" | "branchSummary" | "compactionSummary" as role:
+            said = escaped(text_of(message.get("content"))) or string(message.get("summary"))
+            return [
+                NativeEvent("lifecycle", "system", one_line(said), f"message/{role}", body=said)
+            ]
+        case role:
+            return events_of(ConversationMessage(role=word(role), content=message.get("content")))
+
+
+def _answer(message: Mapping[str, Any]) -> list[NativeEvent]:
+    content = message.get("content")
+    blocks = content if isinstance(content, list) else [content] if content else []
+    events = [_block(block) for block in blocks]
+    stop = message.get("stopReason")
+    if stop in ("error", "aborted"):
+        events.append(_broken_off(message, stop == "aborted"))
+    elif not events:
+        events.append(NativeEvent("lifecycle", "assistant", "", "assistant/empty"))
+    model, response = string(message.get("model")) or None, string(message.get("responseId"))
+    for event in events:
+        if event.role == "assistant":
+            event.model, event.response_id = model, response or None
+    if stop == "stop" and events[-1].kind == "assistant_msg":
+        events[-1].ends_turn = True
+    return events
+
+
+def _block(block: Any) -> NativeEvent:
+    native = block if isinstance(block, Mapping) else {"type": "text", "text": block}
+    match native.get("type"):
+        case "text":
+            said = string(native.get("text"))
+            return NativeEvent(
+                "assistant_msg", "assistant", one_line(said), "assistant/text", body=said
+            )
+        case "thinking":
+            said = string(native.get("thinking"))
+            return NativeEvent(
+                "thinking", "assistant", one_line(said), "assistant/thinking", body=said
+            )
+        case "toolCall":
+            return _call(native)
+        case kind:
+            label = f"assistant/{word(kind)}"
+            return NativeEvent("lifecycle", "assistant", f"[{word(kind)}]", label)
+
+
+def _call(native: Mapping[str, Any]) -> NativeEvent:
+    tool, arguments, path = string(native.get("name")), native.get("arguments"), None
+    if isinstance(arguments, Mapping):
+        path = string(arguments.get("path")) or string(arguments.get("file_path")) or None
+    return call_event(
+        string(native.get("id")) or "unnamed",
+        one_line(tool) or "unknown",
+        arguments,
+        "assistant/toolCall",
+        path=path,
+        is_edit=is_edit_tool(tool, arguments),
+    )
+
+
+def _broken_off(message: Mapping[str, Any], aborted: bool) -> NativeEvent:
+    said = string(message.get("errorMessage"))
+    if aborted:
+        return NativeEvent(
+            "human_intervention",
+            "user",
+            one_line(said) or "stopped",
+            "assistant/aborted",
+            is_interrupt=True,
+            body=said,
+        )
+    return NativeEvent(
+        "error", "system", one_line(said) or "error", "assistant/error", is_error=True, body=said
+    )
+
+
+def _result(message: Mapping[str, Any]) -> NativeEvent:
+    text = escaped(text_of(message.get("content")))
+    details = message.get("details")
+    exited = _EXITED.search(text[-_ENDING:])
+    code = int(exited[1]) if exited else _logged_exit(details)
+    stopped = _STOPPED.search(text[-_ENDING:]) is not None and message.get("isError") is True
+    failed = message.get("isError") is True or bool(code)
+    event = result_event(
+        string(message.get("toolCallId")) or "unnamed",
+        one_line(text) or " ".join(_pictures(message)),
+        "toolResult",
+        failed=failed,
+        marks=("human_intervention",) if stopped else (),
+    )
+    event.exit_code, event.text, event.is_shell = code, text, True
+    event.is_interrupt = stopped
+    return event
+
+
+def _logged_exit(details: Any) -> int | None:
+    code = details.get("exitCode") if isinstance(details, Mapping) else None
+    return code if type(code) is int and abs(code) < 1 << 31 else None
+
+
+def _pictures(message: Mapping[str, Any]) -> Iterator[str]:
+    content = message.get("content")
+    for part in content if isinstance(content, list) else ():
+        if isinstance(part, Mapping) and part.get("type") == "image":
+            yield f"[image] {word(part.get('mimeType'))}"
+
+
+def _own_command(message: Mapping[str, Any]) -> NativeEvent:
+    """A command that the person ran with ``!``; its output is in the same record."""
+    command, output = string(message.get("command")), string(message.get("output"))
+    event = NativeEvent("lifecycle", "user", one_line(f"! {command}"), "bashExecution")
+    event.body = f"! {command}\n{output}"
+    code = message.get("exitCode")
+    event.exit_code = code if type(code) is int and abs(code) < 1 << 31 else None
+    return event
+
+
+def usage_of_message(message: Mapping[str, Any], record: Record) -> NativeUsage | None:
+    """What the response of an answer used. An answer without a response has figures of 0."""
+    used = message.get("usage")
+    if message.get("role") != "assistant" or not isinstance(used, Mapping):
+        return None
+    sent, given = count_of(used.get("input")), count_of(used.get("output"))
+    read, written = count_of(used.get("cacheRead")), count_of(used.get("cacheWrite"))
+    response = string(message.get("responseId"))
+    broken_off = message.get("stopReason") in ("error", "aborted")
+    if not response and (broken_off or not (sent or given or read or written)):
+        return None
+    return NativeUsage(
+        response or f"pi@{record.native_id or f'{record.session}@{record.offset}'}",
+        model_sold_by(string(message.get("provider")), string(message.get("model")) or "unknown"),
+        input_tokens=sent,
+        output_tokens=given,
+        cache_read_tokens=read,
+        cache_write_tokens=written,
+        cache_write_1h_tokens=count_of(used.get("cacheWrite1h")),
+        reasoning_tokens=count_of(used.get("reasoning")),
+    )
+
+
+def string(value: Any) -> str:
+    """The value if it is a text, in a form that every database can hold; else an empty one."""
+    return escaped(value) if isinstance(value, str) else ""

@@ -1,0 +1,124 @@
+"""One line of a pi log into one record."""
+
+from collections.abc import Mapping
+from typing import Any
+from zlib import crc32
+
+import msgspec
+
+from session_memory.adapters.base import NativeEvent, Record, SourceRef
+from session_memory.adapters.conversation import text_of, word
+from session_memory.adapters.decoding import refuse_many_parts
+from session_memory.adapters.jsonl import decode_anything
+from session_memory.adapters.pi.layout import session_named
+from session_memory.adapters.pi.messages import message_events, string, usage_of_message
+from session_memory.core.ids import fit_native_id
+from session_memory.core.text import escaped, one_line
+from session_memory.core.time import time_or_none
+
+_DETAIL = 120
+
+
+class PiState(msgspec.Struct):
+    """What a line needs to know of the lines before it.
+
+    ``lineage`` names the first entry of the tree. Ids of entries are short and only unique in their
+    file; a fork copies the entries from the first one on. So an entry is the same in two files if
+    the first entry and the id are.
+    """
+
+    session: str = ""
+    lineage: str = ""
+    lines: int = 0
+
+
+def from_line(
+    ref: SourceRef, state: PiState, offset: int, length: int, line: bytes | None
+) -> Record:
+    """The record of one line. Changes ``state``."""
+    name = state.session or escaped(ref.session)
+    session, unfit = fit_native_id(name)
+    record = Record(offset, length, session, unfit_name=name if unfit else None)
+    if line is None:
+        record.problem = "line too long"
+        return record
+    try:
+        refuse_many_parts(line)
+        native = decode_anything(line)
+        if not isinstance(native, dict):
+            raise ValueError(f"a JSON {type(native).__name__}, not an object")
+    except ValueError as error:
+        record.problem, record.problem_detail = "malformed line", one_line(str(error), _DETAIL)
+        return record
+    record.check = crc32(line)
+    record.ts = time_or_none(native.get("timestamp"))
+    if native.get("type") == "session" and not state.lines:
+        _header(native, record, state)
+    else:
+        _entry(native, record, state)
+    state.lines += 1
+    return record
+
+
+def _header(native: dict[str, Any], record: Record, state: PiState) -> None:
+    state.session = string(native.get("id")) or state.session
+    if state.session:
+        record.session, unfit = fit_native_id(state.session)
+        record.unfit_name = state.session if unfit else None
+    record.bookkeeping = "session"
+    record.cwd = string(native.get("cwd")) or None
+    origin = string(native.get("parentSession")) or string(native.get("branchedFrom"))
+    if origin:
+        # A path; on Windows its parts are separated by backslashes.
+        parent = session_named(origin.replace("\\", "/").rpartition("/")[2])
+        record.parent_session, record.relation = fit_native_id(parent)[0], "fork"
+
+
+def _entry(native: dict[str, Any], record: Record, state: PiState) -> None:
+    _identify(native, record, state)
+    kind = native.get("type")
+    message = native.get("message")
+    if kind == "message" and isinstance(message, Mapping):
+        record.usage = usage_of_message(message, record)
+        record.events = message_events(message)
+        return
+    record.events.append(_other(word(kind), native, record))
+
+
+def _identify(native: dict[str, Any], record: Record, state: PiState) -> None:
+    own, parent = string(native.get("id")), string(native.get("parentId"))
+    if not own:
+        # Logs of version 1 have no ids: file, place and content identify an entry.
+        record.follows = True
+        return
+    if not state.lineage:
+        first = f"{own} {native.get('timestamp')}"
+        state.lineage = f"{crc32(escaped(first).encode()):08x}"
+    record.native_id = _entry_id(state, own)
+    record.parent_id = _entry_id(state, parent) if parent and parent != own else None
+
+
+def _entry_id(state: PiState, own: str) -> str:
+    return fit_native_id(f"pi@{state.lineage}@{own}")[0]
+
+
+def _other(kind: str, native: dict[str, Any], record: Record) -> NativeEvent:
+    """An entry that is no message: a setting, a summary, something of an extension."""
+    body = ""
+    match kind:
+        case "compaction" | "branch_summary":
+            summary = body = string(native.get("summary"))
+        case "model_change":
+            summary = string(native.get("modelId"))
+        case "thinking_level_change":
+            summary = string(native.get("thinkingLevel"))
+        case "session_info":
+            summary = string(native.get("name"))
+            record.facts = {"custom_title": summary or None}
+        case "custom_message":
+            summary = body = escaped(text_of(native.get("content")))
+        case "custom":
+            summary = string(native.get("customType"))
+        case _:
+            summary = string(native.get("label"))
+    return NativeEvent("lifecycle", "system", one_line(summary), kind, body=body)

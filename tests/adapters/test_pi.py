@@ -1,0 +1,119 @@
+"""pi under the contract that every adapter keeps, and what its entries become."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from session_memory.adapters.pi import AGENT as adapter
+from session_memory.testing.adapters import AdapterContract
+from session_memory.testing.collecting import collected, events_of, every_usage
+
+DATA = Path(__file__).parent.parent / "data" / "pi"
+UNKNOWN = b'{"type":"moon_phase","id":"0a0a0a0a","parentId":null,"label":"waxing"}\n'
+
+
+@pytest.mark.parametrize("scenario", ["basic", "fork"])
+class TestRecordedSessions(AdapterContract):
+    adapter = adapter
+    unknown = UNKNOWN
+
+    @pytest.fixture(autouse=True)
+    def _recorded(self, scenario: str) -> None:
+        type(self).samples = DATA / scenario / "home"
+
+
+def entry(own: str, parent: str | None, **fields: Any) -> dict[str, Any]:
+    at = "2026-11-15T07:04:25.912Z"
+    return {"type": "message", "id": own, "parentId": parent, "timestamp": at, **fields}
+
+
+def prompt(own: str, parent: str | None, text: str) -> dict[str, Any]:
+    return entry(own, parent, message={"role": "user", "content": [{"type": "text", "text": text}]})
+
+
+def answer(own: str, parent: str | None, **fields: Any) -> dict[str, Any]:
+    said = [{"type": "text", "text": "Done."}]
+    used = {"input": 5, "output": 7, "cacheRead": 11, "cacheWrite": 13}
+    message = {"role": "assistant", "content": said, "usage": used, "stopReason": "stop"}
+    known = {"model": "gpt-5.5", "provider": "openai", "responseId": f"resp-{own}"}
+    return entry(own, parent, message={**message, **known, **fields})
+
+
+def log(directory: Path, name: str, *entries: dict[str, Any], **header: Any) -> Path:
+    """A home with one more session of pi."""
+    place = directory / ".pi" / "agent" / "sessions" / "--home-mira-app--"
+    place.mkdir(parents=True, exist_ok=True)
+    head = {"type": "session", "version": 3, "id": name, "timestamp": "2026-11-15T07:04:25.912Z"}
+    lines = [{**head, "cwd": "/home/mira/app", **header}, *entries]
+    path = place / f"2026-11-15T07-04-25-912Z_{name}.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def test_a_branch_that_the_session_left_is_abandoned(tmp_path: Path) -> None:
+    log(
+        tmp_path,
+        "s1",
+        prompt("a1", None, "make it work"),
+        answer("a2", "a1"),
+        prompt("a3", "a2", "now in red"),
+        answer("a4", "a3"),
+        prompt("a5", "a2", "now in blue"),
+        answer("a6", "a5"),
+    )
+    with collected(tmp_path) as store:
+        events = events_of(store, "pi:s1")
+        left = [event.summary for event in events if event.branch]
+        assert left == ["now in red", "Done."]
+        assert [event.parent_seq for event in events] == [None, 0, 1, 2, 1, 4]
+
+
+def test_a_fork_counts_once_what_it_copied(tmp_path: Path) -> None:
+    shared = (prompt("a1", None, "make it work"), answer("a2", "a1"))
+    first = log(tmp_path, "s1", *shared)
+    log(tmp_path, "s2", *shared, prompt("b1", "a2", "and fast"), parentSession=str(first))
+    # Another session that happens to have the same short ids.
+    later = {**prompt("a1", None, "hello"), "timestamp": "2026-11-16T01:00:00.000Z"}
+    log(tmp_path, "s3", later, answer("a2", "a1", responseId="other"))
+    with collected(tmp_path) as store:
+        found = {session.session_uid: session for session in store.sessions.every()}
+        assert found["pi:s2"].parent_uid == "pi:s1" and found["pi:s2"].relation == "fork"
+        assert found["pi:s3"].parent_uid is None
+        assert sum(session.cost.output_tokens for session in found.values()) == 7 + 7
+
+
+@pytest.mark.parametrize(
+    ("stop", "kind"), [("aborted", "human_intervention"), ("error", "error"), ("length", None)]
+)
+def test_an_answer_that_was_broken_off_says_how(
+    tmp_path: Path, stop: str, kind: str | None
+) -> None:
+    broken = answer("a2", "a1", stopReason=stop, errorMessage="529 overloaded", responseId=None)
+    log(tmp_path, "s1", prompt("a1", None, "make it work"), broken)
+    with collected(tmp_path) as store:
+        kinds = [event.kind for event in events_of(store, "pi:s1")]
+        assert kinds == ["user_msg", "assistant_msg", *([kind] if kind else [])]
+        # Figures without a response are of an answer that nobody charged for.
+        assert store.sessions.get("pi:s1").cost.output_tokens == (0 if kind else 7)
+
+
+def test_a_name_is_the_title_and_a_seller_is_part_of_the_model(tmp_path: Path) -> None:
+    info = entry("a3", "a2", type="session_info", name="The blue button")
+    answered = answer("a2", "a1", provider="github-copilot")
+    log(tmp_path, "s1", prompt("a1", None, "make it blue"), answered, info)
+    with collected(tmp_path) as store:
+        assert store.sessions.get("pi:s1").title == "The blue button"
+        assert [usage.model for usage in every_usage(store)] == ["github-copilot/gpt-5.5"]
+
+
+def test_logs_of_version_1_have_no_ids(tmp_path: Path) -> None:
+    entries = [prompt("", None, "make it work"), answer("", None, responseId="r1")]
+    for one in entries:
+        del one["id"], one["parentId"]
+    log(tmp_path, "s1", *entries, version=1)
+    with collected(tmp_path) as store:
+        events = events_of(store, "pi:s1")
+        assert [event.kind for event in events] == ["user_msg", "assistant_msg"]
+        assert store.sessions.get("pi:s1").cost.output_tokens == 7
