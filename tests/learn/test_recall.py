@@ -161,3 +161,29 @@ def test_a_session_that_edited_the_named_file_comes_first(tmp_path: Path) -> Non
     with learned(home) as store:
         assert first(store, "sorting of the footer in src/ledger.rows.ts") == "editor"
     assert files_in("in src/ledger.rows.ts and main.py, e.g. 1.5") == {"ledger.rows.ts", "main.py"}
+
+
+@pytest.mark.only("sqlite")
+def test_of_sessions_with_the_same_words_those_with_shared_files_come_first(
+    home: ClaudeHome, tmp_path: Path
+) -> None:
+    forum = ClaudeHome(tmp_path / "home", cwd="/home/mira/code/forum")
+    for name, where, file in (
+        ("alone", home, "notes.txt"),
+        ("one", home, "footer.ts"),
+        ("two", home, "footer.ts"),
+        ("elsewhere", forum, "footer.ts"),
+    ):
+        log = where.session(name)
+        log.prompt("the invoice is printed twice")
+        log.answer(call("Edit", file_path=f"{where.cwd}/src/{file}", old_string="a"))
+        log.result("updated")
+        log.answer("Done.")
+    forum.write()
+    with learned(home) as store:
+        found = recall(store, "invoices printed twice", limit=5)
+    # A file of the same name in another repository is another file.
+    assert [{one.uid for one in found[:2]}, {one.uid for one in found[2:4]}] == [
+        {"claude:one", "claude:two"},
+        {"claude:alone", "claude:elsewhere"},
+    ]

@@ -5,7 +5,9 @@ sessions, and here words that stand close together in the texts of their digests
 equally good sessions, successful and newer ones come first.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from heapq import nlargest
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -25,8 +27,12 @@ READ = 20
 WINDOW = 4
 NEAR = 0.4
 """Words that stand close together count so much more."""
-EDITED = 1.0
+EDITED = 2.0
 """A session that edited all files that the question names counts so much more."""
+SHARED = 1.0
+"""A session that edited the files that all other good sessions edited counts so much more."""
+COMPARED = 10
+MOST_FILES = 3
 _ORDER = {"success": 0, "continued": 1, "unknown": 2, "abandoned": 3, "fail": 4}
 
 
@@ -75,11 +81,39 @@ def reranked(
     for one in ranked[:read]:
         digest = digest_of(store, one.uid)
         nearness = _nearness(concepts, one.matches, digest) if digest else 0.0
-        gain = (1 + NEAR * nearness) * (1 + EDITED * _edited(digest, files))
-        fit = min(one.fit * gain, 1.0)
-        found.append(RecalledSession(one.uid, one.score * gain, round(fit, 4), one.matches, digest))
-    found.sort(key=_best_first)
-    return found[: limit or None]
+        edited = _edited_files(digest)
+        named = len(edited.intersection(files)) / len(files) if files else 0.0
+        gain = (1 + NEAR * nearness) * (1 + EDITED * named)
+        fit = round(min(one.fit * gain, 1.0), 4)
+        found.append((RecalledSession(one.uid, one.score * gain, fit, one.matches, digest), edited))
+    found.sort(key=lambda each: _best_first(each[0]))
+    return sorted(_with_shared_files(found), key=_best_first)[: limit or None]
+
+
+def _with_shared_files(
+    found: Sequence[tuple[RecalledSession, frozenset[str]]],
+) -> Iterator[RecalledSession]:
+    """The sessions, with a higher score for those that edited the same files as other good ones.
+
+    Words alone also find sessions about something else. The sessions that truly belong to the
+    question mostly changed the same files. ``fit`` stays, because no word more matches.
+    """
+    best = found[:COMPARED]
+    whole = sum(one.score for one, _ in best)
+    votes = defaultdict[tuple[str | None, str], float](float)
+    for one, files in best:
+        for file in files:
+            votes[_repo_of(one), file] += one.score
+    for place, (one, files) in enumerate(found):
+        own = one.score if place < COMPARED else 0.0
+        others, repo = whole - own, _repo_of(one)
+        most = nlargest(MOST_FILES, (votes[repo, file] - own for file in files))
+        share = sum(most) / MOST_FILES / others if others > 0 else 0.0
+        yield msgspec.structs.replace(one, score=one.score * (1 + SHARED * share))
+
+
+def _repo_of(one: RecalledSession) -> str | None:
+    return one.digest.repo if one.digest else None
 
 
 def _best_first(one: RecalledSession) -> tuple[float, int, str, str]:
@@ -119,14 +153,12 @@ def _nearness(concepts: Sequence[Concept], matches: Iterable[TermMatch], digest:
     return gained / (2 * sum(scores.values()))
 
 
-def _edited(digest: Digest | None, files: Collection[str]) -> float:
-    """The share of these files that the session edited."""
-    if digest is None or not files:
-        return 0.0
-    edited = {
-        file.path.replace("\\", "/").rpartition("/")[2] for file in digest.files if file.edits
-    }
-    return len(edited.intersection(files)) / len(files)
+def _edited_files(digest: Digest | None) -> frozenset[str]:
+    """The names of the files that the session edited, without their directories."""
+    files = digest.files if digest else ()
+    return frozenset(
+        file.path.replace("\\", "/").rpartition("/")[2] for file in files if file.edits
+    )
 
 
 def _places(terms: Sequence[str]) -> dict[str, list[int]]:
