@@ -1,4 +1,4 @@
-"""Text that a hook injected is nobody's words: no prompt, no error, no word of the search index."""
+"""Text that a hook injected is nobody's words: no prompt, no error. Only plain search finds it."""
 
 from pathlib import Path
 
@@ -33,7 +33,8 @@ def check(store: Store, uid: str, prompts: list[str]) -> None:
     recall = Recall(store.db)
     assert recall.count_of("kumquat") and not recall.count_of("zanzibar")
     assert not recall.count_of(f"{ERROR_MARK}zanzibarerror")
-    assert not store.index.terms_from("zanzibar")
+    # No log can hide text from a plain search by a mark of ours.
+    assert store.index.terms_from("zanzibar")
     store.close()
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 LONGEST_PROMPT = 4_000
 LEAST_WORDS = 4
-# Of 135 first prompts of real sessions, 23 had a session that fits so well; 18 of those changed the
+# Of 135 first prompts of real sessions, 36 had a session that fits so well; 30 of those changed the
 # same files. Of all earlier sessions of a repository, one of five did.
 LEAST_FIT = 0.45
 LEAST_MATCHES = 4

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
 from session_memory.core.index_words import LONGEST
-from session_memory.core.injected import without_injected
 from session_memory.store.database import Database
 from session_memory.store.row_values import containing
 from session_memory.store.word_query import (
@@ -119,9 +118,8 @@ class WordIndex:
 
     def add(self, docs: Sequence[tuple[int, str]]) -> None:
         """Add ``(doc, text)`` pairs whose docs are not in the index yet."""
-        for doc, whole in docs:
-            # What hooks injected is found in the session that it quotes.
-            if text := without_injected(whole):
+        for doc, text in docs:
+            if text:
                 self._new_docs[doc] = text
                 self._size += len(text)
         if not self._is_collecting or self._size > WRITE_AT_BYTES:
@@ -265,9 +263,7 @@ class WordIndex:
 
     def prepared(self, docs: Iterable[tuple[int, str]]) -> PreparedDocs:
         """Docs as `add_next` takes them. Needs no transaction."""
-        return self._next.prepared(
-            (doc, text) for doc, whole in docs if (text := without_injected(whole))
-        )
+        return self._next.prepared((doc, text) for doc, text in docs if text)
 
     def add_next(self, docs: PreparedDocs) -> None:
         """Add docs to the new index. A doc that is in it was of an event that is gone."""

@@ -12,7 +12,6 @@ from session_memory.collect.sync import sync
 from session_memory.collect.sync_report import SyncOutcome
 from session_memory.config import Config
 from session_memory.core.index_words import words_in
-from session_memory.core.injected import without_injected
 from session_memory.core.roles import LOG
 from session_memory.core.schema import Cost, SessionEvent, Usage
 from session_memory.core.time import now_ms
@@ -169,7 +168,7 @@ def check_index(store: Store) -> None:
     expected: Counter[str] = Counter()
     for session_id, (uid, _) in store.sessions.revisions().items():
         for _, text in docs_of(store, session_id, uid):
-            expected.update(set(words_in(without_injected(text))))
+            expected.update(set(words_in(text)))
     assert store.index.is_complete
     _check_terms(store.index.terms_from(""), expected)
     called: Counter[str] = Counter()

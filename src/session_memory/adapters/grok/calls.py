@@ -180,7 +180,7 @@ def _account(update: Update) -> str:
     while waiting:
         name, value = waiting.pop()
         if isinstance(value, str) and value:
-            if name in _OUTPUTS:
+            if name in _OUTPUTS or name.endswith("Output"):
                 return value
             others.append(value)
         elif isinstance(value, dict):

@@ -4,6 +4,7 @@ A call that is not listed here may have changed something: it installed a packag
 server, or ran a script.
 """
 
+from session_memory.core.injected import MARK, is_own_answer, is_own_tool
 from session_memory.derive.detecting import Program, programs
 from session_memory.learn.digest.steps import FinishedCall
 
@@ -32,6 +33,12 @@ _QUESTIONS = frozenset(
     {"ls", "list", "why", "outdated", "view", "info", "show", "status", "help", "--help"}
     | {"--version", "-V", "-v", "version", "freeze", "ps", "images", "-qp", "-n", "--dry-run"}
 )
+# Commands of our own program that show what earlier sessions did.
+_OWN_COMMANDS = (
+    "sessions ls show search fix cost stats retro open doctor commands diff digest files status"
+    " task timeline tree how similar budget patterns"
+)
+_OWN = frozenset(_OWN_COMMANDS.split())
 _ACTING = frozenset({"-delete", "-exec", "-execdir", "-ok", "-i", "--in-place"})
 
 
@@ -49,6 +56,19 @@ def looks_only(finished: FinishedCall, command: str) -> bool:
     return command_only_looks(command)
 
 
+def asks_memory(finished: FinishedCall) -> bool:
+    """Whether the call asked our own program what earlier sessions did, and got an answer.
+
+    A tool of our server is known by its name or, where an agent gives it another one, by the first
+    line of the answer. In a shell, our program must be all that the command runs."""
+    call, result = finished.call, finished.result
+    if is_own_tool(call.tool or "") or is_own_answer(result.summary):
+        return True
+    if finished.failed or not finished.is_shell or MARK not in call.summary:
+        return False
+    return command_only_looks(call.summary)
+
+
 def command_only_looks(command: str) -> bool:
     """The same, for a text that a shell runs."""
     # A program comes before those that it may start, and only looking programs start none.
@@ -61,6 +81,8 @@ def _looks(program: Program) -> bool:
         return False
     if program.name == "git":
         return program.arguments[:1] != [] and program.arguments[0] in _GIT
+    if program.name == MARK:
+        return not _OWN.isdisjoint(program.arguments[:3])
     if program.name == "tee" and program.arguments:
         return False
     if program.name == "env" and program.arguments:

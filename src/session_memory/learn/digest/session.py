@@ -20,6 +20,7 @@ from session_memory.learn.digest.calls import (
 from session_memory.learn.digest.commits import CommitList
 from session_memory.learn.digest.deliveries import COMMIT, deliveries
 from session_memory.learn.digest.errors import ErrorGroups
+from session_memory.learn.digest.harmless import asks_memory
 from session_memory.learn.digest.outcome import Ending
 from session_memory.learn.digest.people import People, TimeSplitter
 from session_memory.learn.digest.recall import RecallTexts, recall_terms
@@ -153,6 +154,9 @@ class DigestBuilder:
         self.files.add(finished)
         self.commands.add(finished)
         self.outputs.add(finished)
+        if asks_memory(finished):
+            # The answer quotes earlier sessions, from which it was learned.
+            return
         if not self._is_accepted_plan(finished):
             self.errors.add(finished, self._texts)
         self.undone.add(finished, self._texts)
