@@ -26,12 +26,13 @@ CollectedOnce = Callable[[Path], Store]
 LOGS = {
     "claude": "*.jsonl",
     "codex": "rollout-*.jsonl",
+    "copilot": "events.jsonl",
     "grok": "updates.jsonl",
     "pi": "*.jsonl",
 }
 INTERRUPTS = (
     *("user/interrupt", "turn_aborted", "turn_completed", "turn_ended"),
-    "assistant/aborted",
+    *("assistant/aborted", "abort"),
 )
 
 

@@ -434,6 +434,7 @@ def test_only_commands_that_are_listed_are_read(store: Store, monkeypatch) -> No
 WAYS = {
     "claude": ("claude", "--resume"),
     "codex": ("codex", "resume"),
+    "copilot": ("copilot", "--resume"),
     "grok": ("grok", "--resume"),
     "pi": ("pi", "--session"),
 }

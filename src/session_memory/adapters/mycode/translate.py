@@ -1,7 +1,6 @@
 """Translates one line of ``messages.jsonl`` into one record."""
 
 from typing import Any
-from zlib import crc32
 
 from session_memory.adapters.base import NativeEvent, NativeUsage, Record, SourceRef
 from session_memory.adapters.conversation import (
@@ -11,14 +10,11 @@ from session_memory.adapters.conversation import (
     usage_of,
     word,
 )
-from session_memory.adapters.decoding import refuse_many_parts
-from session_memory.adapters.jsonl import decode_anything
+from session_memory.adapters.json_records import new_record, object_in_line
 from session_memory.adapters.mycode.visible import Visible
-from session_memory.core.ids import fit_native_id
 from session_memory.core.text import escaped, one_line
 from session_memory.core.time import time_or_none
 
-_DETAIL = 120
 # After a compaction, releases up to 0.4 showed the summary and an answer to it in its place.
 STANDS_FOR_SUMMARY = 2
 
@@ -27,24 +23,12 @@ def from_line(
     ref: SourceRef, visible: Visible, offset: int, length: int, line: bytes | None
 ) -> Record:
     """The record of one line. Changes ``visible``."""
-    session, unfit = fit_native_id(ref.session)
-    record = Record(offset, length, session, unfit_name=ref.session if unfit else None)
+    record = new_record(offset, length, ref.session)
     visible.lines += 1
-    if line is None:
-        record.problem = "line too long"
+    # mycode skips a line that is no object too, so it has no place in the list.
+    native = object_in_line(record, line)
+    if native is None:
         return record
-    try:
-        refuse_many_parts(line)
-        native = decode_anything(line)
-    except ValueError as error:
-        record.problem, record.problem_detail = "malformed line", one_line(str(error), _DETAIL)
-        return record
-    if not isinstance(native, dict):
-        # mycode skips such a line too, so it has no place in the list.
-        record.problem = "malformed line"
-        record.problem_detail = f"a JSON {type(native).__name__}, not an object"
-        return record
-    record.check = crc32(line)
     meta = native.get("meta")
     _translate(native, meta if isinstance(meta, dict) else {}, record, visible)
     return record

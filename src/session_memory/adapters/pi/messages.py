@@ -7,6 +7,7 @@ from typing import Any
 from session_memory.adapters.base import NativeEvent, NativeUsage, Record
 from session_memory.adapters.conversation import ConversationMessage, events_of, text_of, word
 from session_memory.adapters.detectors import is_edit_tool
+from session_memory.adapters.json_records import integer, string
 from session_memory.adapters.providers import model_sold_by
 from session_memory.adapters.token_counts import count_of
 from session_memory.adapters.tool_calls import call_event
@@ -125,8 +126,7 @@ def _result(message: Mapping[str, Any]) -> NativeEvent:
 
 
 def _logged_exit(details: Any) -> int | None:
-    code = details.get("exitCode") if isinstance(details, Mapping) else None
-    return code if type(code) is int and abs(code) < 1 << 31 else None
+    return integer(details.get("exitCode")) if isinstance(details, Mapping) else None
 
 
 def _pictures(message: Mapping[str, Any]) -> Iterator[str]:
@@ -141,8 +141,7 @@ def _own_command(message: Mapping[str, Any]) -> NativeEvent:
     command, output = string(message.get("command")), string(message.get("output"))
     event = NativeEvent("lifecycle", "user", one_line(f"! {command}"), "bashExecution")
     event.body = f"! {command}\n{output}"
-    code = message.get("exitCode")
-    event.exit_code = code if type(code) is int and abs(code) < 1 << 31 else None
+    event.exit_code = integer(message.get("exitCode"))
     return event
 
 
@@ -167,8 +166,3 @@ def usage_of_message(message: Mapping[str, Any], record: Record) -> NativeUsage 
         cache_write_1h_tokens=count_of(used.get("cacheWrite1h")),
         reasoning_tokens=count_of(used.get("reasoning")),
     )
-
-
-def string(value: Any) -> str:
-    """The value if it is a text, in a form that every database can hold; else an empty one."""
-    return escaped(value) if isinstance(value, str) else ""

@@ -8,15 +8,12 @@ import msgspec
 
 from session_memory.adapters.base import NativeEvent, Record, SourceRef
 from session_memory.adapters.conversation import text_of, word
-from session_memory.adapters.decoding import refuse_many_parts
-from session_memory.adapters.jsonl import decode_anything
+from session_memory.adapters.json_records import new_record, object_in_line, string
 from session_memory.adapters.pi.layout import session_named
-from session_memory.adapters.pi.messages import message_events, string, usage_of_message
+from session_memory.adapters.pi.messages import message_events, usage_of_message
 from session_memory.core.ids import fit_native_id
 from session_memory.core.text import escaped, one_line
 from session_memory.core.time import time_or_none
-
-_DETAIL = 120
 
 
 class PiState(msgspec.Struct):
@@ -36,21 +33,10 @@ def from_line(
     ref: SourceRef, state: PiState, offset: int, length: int, line: bytes | None
 ) -> Record:
     """The record of one line. Changes ``state``."""
-    name = state.session or escaped(ref.session)
-    session, unfit = fit_native_id(name)
-    record = Record(offset, length, session, unfit_name=name if unfit else None)
-    if line is None:
-        record.problem = "line too long"
+    record = new_record(offset, length, state.session or escaped(ref.session))
+    native = object_in_line(record, line)
+    if native is None:
         return record
-    try:
-        refuse_many_parts(line)
-        native = decode_anything(line)
-        if not isinstance(native, dict):
-            raise ValueError(f"a JSON {type(native).__name__}, not an object")
-    except ValueError as error:
-        record.problem, record.problem_detail = "malformed line", one_line(str(error), _DETAIL)
-        return record
-    record.check = crc32(line)
     record.ts = time_or_none(native.get("timestamp"))
     if native.get("type") == "session" and not state.lines:
         _header(native, record, state)

@@ -1,0 +1,78 @@
+"""Answers with their calls, results of calls, and what a person allowed."""
+
+from typing import Any
+
+from session_memory.adapters.base import NativeEvent, Record
+from session_memory.adapters.copilot.state import CopilotState
+from session_memory.adapters.detectors import is_edit_tool
+from session_memory.adapters.json_records import integer, items, mapping, string
+from session_memory.adapters.tool_calls import call_event
+from session_memory.adapters.tool_results import result_event
+from session_memory.core.text import one_line
+
+_REFUSED = ("denied-interactively-by-user", "denied-by-user")
+
+
+def answer(data: dict[str, Any], record: Record, state: CopilotState, kind: str) -> None:
+    """One event for the thoughts, one for the words and one for each call of a response."""
+    events = record.events
+    if thought := string(data.get("reasoningText")):
+        event = NativeEvent("thinking", "assistant", one_line(thought), f"{kind}/thinking")
+        event.body = thought
+        events.append(event)
+    if said := string(data.get("content")):
+        events.append(NativeEvent("assistant_msg", "assistant", one_line(said), kind, body=said))
+    calls = [_call(mapping(call), kind) for call in items(data.get("toolRequests"))]
+    if events and events[-1].kind == "assistant_msg" and not calls:
+        events[-1].ends_turn = not record.is_sidechain
+    events += calls
+    if not events:
+        events.append(NativeEvent("lifecycle", "assistant", "", f"{kind}/empty"))
+    model = string(data.get("model")) or state.model
+    response = string(data.get("apiCallId")) or None
+    for event in events:
+        event.model, event.response_id = model or None, response
+
+
+def _call(call: dict[str, Any], kind: str) -> NativeEvent:
+    tool, arguments = one_line(string(call.get("name"))) or "unknown", call.get("arguments")
+    path = string(mapping(arguments).get("path")) or None
+    return call_event(
+        string(call.get("toolCallId")) or "unnamed",
+        tool,
+        arguments,
+        f"{kind}/tool",
+        path=path,
+        is_edit=is_edit_tool(tool, arguments),
+    )
+
+
+def completed(data: dict[str, Any], record: Record, state: CopilotState, kind: str) -> None:
+    """The result of a call. A command that failed is logged as a success with its exit code."""
+    failure = mapping(data.get("error"))
+    text = string(mapping(data.get("result")).get("content")) or string(failure.get("message"))
+    code = integer(mapping(data.get("shellExecution")).get("exitCode"))
+    refused = string(failure.get("code")) == "rejected"
+    event = result_event(
+        string(data.get("toolCallId")) or "unnamed",
+        one_line(text),
+        kind,
+        failed=data.get("success") is False or bool(code),
+        marks=("human_intervention",) if refused else (),
+    )
+    event.exit_code, event.text = code, text
+    event.is_shell, event.is_interrupt = True, refused
+    record.events.append(event)
+
+
+def permission(data: dict[str, Any], record: Record, state: CopilotState, kind: str) -> None:
+    """Whether a call was allowed. Only what a person said is a decision."""
+    result = mapping(data.get("result"))
+    verdict = string(result.get("kind"))
+    by_a_person = string(data.get("decisionSource")) in ("", "user")
+    event = NativeEvent("lifecycle", "system", one_line(verdict), kind)
+    if verdict in _REFUSED:
+        event.kind, event.role = "human_intervention", "user"
+    elif verdict.startswith("approved") and by_a_person and string(data.get("decisionSource")):
+        event.kind, event.role = "decision", "user"
+    record.events.append(event)

@@ -1,0 +1,70 @@
+"""Where Copilot keeps its sessions, and what each file there is.
+
+session-state/<session>/events.jsonl     the log
+session-state/<session>/workspace.yaml   its name and directory
+session-state/<session>.jsonl            the log of versions before 0.0.360
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from session_memory.adapters.base import SourceRef, Unlisted
+from session_memory.adapters.log_files import directory_in, loose_logs, own_logs
+from session_memory.core.roles import DOCUMENT
+
+_PREFIX = ".copilot/session-state"
+_LOG, _ABOUT = "events.jsonl", "workspace.yaml"
+_SUFFIX = ".jsonl"
+_START = re.compile(
+    rb'\s*\{"type": ?"session\.start", ?"data": ?\{[^{}]{0,400}"producer": ?"copilot'
+)
+
+
+def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
+    """``$COPILOT_HOME`` when set, else ``~/.copilot``."""
+    configured = environ.get("COPILOT_HOME")
+    return [Path(configured).expanduser() if configured else home / ".copilot"]
+
+
+def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
+    """Every session below Copilot's directory, a home, ``session-state`` alone, or loose logs."""
+    base = directory_in(root, "session-state", ".copilot/session-state")
+    if base is None and root.name == "session-state":
+        base = root
+    if isinstance(base, Unlisted):
+        yield base
+    elif base is not None:
+        yield from own_logs(base, _SUFFIX, _ref)
+    else:
+        yield from loose_logs(root, _SUFFIX, recognizes, _loose_ref)
+
+
+def _ref(path: Path, below: str) -> SourceRef | None:
+    """A log. Other files of a session, such as its checkpoints, are no logs."""
+    place = below.split("/")
+    if len(place) == 1:
+        session = path.name.removesuffix(_SUFFIX)
+        return SourceRef(path, home_path=f"{_PREFIX}/{below}", session=session)
+    if len(place) != 2 or path.name != _LOG:
+        return None
+    return _with_about(path, f"{_PREFIX}/{place[0]}", place[0])
+
+
+def _with_about(path: Path, home_path: str, session: str) -> SourceRef:
+    about = path.with_name(_ABOUT)
+    beside = SourceRef(about, DOCUMENT, f"{home_path}/{_ABOUT}", session)
+    companions = (beside,) if about.is_file() else ()
+    return SourceRef(path, home_path=f"{home_path}/{_LOG}", session=session, companions=companions)
+
+
+def _loose_ref(path: Path, below: str) -> SourceRef:
+    if path.name == _LOG:
+        return _with_about(path, f"{_PREFIX}/{path.parent.name}", path.parent.name)
+    session = path.name.removesuffix(_SUFFIX)
+    return SourceRef(path, home_path=f"{_PREFIX}/{below}", session=session)
+
+
+def recognizes(head: bytes) -> bool:
+    """Whether ``head`` begins with the start of a Copilot session."""
+    return _START.match(head) is not None

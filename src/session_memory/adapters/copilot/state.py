@@ -1,0 +1,28 @@
+"""What an event in a Copilot log needs to know of the events before it."""
+
+import msgspec
+
+_BUCKETS = 5
+
+
+class CopilotState(msgspec.Struct):
+    """``counted``: what has been counted of each model, as five figures that only grow.
+
+    Copilot logs the usage of each request, since 1.0.100. Older versions log only the sum of a
+    session, each time it ends, whatever was resumed. So the rest of a sum is what is new in it.
+    """
+
+    session: str = ""
+    model: str = ""
+    counted: dict[str, list[int]] = {}
+
+    def count(self, model: str, figures: list[int]) -> None:
+        before = self.counted.get(model, [0] * _BUCKETS)
+        self.counted[model] = [a + b for a, b in zip(before, figures, strict=True)]
+
+    def rest(self, model: str, totals: list[int]) -> list[int]:
+        """What the totals contain that was not counted yet. It is counted with this."""
+        before = self.counted.get(model, [0] * _BUCKETS)
+        rest = [max(total - seen, 0) for total, seen in zip(totals, before, strict=True)]
+        self.count(model, rest)
+        return rest

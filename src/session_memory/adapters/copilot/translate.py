@@ -1,0 +1,149 @@
+"""One line of a Copilot log into one record."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from session_memory.adapters.base import NativeEvent, Record, SourceRef
+from session_memory.adapters.conversation import word
+from session_memory.adapters.copilot.calls import answer, completed, permission
+from session_memory.adapters.copilot.kinds import BOOKKEEPING
+from session_memory.adapters.copilot.state import CopilotState
+from session_memory.adapters.copilot.usage import request_used, session_used
+from session_memory.adapters.json_records import (
+    mapping,
+    new_record,
+    object_in_line,
+    string,
+)
+from session_memory.core.ids import fit_native_id
+from session_memory.core.remotes import remote_name
+from session_memory.core.text import escaped, one_line
+from session_memory.core.time import time_or_none
+
+_FIELD = re.compile(r"^(name|user_named|cwd|branch|repository): *(.*?) *$", re.MULTILINE)
+
+
+def from_line(
+    ref: SourceRef, state: CopilotState, offset: int, length: int, line: bytes | None
+) -> Record:
+    """The record of one line. Changes ``state``."""
+    record = new_record(offset, length, state.session or escaped(ref.session))
+    native = object_in_line(record, line)
+    if native is None:
+        return record
+    if own := string(native.get("id")):
+        record.native_id = fit_native_id(own)[0]
+    parent = string(native.get("parentId"))
+    record.parent_id = fit_native_id(parent)[0] if parent and parent != own else None
+    record.ts = time_or_none(native.get("timestamp"))
+    record.is_sidechain = bool(string(native.get("agentId")))
+    kind, data = word(native.get("type")), mapping(native.get("data"))
+    _TRANSLATE.get(kind, _other)(data, record, state, kind)
+    return record
+
+
+Translation = Callable[[dict[str, Any], Record, CopilotState, str], None]
+
+
+def _start(data: dict[str, Any], record: Record, state: CopilotState, kind: str) -> None:
+    if kind == "session.start" and (named := string(data.get("sessionId"))):
+        state.session = named
+        record.session, is_unfit = fit_native_id(named)
+        record.unfit_name = named if is_unfit else None
+    about = mapping(data.get("context"))
+    record.cwd = string(about.get("cwd")) or None
+    record.git_branch = string(about.get("branch")) or None
+    record.agent_version = string(data.get("copilotVersion")) or None
+    state.model = string(data.get("selectedModel")) or state.model
+    if name := remote_name(about.get("repository")):
+        record.facts = {"repository": name}
+    record.events.append(NativeEvent("lifecycle", "system", state.model, kind))
+
+
+def _prompt(data: dict[str, Any], record: Record, state: CopilotState, kind: str) -> None:
+    said = string(data.get("content"))
+    if record.is_sidechain or string(data.get("source")) not in ("", "user"):
+        event = NativeEvent("lifecycle", "user", one_line(said), f"{kind}/injected", body=said)
+    else:
+        event = NativeEvent("user_msg", "user", one_line(said), kind, is_prompt=True, text=said)
+    record.events.append(event)
+
+
+def _turn_end(data: dict[str, Any], record: Record, state: CopilotState, kind: str) -> None:
+    record.events.append(NativeEvent("lifecycle", "assistant", "", kind))
+
+
+def _task_complete(data: dict[str, Any], record: Record, state: CopilotState, kind: str) -> None:
+    said = string(data.get("summary"))
+    record.events.append(NativeEvent("completion", "assistant", one_line(said), kind, body=said))
+
+
+def _abort(data: dict[str, Any], record: Record, state: CopilotState, kind: str) -> None:
+    why = string(data.get("reason"))
+    event = NativeEvent("human_intervention", "user", one_line(why), kind, is_interrupt=True)
+    record.events.append(event)
+
+
+def _error(data: dict[str, Any], record: Record, state: CopilotState, kind: str) -> None:
+    said = string(data.get("message")) or string(data.get("errorType")) or "error"
+    event = NativeEvent("error", "system", one_line(said), kind, is_error=True, body=said)
+    record.events.append(event)
+
+
+def _compacted(data: dict[str, Any], record: Record, state: CopilotState, kind: str) -> None:
+    said = string(data.get("summaryContent")) or string(data.get("summary"))
+    record.events.append(NativeEvent("lifecycle", "system", one_line(said), kind, body=said))
+
+
+def _model_change(data: dict[str, Any], record: Record, state: CopilotState, kind: str) -> None:
+    state.model = string(data.get("newModel")) or state.model
+    record.events.append(NativeEvent("lifecycle", "user", state.model, kind))
+
+
+def _ended(data: dict[str, Any], record: Record, state: CopilotState, kind: str) -> None:
+    session_used(data, record, state)
+    how = string(data.get("shutdownType"))
+    record.events.append(NativeEvent("lifecycle", "system", one_line(how), kind))
+
+
+def _used(data: dict[str, Any], record: Record, state: CopilotState, kind: str) -> None:
+    request_used(data, record, state)
+    record.bookkeeping = kind
+
+
+def _other(data: dict[str, Any], record: Record, state: CopilotState, kind: str) -> None:
+    if kind in BOOKKEEPING:
+        record.bookkeeping = kind
+        return
+    said = string(data.get("content")) or string(data.get("message"))
+    record.events.append(NativeEvent("lifecycle", "system", one_line(said), kind, body=said))
+
+
+_TRANSLATE: dict[str, Translation] = {
+    "session.start": _start,
+    "session.resume": _start,
+    "user.message": _prompt,
+    "assistant.message": answer,
+    "assistant.turn_end": _turn_end,
+    "tool.execution_complete": completed,
+    "permission.completed": permission,
+    "session.usage_record": _used,
+    "session.shutdown": _ended,
+    "session.task_complete": _task_complete,
+    "session.model_change": _model_change,
+    "session.compaction_complete": _compacted,
+    "session.error": _error,
+    "abort": _abort,
+}
+
+
+def from_workspace(ref: SourceRef, body: bytes) -> Record:
+    """The facts in ``workspace.yaml``, a flat list of names and values."""
+    record = new_record(0, len(body), escaped(ref.session))
+    found = dict(_FIELD.findall(escaped(body.decode("utf-8", "replace"))))
+    name = found.get("name", "").strip("'\"")
+    record.facts = {
+        "custom_title" if found.get("user_named") == "true" else "ai_title": name or None
+    }
+    return record

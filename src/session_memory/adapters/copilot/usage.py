@@ -1,0 +1,51 @@
+"""What the requests of a Copilot session used."""
+
+from typing import Any
+
+from session_memory.adapters.base import NativeUsage, Record
+from session_memory.adapters.copilot.state import CopilotState
+from session_memory.adapters.json_records import mapping, string
+from session_memory.adapters.token_counts import count_of, usable_count, without
+
+_NAMES = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", "reasoningTokens")
+
+
+def request_used(data: dict[str, Any], record: Record, state: CopilotState) -> None:
+    """The usage of one request."""
+    used = mapping(data.get("usage"))
+    model = string(used.get("model")) or state.model or "unknown"
+    figures = [count_of(used.get(name)) for name in _NAMES]
+    state.count(model, [usable_count(figure) for figure in figures])
+    usage_id = string(used.get("apiCallId")) or f"copilot@{record.native_id or record.offset}"
+    record.usage = _usage(usage_id, model, figures)
+
+
+def session_used(data: dict[str, Any], record: Record, state: CopilotState) -> None:
+    """What the sum of a session has that no request logged."""
+    summed = mapping(data.get("modelMetrics"))
+    if not summed:
+        summed = mapping(mapping(data.get("accountingSnapshot")).get("modelMetrics"))
+    found = []
+    for name, metrics in sorted(summed.items()):
+        used = mapping(mapping(metrics).get("usage"))
+        totals = [usable_count(count_of(used.get(name))) for name in _NAMES]
+        rest = state.rest(string(name), totals)
+        if any(rest):
+            usage_id = f"copilot@{record.native_id or record.offset}@{string(name)}"
+            found.append(_usage(usage_id, string(name) or "unknown", rest))
+    if found:
+        record.usage, record.more_usage = found[0], found[1:]
+
+
+def _usage(usage_id: str, model: str, figures: list[int]) -> NativeUsage:
+    """Copilot's input includes what was read from the cache and written to it."""
+    sent, given, read, written, thought = figures
+    return NativeUsage(
+        usage_id,
+        model,
+        input_tokens=without(sent, read, written),
+        output_tokens=given,
+        cache_read_tokens=read,
+        cache_write_tokens=written,
+        reasoning_tokens=thought,
+    )

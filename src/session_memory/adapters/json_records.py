@@ -1,0 +1,56 @@
+"""What adapters share that read the lines of a log as plain JSON objects."""
+
+from typing import Any
+from zlib import crc32
+
+from session_memory.adapters.base import Record
+from session_memory.adapters.decoding import refuse_many_parts
+from session_memory.adapters.jsonl import decode_anything
+from session_memory.core.ids import fit_native_id
+from session_memory.core.text import escaped, one_line
+
+_DETAIL = 120
+MOST_INTEGER = 1 << 31
+
+
+def new_record(offset: int, length: int, session: str) -> Record:
+    """A record of the session with this name, whatever the name is."""
+    fit, is_unfit = fit_native_id(session)
+    return Record(offset, length, fit, unfit_name=session if is_unfit else None)
+
+
+def object_in_line(record: Record, line: bytes | None) -> dict[str, Any] | None:
+    """The object in a line. None for anything else, which becomes a problem of the record."""
+    if line is None:
+        record.problem = "line too long"
+        return None
+    try:
+        refuse_many_parts(line)
+        native = decode_anything(line)
+        if not isinstance(native, dict):
+            raise ValueError(f"a JSON {type(native).__name__}, not an object")
+    except ValueError as error:
+        record.problem, record.problem_detail = "malformed line", one_line(str(error), _DETAIL)
+        return None
+    record.check = crc32(line)
+    return native
+
+
+def string(value: Any) -> str:
+    """The value if it is a text, in a form that every database can hold; else an empty one."""
+    return escaped(value) if isinstance(value, str) else ""
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    """The value if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def items(value: Any) -> list[Any]:
+    """The value if it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def integer(value: Any) -> int | None:
+    """The value if it is a small integer, such as an exit code."""
+    return value if type(value) is int and abs(value) < MOST_INTEGER else None

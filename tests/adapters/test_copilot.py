@@ -1,0 +1,85 @@
+"""Copilot CLI under the contract that every adapter keeps, and what its events become."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from session_memory.adapters.copilot import AGENT as adapter
+from session_memory.testing.adapters import AdapterContract
+from session_memory.testing.collecting import collected, events_of, every_usage
+
+DATA = Path(__file__).parent.parent / "data" / "copilot"
+
+
+class TestRecordedSessions(AdapterContract):
+    adapter = adapter
+    samples = DATA / "basic" / "home"
+    unknown = b'{"type":"moon.phase","data":{"message":"waxing"},"id":"u1","parentId":null}\n'
+
+
+def event(kind: str, number: int, **data: Any) -> dict[str, Any]:
+    before = f"e{number - 1}" if number else None
+    at = f"2026-06-23T05:17:{number:02}.000Z"
+    return {"type": kind, "data": data, "id": f"e{number}", "timestamp": at, "parentId": before}
+
+
+def write(home: Path, *lines: dict[str, Any]) -> None:
+    place = home / ".copilot" / "session-state" / "s1"
+    place.mkdir(parents=True, exist_ok=True)
+    start = event("session.start", 0, sessionId="s1", producer="copilot-agent", version=1)
+    text = "".join(json.dumps(line) + "\n" for line in (start, *lines))
+    (place / "events.jsonl").write_text(text)
+
+
+def ended(number: int, sent: int, given: int) -> dict[str, Any]:
+    used = {"inputTokens": sent, "outputTokens": given, "cacheReadTokens": 10}
+    return event("session.shutdown", number, modelMetrics={"gpt-5": {"usage": used}})
+
+
+def test_the_sums_of_a_session_that_was_resumed_count_once(tmp_path: Path) -> None:
+    said = event("user.message", 1, content="make it work")
+    write(tmp_path, said, ended(2, 100, 7), event("session.resume", 3), ended(4, 160, 12))
+    with collected(tmp_path) as store:
+        cost = store.sessions.get("copilot:s1").cost
+        assert (cost.input_tokens, cost.output_tokens, cost.cache_read_tokens) == (150, 12, 10)
+
+
+def test_a_sum_holds_nothing_new_if_every_request_was_logged(tmp_path: Path) -> None:
+    used = {"model": "gpt-5", "inputTokens": 100, "outputTokens": 7, "cacheReadTokens": 10}
+    write(
+        tmp_path,
+        event("user.message", 1, content="make it work"),
+        event("session.usage_record", 2, usage={**used, "apiCallId": "r1"}),
+        event("assistant.message", 3, content="Done.", model="gpt-5", apiCallId="r1"),
+        ended(4, 100, 7),
+    )
+    with collected(tmp_path) as store:
+        assert [usage.usage_id for usage in every_usage(store)] == ["r1"]
+        assert store.sessions.get("copilot:s1").cost.output_tokens == 7
+
+
+def test_what_a_subagent_is_told_is_no_prompt_of_a_person(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        event("user.message", 1, content="look around"),
+        {**event("user.message", 2, content="list the files"), "agentId": "explore"},
+        {**event("assistant.message", 3, content="Three files."), "agentId": "explore"},
+        event("assistant.message", 4, content="Done."),
+        event("abort", 5, reason="user initiated"),
+    )
+    with collected(tmp_path) as store:
+        events = events_of(store, "copilot:s1")
+        assert [one.summary for one in events if one.is_a("user_msg")] == ["look around"]
+        assert [one.summary for one in events if one.is_sidechain] == [
+            "list the files",
+            "Three files.",
+        ]
+        assert events[-1].kind == "human_intervention"
+
+
+def test_the_name_that_a_person_gave_is_the_title(tmp_path: Path) -> None:
+    write(tmp_path, event("user.message", 1, content="make it blue"))
+    about = tmp_path / ".copilot" / "session-state" / "s1" / "workspace.yaml"
+    about.write_text("id: s1\nname: The blue button\nuser_named: true\n")
+    with collected(tmp_path) as store:
+        assert store.sessions.get("copilot:s1").title == "The blue button"
