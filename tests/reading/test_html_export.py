@@ -155,7 +155,7 @@ def test_prompts_are_listed_and_subagents_nested(
     nested = page.locator("details.subagent[open]")
     assert "Looking for date parsing." in nested.inner_text()
     assert "$0.0197" in nested.locator("summary").first.inner_text()
-    assert page.locator(".diff .a").count() == 4
+    assert page.locator(".diff .ad").count() == 4
     # Output is folded: there, and opened by a click alone.
     output = page.locator("details.result pre").first
     assert not output.is_visible()

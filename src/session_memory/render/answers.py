@@ -9,6 +9,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from session_memory.render.code import Colours
 from session_memory.render.text import safe_lines
 
 if TYPE_CHECKING:
@@ -20,12 +21,13 @@ LONGEST_LINE = 20_000
 _WEB = re.compile(r"(?i)https?://[^\s]+")
 
 
-def answer(text: str) -> str:
+def answer(text: str, colours: Colours | None = None) -> str:
+    """``colours`` colours code blocks; without it they are plain."""
     lines = safe_lines(text.strip("\n"))
     safe = "\n".join(lines)
     if len(safe) > LONGEST or any(len(line) > LONGEST_LINE for line in lines):
         return f"<pre>{markup.escape(safe)}</pre>"
-    rendered: str = _parser().render(safe)
+    rendered: str = _parser().render(safe, {"colours": colours or Colours(0)})
     return rendered
 
 
@@ -38,6 +40,7 @@ def _parser() -> "MarkdownIt":
     parser.enable(["table", "strikethrough"]).disable(["image", "html_block", "html_inline"])
     parser.validateLink = _is_web  # type: ignore[method-assign]
     parser.add_render_rule("link_open", _link)
+    parser.add_render_rule("fence", _fence)
     parser.add_render_rule("heading_open", _heading)
     parser.add_render_rule("heading_close", _heading)
     return parser
@@ -57,3 +60,10 @@ def _heading(self: Any, tokens: Any, place: int, options: Any, env: Any) -> str:
     token = tokens[place]
     level = min(int(token.tag[1]) + 3, 6)
     return f"<h{level}>" if token.nesting == 1 else f"</h{level}>\n"
+
+
+def _fence(self: Any, tokens: Any, place: int, options: Any, env: Any) -> str:
+    token = tokens[place]
+    language = str(token.info).strip().partition(" ")[0]
+    code = env["colours"].html(token.content.removesuffix("\n"), language)
+    return f"<pre><code>{code}\n</code></pre>\n"

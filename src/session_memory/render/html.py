@@ -10,6 +10,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from session_memory.render.answers import answer
+from session_memory.render.code import Colours, language_of
+from session_memory.render.outputs import output_html
 from session_memory.render.phrases import (
     change_name,
     image_words,
@@ -19,6 +21,7 @@ from session_memory.render.phrases import (
     turn_words,
 )
 from session_memory.render.text import safe, safe_lines
+from session_memory.render.word_changes import changed_lines
 from session_memory.views.figures import local, plural
 from session_memory.views.transcript_items import (
     SessionEnd,
@@ -34,7 +37,8 @@ if TYPE_CHECKING:
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 SHORT_OUTPUT = 12
-_SIGNS = {"+": "a", "-": "d", "@": "h"}
+# How much code of a page is coloured. What comes after it is plain.
+MOST_COLOURED = 1024 * 1024
 
 
 def text(value: str) -> str:
@@ -60,6 +64,7 @@ class _HtmlPage:
         self._prompts = prompts
         self._sessions: list[Any] = []
         self._number = 0
+        self._colours = Colours(MOST_COLOURED)
 
     def of(self, item: TranscriptItem) -> Iterator[str]:
         match item:
@@ -135,11 +140,14 @@ class _HtmlPage:
 
     def _answer(self, shown: TranscriptEvent) -> Iterator[str]:
         yield self._article(shown, "answer", self._sessions[-1].flavor.capitalize())
-        yield f'<div class="text">{answer(shown.text or shown.title)}</div></article>\n'
+        yield f'<div class="text">{self._said(shown)}</div></article>\n'
 
     def _thinking(self, shown: TranscriptEvent) -> Iterator[str]:
         yield f'<div class="thinking text"{self._id(shown)}>'
-        yield f"{answer(shown.text or shown.title)}</div>\n"
+        yield f"{self._said(shown)}</div>\n"
+
+    def _said(self, shown: TranscriptEvent) -> str:
+        return answer(shown.text or shown.title, self._colours)
 
     def _note(self, shown: TranscriptEvent) -> Iterator[str]:
         bad = " failed" if shown.event.kind in ("error", "retry") else ""
@@ -176,7 +184,8 @@ class _HtmlPage:
             return text(shown.questions[0].text), asked, True
         if shown.command is not None:
             first = shown.command.strip().split("\n", 1)[0]
-            return text(first[:400]), f"<pre>{block(shown.command)}</pre>", False
+            code = self._colours.html(shown.command.strip("\n"), "bash")
+            return text(first[:400]), f"<pre>{code}</pre>", False
         return text(shown.title), f"<pre>{block(shown.text)}</pre>", False
 
     @staticmethod
@@ -190,8 +199,10 @@ class _HtmlPage:
         figures = f'<span class="plus">+{change.added}</span>'
         figures += f' <span class="minus">−{change.removed}</span>'
         lines = (
-            f'<span class="{_SIGNS.get(line[:1], "c")}">{markup.escape(safe_lines(line)[0])}</span>'
-            for line in change.lines
+            f'<span class="ln {name}">{sign or " "}{line}</span>'
+            for name, sign, line in changed_lines(
+                change.lines, language_of(change.path), self._colours
+            )
         )
         name = text(change_name(change, self._sessions[-1].cwd))
         return f"{name} {figures}", f'<pre class="diff">{"".join(lines)}</pre>'
@@ -203,8 +214,9 @@ class _HtmlPage:
         words = [shown.event.tool or "tool", *result_words(shown)]
         words.append(plural(lines, "line") if lines else "no output")
         is_short = lines <= SHORT_OUTPUT
+        output = "\n".join(output_html(shown.text.strip("\n")))
         is_open = " open" if is_short and (failed or shown.event.is_a("decision")) else ""
-        body = f"<pre>{block(shown.text)}</pre>" if lines else ""
+        body = f"<pre>{output}</pre>" if lines else ""
         yield (
             f'<details class="result{failed}"{self._id(shown)}{is_open}><summary>'
             f'<span class="what">{text(first)}</span>{self._marks(shown)}'

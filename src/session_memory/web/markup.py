@@ -4,7 +4,7 @@ Every value that a template prints passes `shown`: characters that hide or reord
 visible, and Jinja escapes the rest. Functions here return `Markup` for what has tags of our own.
 """
 
-import re
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -12,12 +12,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from session_memory.render.answers import answer as rendered_answer
-from session_memory.render.text import safe, safe_lines
-
-LONGEST_LINE = 4000
-_SGR = re.compile(r"\x1b\[([0-9;]{0,40})m")
-_COLOURS = {1: "b", 2: "d", 31: "r", 32: "g", 33: "y", 34: "c", 35: "m", 36: "c"}
-_BRIGHT = 60
+from session_memory.render.code import Colours
+from session_memory.render.outputs import lines_html, output_html
+from session_memory.render.text import safe
+from session_memory.render.word_changes import changed_lines
 
 
 def shown(value: Any) -> Any:
@@ -38,57 +36,37 @@ def templates() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.globals |= {"lines": lines, "answer": answer, "ansi": ansi, "marked": marked}
+    environment.globals |= {"lines": lines, "answer": answer, "marked": marked}
     return environment
 
 
 def lines(text: str) -> Markup:
     """Several lines of a log."""
-    return Markup("\n").join(escape(_cut(line)) for line in safe_lines(text.strip("\n")))
+    return Markup("\n".join(lines_html(text.strip("\n"))))
 
 
-def _cut(line: str) -> str:
-    if len(line) <= LONGEST_LINE:
-        return line
-    return f"{line[:LONGEST_LINE]} … {len(line) - LONGEST_LINE:,} more characters"
-
-
-def answer(text: str) -> Markup:
+def answer(text: str, colours: Colours | None = None) -> Markup:
     """The Markdown of an answer, with formatting only."""
-    return Markup(rendered_answer(text))
+    return Markup(rendered_answer(text, colours))
 
 
-def ansi(text: str) -> Markup:
-    """The output of a program. Its colours become classes; other sequences become visible."""
-    if "\x1b" not in text:
-        return lines(text)
-    parts: list[Markup] = []
-    state: frozenset[str] = frozenset()
-    for place, part in enumerate(_SGR.split(text.strip("\n"))):
-        if place % 2:
-            state = _state(state, part)
-        elif part:
-            body = Markup("\n").join(escape(_cut(line)) for line in safe_lines(part))
-            names = " ".join(f"ansi-{name}" for name in sorted(state))
-            parts.append(
-                Markup('<span class="{}">{}</span>').format(names, body) if names else body
-            )
-    return Markup("").join(parts)
+def code(text: str, language: str, colours: Colours) -> Markup:
+    """Code in a language."""
+    return Markup(colours.html(text, language))
 
 
-def _state(state: frozenset[str], codes: str) -> frozenset[str]:
-    """The classes after a sequence of codes. Codes that we do not show change nothing."""
-    for code in codes.split(";"):
-        number = int(code or 0)
-        if number == 0:
-            state = frozenset()
-        elif number in (22, 39):
-            weights = {"b", "d"}
-            state = state - weights if number == 22 else state & weights
-        elif (name := _COLOURS.get(number) or _COLOURS.get(number - _BRIGHT)) is not None:
-            kept = state if name in "bd" else state & {"b", "d"}
-            state = kept | {name}
-    return state
+def output(text: str) -> list[Markup]:
+    """The lines of a program's output, with its colours."""
+    return [Markup(line) for line in output_html(text)]
+
+
+def diff_lines(
+    lines: Sequence[str], language: str, colours: Colours
+) -> list[tuple[str, str, Markup]]:
+    """The lines of a diff: the class and the sign of each, and its text."""
+    return [
+        (name, sign, Markup(text)) for name, sign, text in changed_lines(lines, language, colours)
+    ]
 
 
 def marked(text: str, marks: list[tuple[int, int]]) -> Markup:

@@ -1,17 +1,18 @@
 """The events of a transcript as templates show them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 from markupsafe import Markup
 
 from session_memory.pricing import Amount
+from session_memory.render.code import Colours, language_of
 from session_memory.render.phrases import change_name, image_words
-from session_memory.render.text import safe, safe_lines
+from session_memory.render.text import safe
 from session_memory.views.figures import duration, local
 from session_memory.views.transcript_items import TranscriptEvent
-from session_memory.web.markup import ansi, answer, lines
+from session_memory.web.markup import answer, code, diff_lines, lines, output
 from session_memory.web.rows import cost_shown, event_address, session_address, short_model
 
 if TYPE_CHECKING:
@@ -23,8 +24,10 @@ if TYPE_CHECKING:
 SHOWN_LINES = 8
 MOST_TEXT = 64 * 1024
 MOST_DIFF_LINES = 400
+MOST_CHANGES = 100
 LONGEST_LABEL = 400
-_SIGNS = {"+": "ad", "-": "de", "@": "at"}
+# How much code of 50 events is coloured.
+MOST_COLOURED = 64 * 1024
 
 
 class FoldedText(msgspec.Struct, frozen=True):
@@ -40,7 +43,7 @@ class ShownDiff(msgspec.Struct, frozen=True):
     name: str
     added: int
     removed: int
-    lines: list[tuple[str, str]]
+    lines: list[tuple[str, str, Markup]]
     left_out: int
 
 
@@ -79,6 +82,7 @@ class RowMaker:
         self._session = session
         self._lanes = {} if outline is None else {one.uid: one for one in outline.lanes if one.uid}
         self._calls = {} if outline is None else outline.calls
+        self._colours = Colours(MOST_COLOURED)
 
     def rows(self, events: Iterable[TranscriptEvent]) -> Iterator[EventShown]:
         return (self.row(event) for event in events)
@@ -97,29 +101,44 @@ class RowMaker:
             tool=event.tool or "tool",
             label=_label(shown),
             facts=" · ".join(_facts(shown)),
-            body=_body(shown),
+            body=self._body(shown),
             text=folded(shown.text) if shown.sort in ("result", "note") else None,
-            diffs=[self._diff(change) for change in shown.changes],
+            diffs=[self._diff(change) for change in shown.changes[:MOST_CHANGES]],
             images=[image_words(image) for image in shown.images],
             subagents=list(self._subagents(shown)),
             is_failed=event.is_error or event.kind in ("error", "retry"),
         )
 
     def _diff(self, change: "Change") -> ShownDiff:
-        kept = change.lines[:MOST_DIFF_LINES]
-        return ShownDiff(
-            change_name(change, self._session.cwd),
-            change.added,
-            change.removed,
-            [(_SIGNS.get(line[:1], "co"), safe_lines(line)[0]) for line in kept],
-            len(change.lines) - len(kept),
-        )
+        name = change_name(change, self._session.cwd)
+        counts = (change.added, change.removed)
+        return shown_diff(name, change.path, counts, change.lines, self._colours)
+
+    def _body(self, shown: TranscriptEvent) -> Markup:
+        if shown.sort == "prompt":
+            return lines((shown.text or shown.title)[:MOST_TEXT])
+        if shown.sort in ("answer", "thinking"):
+            return answer((shown.text or shown.title)[:MOST_TEXT], self._colours)
+        if shown.sort == "call" and shown.questions:
+            return Markup("").join(_question(one) for one in shown.questions)
+        if shown.sort == "call" and shown.command and "\n" in shown.command.strip():
+            command = code(shown.command.strip("\n")[:MOST_TEXT], "bash", self._colours)
+            return Markup('<pre class="out">{}</pre>').format(command)
+        return Markup()
 
     def _subagents(self, shown: TranscriptEvent) -> Iterator[ShownSubagent]:
         if shown.sort != "call" or not shown.event.call_id:
             return
         for uid in self._calls.get(shown.event.call_id, ()):
             yield subagent(self._lanes[uid])
+
+
+def shown_diff(
+    name: str, path: str, counts: tuple[int, int], lines: Sequence[str], colours: Colours
+) -> ShownDiff:
+    """A diff with the words of its language and the changed words of its lines."""
+    kept = diff_lines(lines[:MOST_DIFF_LINES], language_of(path), colours)
+    return ShownDiff(name, *counts, kept, max(len(lines) - MOST_DIFF_LINES, 0))
 
 
 def subagent(lane: "OutlineLane") -> ShownSubagent:
@@ -138,11 +157,11 @@ def folded(text: str, first: int = SHOWN_LINES) -> FoldedText | None:
     if not text.strip():
         return None
     left_out = max(len(text) - MOST_TEXT, 0)
-    every = text[:MOST_TEXT].split("\n")
+    every = output(text[:MOST_TEXT])
     if len(every) <= first + 2:
-        return FoldedText(ansi("\n".join(every)), None, 0, left_out)
-    rest = ansi("\n".join(every[first:]))
-    return FoldedText(ansi("\n".join(every[:first])), rest, len(every) - first, left_out)
+        return FoldedText(Markup("\n").join(every), None, 0, left_out)
+    rest = Markup("\n").join(every[first:])
+    return FoldedText(Markup("\n").join(every[:first]), rest, len(every) - first, left_out)
 
 
 def _classes(shown: TranscriptEvent) -> str:
@@ -184,18 +203,6 @@ def _facts(shown: TranscriptEvent) -> Iterator[str]:
         yield "tried again"
     if shown.sort == "answer" and event.model:
         yield short_model(event.model)
-
-
-def _body(shown: TranscriptEvent) -> Markup:
-    if shown.sort == "prompt":
-        return lines((shown.text or shown.title)[:MOST_TEXT])
-    if shown.sort in ("answer", "thinking"):
-        return answer((shown.text or shown.title)[:MOST_TEXT])
-    if shown.sort == "call" and shown.questions:
-        return Markup("").join(_question(one) for one in shown.questions)
-    if shown.sort == "call" and shown.command and "\n" in shown.command.strip():
-        return Markup('<pre class="out">{}</pre>').format(lines(shown.command[:MOST_TEXT]))
-    return Markup()
 
 
 def _question(question: "AskedQuestion") -> Markup:

@@ -7,8 +7,8 @@ from starlette.responses import Response
 
 from session_memory.pricing import Amount
 from session_memory.pricing import shown as money
+from session_memory.render.code import Colours
 from session_memory.render.phrases import outcome_words
-from session_memory.render.text import safe_lines
 from session_memory.views.cost_audit import audit
 from session_memory.views.family import FamilyNode
 from session_memory.views.figures import count_or_zero, duration, local, plural
@@ -19,10 +19,10 @@ from session_memory.web.asked import Asked
 from session_memory.web.markup import lines
 from session_memory.web.pages.session_head import session_of, session_page
 from session_memory.web.rows import cost_shown, dot_of, event_address, list_row, session_address
-from session_memory.web.transcript_rows import MOST_DIFF_LINES, ShownDiff
+from session_memory.web.transcript_rows import shown_diff
 
 MOST_FILES, MOST_RESPONSES, MOST_RELATIVES = 200, 1000, 300
-_SIGNS = {"+": "ad", "-": "de", "@": "at"}
+MOST_COLOURED = 128 * 1024
 
 
 class Relative(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,18 +50,10 @@ class Telling(msgspec.Struct, frozen=True):
 def changes(asked: Asked) -> Response:
     found = session_of(asked)
     diff = asked.memory.session(found.session_uid).diff()
+    colours = Colours(MOST_COLOURED)
     files = [
         (
-            ShownDiff(
-                one.path,
-                one.added,
-                one.removed,
-                [
-                    (_SIGNS.get(line[:1], "co"), safe_lines(line)[0])
-                    for line in one.lines[:MOST_DIFF_LINES]
-                ],
-                max(len(one.lines) - MOST_DIFF_LINES, 0),
-            ),
+            shown_diff(one.path, one.path, (one.added, one.removed), one.lines, colours),
             one.notes,
         )
         for one in diff.files[:MOST_FILES]
