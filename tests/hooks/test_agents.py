@@ -8,6 +8,7 @@ import pytest
 
 from hooks.conftest import ERROR, RunHook, claude_failure, context
 from session_memory.hooks.agents import AGENTS
+from session_memory.hooks.state import is_waiting
 
 pytestmark = pytest.mark.only("sqlite")
 
@@ -118,3 +119,15 @@ def test_words_behind_an_error_show_that_the_command_went_on(
 ) -> None:
     output = f"{OUTPUT}\nthat was before\nnow all is well\n12 passed"
     assert hook("codex", "failure", inputs(tidewatch, output)["codex"]) == b""
+
+
+@pytest.mark.parametrize("name", ["grok", "gemini", "qwen"])
+def test_a_hook_that_another_agent_runs_does_nothing(
+    hook: RunHook, tidewatch: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(AGENTS[name].variable, "x")
+    given = inputs(tidewatch)
+    assert hook("claude", "failure", given["claude"]) == b""
+    assert hook("claude", "end", given["claude"]) == b""
+    assert not is_waiting()
+    assert context(hook(name, "failure", given[name]))

@@ -1,13 +1,14 @@
 """What each agent sends to its hooks, and which answer it accepts. Agents are named only here.
 
 Evidence: docs/hooks.md. Keys are paths into the JSON of standard input; the first that is there
-counts. All spellings are tried for each agent, because one agent may run the hooks of another.
+counts. All spellings are tried for each agent, because new releases change them.
 """
 
 import re
 
 TYPE_CHECKING = False  # Importing typing takes time. Type checkers know this name.
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
 SESSION = ("session_id", "sessionId")
@@ -33,7 +34,8 @@ class HookedAgent:
     paths of the exit status and ``exit_text`` finds it in the output. ``is_in_log``: the log of the
     session has it by then. Without all of these, the text of the output decides.
     ``frame`` is what the agent writes around an output, which is no part of it. ``context`` is what
-    it writes before a prompt: the texts of other hooks.
+    it writes before a prompt: the texts of other hooks. ``variable`` is one that no other agent
+    sets for the hooks that it runs.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class HookedAgent:
         is_in_log: bool = False,
         frame: str = "",
         context: str = "",
+        variable: str = "",
     ) -> None:
         self.name = name
         self.names = names or {}
@@ -60,6 +63,7 @@ class HookedAgent:
         self.is_in_log = is_in_log
         self.frame = frame
         self.context = context
+        self.variable = variable
 
     def answer(self, event: str, native: str | None, text: str) -> "dict[str, Any]":
         """The value to print so that ``text`` reaches the model."""
@@ -97,6 +101,7 @@ AGENTS = {
             output=("error",),
             exit_text=r"^Exit Code: (-?\d{1,10})\s*$",
             frame=_GEMINI_FRAME,
+            variable="QWEN_PROJECT_DIR",
         ),
         HookedAgent(
             "codex",
@@ -116,6 +121,7 @@ AGENTS = {
                 *("toolResult.exit_code", "tool_result.exit_code", "tool_response.exit_code"),
                 "toolResult.exitCode",
             ),
+            variable="GROK_HOOK_EVENT",
         ),
         HookedAgent(
             "gemini",
@@ -124,6 +130,7 @@ AGENTS = {
             exit_text=r"^Exit Code: (-?\d{1,10})\s*$",
             frame=_GEMINI_FRAME,
             context=r"(?s)\A(?:<hook_context>.*?</hook_context>\s*)+",
+            variable="GEMINI_SESSION_ID",
         ),
         HookedAgent(
             "copilot",
@@ -139,6 +146,17 @@ AGENTS = {
         HookedAgent("pi", is_flat=True, output=("output",)),
     )
 }
+
+
+def is_run_by_another(agent: HookedAgent, environ: "Mapping[str, str]") -> bool:
+    """Whether another agent runs this agent's hook.
+
+    Grok reads the hooks of Claude Code, and Gemini can take them over. Each has hooks of its own
+    that know what it sends, so with both everything would happen twice.
+    """
+    return not environ.get(agent.variable) and any(
+        one.variable and environ.get(one.variable) for one in AGENTS.values() if one is not agent
+    )
 
 
 def exit_in(text: str, pattern: str) -> int | None:

@@ -48,7 +48,7 @@ def _placed(words: "list[str]") -> "list[str]":
 
 
 def _answer(agent: str, event: str) -> bytes:
-    from session_memory.hooks.agents import AGENTS
+    from session_memory.hooks.agents import AGENTS, is_run_by_another
     from session_memory.hooks.events import EVENTS, answer
     from session_memory.hooks.hook_input import HookInput
     from session_memory.hooks.place import store_place
@@ -56,6 +56,8 @@ def _answer(agent: str, event: str) -> bytes:
     if agent not in AGENTS or event not in EVENTS:
         raise ValueError("unknown agent or event")
     values = _read()
+    if is_run_by_another(AGENTS[agent], os.environ):
+        return b""
     if values is None:
         raise ValueError("standard input has no JSON object")
     hook = HookInput(AGENTS[agent], values)

@@ -32,7 +32,7 @@ SWITCH = "GROK_CLAUDE_MCPS_ENABLED"
 NOTES = (
     "The model calls `use_tool` with `session-memory__recall` and so on.",
     "Grok reads Claude Code's servers and hooks. If Claude Code has the server, it is not written "
-    "twice. The hooks are: for a command that fails, the two agents have other events.",
+    "twice. The hooks are: those of Claude Code do nothing when Grok runs them.",
     "`[compat.claude]` in `~/.grok/config.toml` turns that reading off. Then install again.",
     "As a plugin it has the tools and the skill only: Grok 1.0.41 lists the hooks of a plugin, but "
     "did not run them.",
