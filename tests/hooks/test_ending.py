@@ -15,7 +15,7 @@ import pytest
 
 from hooks.conftest import run_hook
 from session_memory.hooks.collecting import collect_ended
-from session_memory.hooks.state import is_waiting, note_ended
+from session_memory.hooks.state import is_waiting, note_ended, take_ended, take_lock
 from session_memory.store import Store, open_store
 from session_memory.testing.claude import ClaudeHome, ClaudeLog, call
 from session_memory.testing.stores import Stores
@@ -104,6 +104,19 @@ def test_one_process_at_a_time_collects(tmp_path: Path, monkeypatch: pytest.Monk
         fcntl.flock(other, fcntl.LOCK_EX)
         collect_ended()
         assert is_waiting()
+
+
+@pytest.mark.only("sqlite")
+def test_while_a_process_collects_no_second_one_is_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "fork", lambda: pytest.fail("a process was started"))
+    lock = take_lock()
+    assert lock is not None and take_lock() is None
+    given = {"hook_event_name": "SessionEnd", "session_id": ONE}
+    assert run_hook(["claude", "end"], json.dumps(given).encode()) == b""
+    os.close(lock)
+    assert [one.session for one in take_ended()] == [ONE]
 
 
 @pytest.mark.only("sqlite")

@@ -1,10 +1,8 @@
 """Collect and analyze the sessions that ended, in the background, one process at a time."""
 
-import fcntl
 import os
 import time
 from collections import defaultdict
-from pathlib import Path
 
 from session_memory.collect.discover import loadable_flavors, roots
 from session_memory.collect.sync import sync_sessions
@@ -12,36 +10,40 @@ from session_memory.config import default_store, load_config
 from session_memory.core.errors import SessionMemoryError
 from session_memory.core.time import now_ms
 from session_memory.hooks.ending import SHORTEST_ID
-from session_memory.hooks.place import state_directory
-from session_memory.hooks.state import EndedSession, is_waiting, note_failure, take_ended
+from session_memory.hooks.state import (
+    EndedSession,
+    is_waiting,
+    note_failure,
+    take_ended,
+    take_lock,
+)
 from session_memory.learn.analyze import analyze
 from session_memory.learn.digest import Digest
 from session_memory.learn.digests import digest_of
 from session_memory.store import Store, open_store
 from session_memory.views.short_names import short_names
 
-LOCK = "collect.lock"
 SECONDS = 60
 # A session that goes on is read as a whole by each analysis.
 ANALYZE_EVERY_MS = 600_000
 
 
-def collect_ended(seconds: float = SECONDS) -> None:
-    """Collect all sessions that are noted, unless another process does."""
+def collect_ended(lock: int | None = None, seconds: float = SECONDS) -> None:
+    """Collect all sessions that are noted, unless another process does.
+
+    ``lock`` is the lock if the caller has it already. It is released."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
-        lock = os.open(Path(state_directory(), LOCK), os.O_CREAT | os.O_RDWR, 0o600)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        lock = take_lock() if lock is None else lock
+        if lock is None:
             # Another process is collecting. Before it ends, it checks for newly noted sessions.
-            os.close(lock)
             return
         try:
             if noted := take_ended():
                 _collect(noted, until)
         finally:
             os.close(lock)
+            lock = None
         # A process that noted a session while we held the lock has ended without collecting it.
         if not is_waiting():
             return

@@ -6,13 +6,16 @@ a time collects all sessions that are noted, and ends. If it is killed, the next
 
 import gc
 import os
+import time
 
 from session_memory.hooks.hook_input import HookInput
-from session_memory.hooks.state import note_ended
+from session_memory.hooks.state import note_ended, take_lock
 
 # After so many seconds the system ends the process, whatever it does. No log is lost by that.
 LONGEST_SECONDS = 120
 SHORTEST_ID = 8
+# The agent ends now, and perhaps others with it. Loading what collects can wait.
+PAUSE_SECONDS = 0.5
 
 
 def end(hook: HookInput) -> None:
@@ -22,24 +25,31 @@ def end(hook: HookInput) -> None:
         return
     event = (hook.native_event or "end").lower()
     note_ended(hook.agent.name, session, is_last="end" in event or "shutdown" in event)
+    # The process that collects looks for new notes before it ends, so a second one is not needed.
+    lock = take_lock()
+    if lock is None:
+        return
     if os.fork():
+        os.close(lock)
         return
     try:
-        _detach()
+        _detach(lock)
+        time.sleep(PAUSE_SECONDS)
         from session_memory.hooks.collecting import collect_ended
 
-        collect_ended()
+        collect_ended(lock)
     finally:
         os._exit(0)
 
 
-def _detach() -> None:
+def _detach(lock: int) -> None:
     """Leave the agent's pipes and its terminal, and do not run for ever."""
     # The agent waits until its pipes are closed, so that comes before the lower priority.
     nowhere = os.open(os.devnull, os.O_RDWR)
     for descriptor in range(3):
         os.dup2(nowhere, descriptor)
-    os.closerange(3, 256)
+    os.closerange(3, lock)
+    os.closerange(lock + 1, 256)
     gc.enable()
     os.setsid()
     import signal

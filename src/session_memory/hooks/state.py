@@ -15,7 +15,7 @@ TYPE_CHECKING = False  # As in `agents`.
 if TYPE_CHECKING:
     pass
 
-GIVEN, ENDED, FAILURES = "given", "ended", "failures.jsonl"
+GIVEN, ENDED, FAILURES, LOCK = "given", "ended", "failures.jsonl", "collect.lock"
 MOST_GIVEN = 4_000
 MOST_ENDED = 200
 KEPT_SECONDS = 30 * 24 * 3600
@@ -113,6 +113,20 @@ def is_waiting() -> bool:
         return bool(os.listdir(os.path.join(state_directory(), ENDED)))
     except FileNotFoundError:
         return False
+
+
+def take_lock() -> int | None:
+    """The right to collect, as an open file that holds a lock; None if another process has it."""
+    import fcntl
+
+    path = os.path.join(private_directory(), LOCK)
+    lock = os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        return None
+    return lock
 
 
 def note_failure(agent: str, event: str, reason: str) -> None:
