@@ -140,18 +140,40 @@ class _FileRows:
         self._connection.close()
 
 
-def _server(where: str) -> "_ServerRows":
+def _server(where: str) -> "_ServerRows | _LibraryRows":
+    url = import_module("session_memory.store.address").for_libpq(where)
+    libpq = import_module("session_memory.store.libpq_rows").library()
     try:
-        return _ServerRows(where)
+        return _ServerRows(url) if libpq is None else _LibraryRows(libpq, url)
     except ImportError:
         raise CannotRead("psycopg is not installed") from None
 
 
+class _LibraryRows:
+    """A server, asked without psycopg."""
+
+    def __init__(self, libpq: "Any", url: str) -> None:
+        self._used = import_module("session_memory.store.libpq_rows")
+        try:
+            self._rows = self._used.LibpqRows(libpq, url, SERVER_SECONDS, _SERVER_SETTINGS)
+        except self._used.ServerError as error:
+            raise CannotRead(_no_answer(error)) from None
+
+    def __call__(self, sql: str, params: "dict[str, Any]") -> "list[Row]":
+        try:
+            found: list[Row] = self._rows(sql, params)
+        except self._used.ServerError as error:
+            raise CannotRead(_no_answer(error)) from None
+        return found
+
+    def close(self) -> None:
+        self._rows.close()
+
+
 class _ServerRows:
-    def __init__(self, where: str) -> None:
+    def __init__(self, url: str) -> None:
         self._psycopg = import_module("psycopg")
         self._to_psycopg = import_module("session_memory.store.postgres_sql").to_psycopg
-        url = import_module("session_memory.store.address").for_libpq(where)
         try:
             self._connection = self._psycopg.connect(
                 url, autocommit=True, connect_timeout=SERVER_SECONDS
@@ -159,19 +181,19 @@ class _ServerRows:
             # Not as options of the connection: those of the address would be lost.
             self._connection.execute(_SERVER_SETTINGS)
         except self._psycopg.Error as error:
-            raise CannotRead(self._reason(error)) from None
+            raise CannotRead(_no_answer(error)) from None
 
     def __call__(self, sql: str, params: "dict[str, Any]") -> "list[Row]":
         try:
             found: list[Row] = self._connection.execute(self._to_psycopg(sql), params).fetchall()
         except self._psycopg.Error as error:
-            raise CannotRead(self._reason(error)) from None
+            raise CannotRead(_no_answer(error)) from None
         return found
-
-    @staticmethod
-    def _reason(error: Exception) -> str:
-        # The message of the server may quote the address with its password.
-        return f"the server does not answer: {type(error).__name__}"
 
     def close(self) -> None:
         self._connection.close()
+
+
+def _no_answer(error: Exception) -> str:
+    # The message of the server may quote the address with its password.
+    return f"the server does not answer: {type(error).__name__}"
