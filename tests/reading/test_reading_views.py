@@ -435,6 +435,7 @@ WAYS = {
     "claude": ("claude", "--resume"),
     "codex": ("codex", "resume"),
     "copilot": ("copilot", "--resume"),
+    "gemini": ("gemini", "--resume"),
     "grok": ("grok", "--resume"),
     "pi": ("pi", "--session"),
 }

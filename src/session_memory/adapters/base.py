@@ -73,10 +73,13 @@ class NativeEvent(msgspec.Struct, gc=False):
     """One block of a native record, before its session is known.
 
     ``text``, ``arguments``, ``is_shell``, ``ends_turn``, ``is_prompt``, ``is_interrupt``,
-    ``has_words``, ``mode`` and ``queued`` are for ``derive.settle`` and are not stored. ``body`` is
-    the whole text of the block, where ``text`` and ``arguments`` are not. ``queued`` is ``typed``
-    for a prompt that waits until the agent has time, ``taken_back`` when all that wait are taken
-    back, and ``repeated`` for a text that is no prompt although it may have waited.
+    ``has_words``, ``mode``, ``queued`` and ``is_repeated`` are for ``derive.settle`` and are not
+    stored. ``body`` is the whole text of the block, where ``text`` and ``arguments`` are not.
+    ``queued`` is ``typed`` for a prompt that waits until the agent has time, ``taken_back`` when
+    all that wait are taken back, and ``repeated`` for a text that is no prompt although it may
+    have waited.
+    ``is_repeated``: an earlier record gave this block, so it becomes no event. It is there because
+    blocks are numbered, and a record that is read alone gives them all.
     """
 
     kind: str
@@ -102,6 +105,7 @@ class NativeEvent(msgspec.Struct, gc=False):
     mode: str | None = None
     body: str = ""
     queued: str = ""
+    is_repeated: bool = False
 
 
 class NativeUsage(msgspec.Struct, gc=False):
@@ -218,7 +222,8 @@ class Record(msgspec.Struct, gc=False):
     - ``stands_at``: for a log with links: it says that the session continues at this
       record, "" for its beginning; records that do not lead there are abandoned.
     - ``remark``: something is odd, and the record was read nevertheless. It becomes a problem too.
-    - ``more_usage``: one for each further model that answered in the turn.
+    - ``more_usage``: one for each further model that answered in the turn. ``more_links``: one for
+      each further subagent that the record names.
     - ``continues``: the record continues the last event of its session with ``text``, as a message
       in chunks does. Such a record is bookkeeping. At most `MOST_BETWEEN` bytes may be between
       them, and no record of another session: all of it is read to show the event.
@@ -246,6 +251,7 @@ class Record(msgspec.Struct, gc=False):
     unfit_name: str | None = None
     facts: dict[str, Any] | None = None
     link: ChildLink | None = None
+    more_links: list[ChildLink] = []
     bookkeeping: str | None = None
     problem: str | None = None
     problem_detail: str = ""

@@ -88,8 +88,9 @@ def _check_ids(record: Record) -> None:
     check_native_id("session", record.session)
     if record.parent_session:
         check_native_id("parent_session", record.parent_session)
-    if record.link is not None:
-        check_native_id("link.child", record.link.child)
+    for link in (record.link, *record.more_links):
+        if link is not None:
+            check_native_id("link.child", link.child)
     if record.base is not None:
         check_native_id("base.session", record.base.session)
     for used in (record.usage, *record.more_usage):

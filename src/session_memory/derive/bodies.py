@@ -62,7 +62,8 @@ class _OpenRecord:
         events = self.record.events
         for block, event in enumerate(events):
             more = self.texts if block == len(events) - 1 else []
-            yield self.record.offset, block, _body(event, more)
+            if not event.is_repeated:
+                yield self.record.offset, block, _body(event, more)
 
 
 def _body(event: NativeEvent, more: list[str]) -> Body:

@@ -140,7 +140,8 @@ class SessionWriting:
             named = record.native_id and record.events
             mine = record.session == native and (not owned or not named or owned(record.key))
             if record.link is not None and mine:
-                self.links.append((record.link.child, record.link.call_id))
+                children = (record.link, *record.more_links)
+                self.links += [(link.child, link.call_id) for link in children]
             if record.events and record.key in stored:
                 # Its usage is stored as well, with the first copy of the record.
                 self._copies.extend(_repeated(record, source_id))
@@ -225,5 +226,6 @@ def _repeated(record: Record, source_id: int) -> list[CopyRow]:
             place=record.offset,
             length=record.length,
         )
-        for block in range(len(record.events))
+        for block, event in enumerate(record.events)
+        if not event.is_repeated
     ]

@@ -57,7 +57,10 @@ _HELD_RECORDS = """
 """
 _PLACES = """
     select e.record, o.uid, e.place, e.length from events e join sources o on o.id = e.source_id
-    where e.session_id = {session} and e.block = 0 and e.record in ({{keys}})
+    where e.session_id = {session} and e.record in ({{keys}}) and not exists (
+        select 1 from events f
+        where f.session_id = e.session_id and f.record = e.record and f.block < e.block
+    )
 """
 _LAST_SEQ = """
     select max(seq) from (

@@ -90,6 +90,8 @@ class Settling:
         state, turns, new_rows = self.state, self._turns, self.settled.rows
         rows = []
         for block, event in enumerate(record.events):
+            if event.is_repeated:
+                continue
             seq = state.next_seq
             state.next_seq = seq + 1
             self._settle_event(record, event, parent, owned)

@@ -147,7 +147,8 @@ class TurnSettling:
         A record without an answer gives the usage of the answers since the last such record.
         """
         events, answers = record.events, self._state.answers
-        self.usage_seq = max(self._state.next_seq + len(events) - 1, 0)
+        given = sum(not event.is_repeated for event in events)
+        self.usage_seq = max(self._state.next_seq + given - 1, 0)
         if usage.is_reported:
             # It is no usage of an answer here. It belongs to the call that started the subagent.
             call = self._state.open_calls.get(record.link.call_id) if record.link else None

@@ -1,0 +1,27 @@
+"""Gemini CLI: one JSONL file per session; a message is written again when its calls have ended.
+
+Evidence: docs/formats/gemini.md.
+"""
+
+from session_memory.adapters.agent import Agent, lazy
+
+_HERE = __name__
+
+AGENT = Agent(
+    flavor="gemini",
+    version=1,
+    roots=lazy(f"{_HERE}.layout:roots"),
+    discover=lazy(f"{_HERE}.layout:discover"),
+    recognizes=lazy(f"{_HERE}.layout:recognizes"),
+    read=lazy(f"{_HERE}.source:read"),
+    bookkeeping=frozenset({"header", "$set", "functionResponse", "written again"}),
+    directories=(".gemini",),
+    keeps_days=lazy(f"{_HERE}.layout:keeps_days"),
+    resume_command=("gemini", "--resume"),
+    instruction_files=("GEMINI.md",),
+    provider="google",
+    model_prefix="gemini-",
+    decision_tools=frozenset({"ask_user", "exit_plan_mode"}),
+    plan_tools=frozenset({"exit_plan_mode"}),
+    hidden_kinds=frozenset({"user/session_context", "$set/messages", "info", "warning"}),
+)

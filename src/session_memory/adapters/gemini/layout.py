@@ -1,0 +1,74 @@
+"""Where Gemini CLI keeps its sessions, and what each file there is.
+
+tmp/<project>/chats/session-<time>-<id>.jsonl       a session
+tmp/<project>/chats/<parent session>/<id>.jsonl     a subagent
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from session_memory.adapters.base import SourceRef, Unlisted
+from session_memory.adapters.log_files import directory_in, loose_logs, own_logs
+
+_PREFIX = ".gemini/tmp"
+_SUFFIX = ".jsonl"
+KEEPS_DAYS = 30
+_HEADER = re.compile(rb'\s*\{"sessionId": ?"[^"]{1,80}", ?"projectHash": ?"')
+_AGE = re.compile(r"(\d{1,5})([hdwm])")
+_HOURS = {"h": 1, "d": 24, "w": 7 * 24, "m": 30 * 24}
+
+
+def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
+    """``$GEMINI_CLI_HOME/.gemini`` when set, else ``~/.gemini``."""
+    configured = environ.get("GEMINI_CLI_HOME")
+    return [(Path(configured).expanduser() if configured else home) / ".gemini"]
+
+
+def keeps_days(root: Path) -> int | None:
+    """After how many days Gemini CLI deletes a session. None if it is told to keep them."""
+    for directory in (root, root / ".gemini"):
+        try:
+            settings = json.loads((directory / "settings.json").read_bytes())
+            kept = settings["general"]["sessionRetention"]
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+        if isinstance(kept, dict):
+            if kept.get("enabled") is False:
+                return None
+            if found := _AGE.fullmatch(str(kept.get("maxAge", ""))):
+                return max(int(found[1]) * _HOURS[found[2]] // 24, 1)
+    return KEEPS_DAYS
+
+
+def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
+    """Every session below Gemini's directory, a home, ``tmp`` alone, or loose logs."""
+    base = directory_in(root, ".gemini/tmp")
+    if base is None and root.name == ".gemini":
+        base = directory_in(root, "tmp")
+    elif base is None and root.name == "tmp" and root.parent.name == ".gemini":
+        base = root
+    if isinstance(base, Unlisted):
+        yield base
+    elif base is not None:
+        yield from own_logs(base, _SUFFIX, _ref)
+    else:
+        yield from loose_logs(root, _SUFFIX, recognizes, _loose_ref)
+
+
+def _ref(path: Path, below: str) -> SourceRef | None:
+    place = below.split("/")
+    if "chats" not in place[1:-1]:
+        return None
+    parent = place[-2] if place[-2] != "chats" else ""
+    return SourceRef(path, home_path=f"{_PREFIX}/{below}", session=path.stem, agent=parent)
+
+
+def _loose_ref(path: Path, below: str) -> SourceRef:
+    return SourceRef(path, home_path=f"{_PREFIX}/gathered/chats/{below}", session=path.stem)
+
+
+def recognizes(head: bytes) -> bool:
+    """Whether ``head`` begins with the header of a Gemini session."""
+    return _HEADER.match(head) is not None

@@ -1,0 +1,196 @@
+"""Messages of Gemini CLI as events, and what an answer used."""
+
+import re
+from typing import Any
+
+from session_memory.adapters.base import ChildLink, NativeEvent, NativeUsage
+from session_memory.adapters.conversation import word
+from session_memory.adapters.detectors import is_edit_tool
+from session_memory.adapters.gemini.state import GeminiState
+from session_memory.adapters.json_records import items, mapping, string
+from session_memory.adapters.token_counts import count_of, together, without
+from session_memory.adapters.tool_calls import call_event
+from session_memory.adapters.tool_results import result_event
+from session_memory.core.ids import fit_native_id
+from session_memory.core.text import one_line
+
+_CONTEXT = "<session_context>"
+_EXIT = re.compile(r"^Exit Code: (-?\d{1,9})\s*$", re.MULTILINE)
+_CANCELLED = "Request cancelled."
+
+
+def events_of_message(
+    message: dict[str, Any], state: GeminiState, *, again: bool = False
+) -> list[NativeEvent]:
+    """The events of a message, at least one of them new; else none.
+
+    ``again``: the message was written before. Then only calls that have ended since are new.
+    """
+    match message.get("type"):
+        case "user":
+            events = _from_user(message, state)
+        case "gemini":
+            events = _from_model(message, state)
+        case "info" | "warning" | "error" as kind:
+            events = [_notice(kind, _text(message))]
+        case kind:
+            said = _text(message)
+            events = [NativeEvent("lifecycle", "system", one_line(said), word(kind), body=said)]
+    for event in events:
+        event.is_repeated = event.is_repeated or (again and event.call_id is None)
+    return [] if all(event.is_repeated for event in events) else events
+
+
+def _text(message: dict[str, Any]) -> str:
+    """The words of a message: a text, or the texts among its parts."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return string(content)
+    return "\n".join(filter(None, (string(mapping(part).get("text")) for part in items(content))))
+
+
+def _from_user(message: dict[str, Any], state: GeminiState) -> list[NativeEvent]:
+    parts = [mapping(part) for part in items(message.get("content"))]
+    events = [
+        _result(mapping(part["functionResponse"]), state)
+        for part in parts
+        if "functionResponse" in part
+    ]
+    said = _text(message)
+    pasted = [
+        next(iter(part)) for part in parts if part and not {"text", "functionResponse"} & {*part}
+    ]
+    if said.startswith(_CONTEXT):
+        kind = "user/session_context"
+        events.append(NativeEvent("lifecycle", "system", one_line(said), kind, body=said))
+    elif said or pasted or not parts:
+        words = said or " ".join(f"[{word(kind)}]" for kind in pasted)
+        event = NativeEvent("user_msg", "user", one_line(words), "user", is_prompt=True, text=words)
+        events.append(event)
+    return events
+
+
+def _from_model(message: dict[str, Any], state: GeminiState) -> list[NativeEvent]:
+    events = [*_thoughts(message), *_words(message)]
+    calls = [mapping(call) for call in items(message.get("toolCalls"))]
+    if not calls and events and events[-1].kind == "assistant_msg":
+        events[-1].ends_turn = True
+    for call in calls:
+        events += _call(call, state)
+    if not events:
+        events.append(NativeEvent("lifecycle", "assistant", "", "gemini/empty"))
+    model, own = string(message.get("model")) or None, string(message.get("id")) or None
+    for event in events:
+        if event.role == "assistant":
+            event.model, event.response_id = model, own
+    return events
+
+
+def _thoughts(message: dict[str, Any]) -> list[NativeEvent]:
+    thoughts = [mapping(thought) for thought in items(message.get("thoughts"))]
+    return [
+        NativeEvent("thinking", "assistant", one_line(said), "gemini/thought", body=said)
+        for thought in thoughts
+        if (said := string(thought.get("description")) or string(thought.get("subject")))
+    ]
+
+
+def _words(message: dict[str, Any]) -> list[NativeEvent]:
+    said = _text(message)
+    if not said:
+        return []
+    return [NativeEvent("assistant_msg", "assistant", one_line(said), "gemini", body=said)]
+
+
+def _call(call: dict[str, Any], state: GeminiState) -> list[NativeEvent]:
+    """A call and its result. They are logged together, when the call has ended."""
+    call_id = string(call.get("id")) or "unnamed"
+    tool, arguments = one_line(string(call.get("name"))) or "unknown", call.get("args")
+    given = mapping(arguments)
+    path = string(given.get("file_path")) or string(given.get("path")) or None
+    edits = is_edit_tool(tool, arguments)
+    asked = call_event(call_id, tool, arguments, "gemini/tool", path=path, is_edit=edits)
+    asked.is_repeated = not state.ask(call_id)
+    status = call.get("status")
+    if status not in ("success", "error", "cancelled"):
+        return [asked]
+    ended = _ended(call_id, _output(call), string(status))
+    ended.is_repeated = not state.answer(call_id)
+    return [asked, ended]
+
+
+def _output(call: dict[str, Any]) -> str:
+    """What the model got, or else what the person saw."""
+    found = [
+        _response(mapping(mapping(part).get("functionResponse")))
+        for part in items(call.get("result"))
+    ]
+    return "\n".join(filter(None, found)) or string(call.get("resultDisplay"))
+
+
+def _response(answer: dict[str, Any]) -> str:
+    response = mapping(answer.get("response"))
+    return string(response.get("output")) or string(response.get("error"))
+
+
+def _ended(call_id: str, text: str, status: str) -> NativeEvent:
+    # A command that failed counts as a success for Gemini CLI; only its output has the exit code.
+    exited = _EXIT.search(text)
+    code = int(exited[1]) if exited else None
+    refused = status == "cancelled"
+    event = result_event(
+        call_id,
+        one_line(text),
+        "gemini/tool_result",
+        failed=status != "success" or bool(code),
+        marks=("human_intervention",) if refused else (),
+    )
+    event.exit_code, event.text = code, text
+    event.is_shell, event.is_interrupt = True, refused
+    return event
+
+
+def _result(answer: dict[str, Any], state: GeminiState) -> NativeEvent:
+    """A result in a message to the model. It is new if the agent was stopped before it wrote the
+    call again."""
+    call_id = string(answer.get("id")) or "unnamed"
+    failed = "error" in mapping(answer.get("response"))
+    event = _ended(call_id, _response(answer), "error" if failed else "success")
+    event.is_repeated = not state.answer(call_id)
+    return event
+
+
+def _notice(kind: str, said: str) -> NativeEvent:
+    if said.strip() == _CANCELLED:
+        return NativeEvent("human_intervention", "user", said, kind, is_interrupt=True)
+    event = NativeEvent("lifecycle", "system", one_line(said), kind, body=said)
+    if kind == "error":
+        event.kind, event.is_error = "error", True
+    return event
+
+
+def children(message: dict[str, Any]) -> list[ChildLink]:
+    """The subagents that the calls of a message started."""
+    calls = [mapping(call) for call in items(message.get("toolCalls"))]
+    return [
+        ChildLink(fit_native_id(child)[0], call_id)
+        for call in calls
+        if (child := string(call.get("agentId"))) and (call_id := string(call.get("id")))
+    ]
+
+
+def usage_of_message(message: dict[str, Any]) -> NativeUsage | None:
+    """What an answer used: ``input`` includes cached tokens, ``output`` no thoughts."""
+    used, own = message.get("tokens"), string(message.get("id"))
+    if message.get("type") != "gemini" or not isinstance(used, dict) or not own:
+        return None
+    sent, cached = count_of(used.get("input")), count_of(used.get("cached"))
+    given, thought = count_of(used.get("output")), count_of(used.get("thoughts"))
+    return NativeUsage(
+        own,
+        string(message.get("model")) or "unknown",
+        input_tokens=together(without(sent, cached), count_of(used.get("tool"))),
+        output_tokens=together(given, thought),
+        cache_read_tokens=cached,
+        reasoning_tokens=thought,
+    )

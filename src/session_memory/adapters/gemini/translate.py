@@ -1,0 +1,110 @@
+"""One line of a Gemini log into one record."""
+
+import re
+from typing import Any
+
+from session_memory.adapters.base import NativeEvent, Record, SourceRef
+from session_memory.adapters.gemini.messages import children, events_of_message, usage_of_message
+from session_memory.adapters.gemini.state import GeminiState
+from session_memory.adapters.json_records import (
+    items,
+    mapping,
+    new_record,
+    object_in_line,
+    string,
+)
+from session_memory.core.ids import fit_native_id
+from session_memory.core.text import escaped, one_line
+from session_memory.core.time import time_or_none
+
+_WORKSPACE = re.compile(r"\*\*Workspace Directories:\*\*\n  - (\S.{0,1000})")
+
+
+def from_line(
+    ref: SourceRef, state: GeminiState, offset: int, length: int, line: bytes | None
+) -> Record:
+    """The record of one line. Changes ``state``."""
+    record = new_record(offset, length, state.session or escaped(ref.session))
+    native = object_in_line(record, line)
+    if native is None:
+        return record
+    if "$set" in native:
+        _changed(mapping(native["$set"]), record, state)
+    elif "$rewindTo" in native:
+        _rewound(string(native["$rewindTo"]), record, state)
+    elif "sessionId" in native and "type" not in native:
+        _header(ref, native, record, state)
+    else:
+        _message(native, record, state)
+    return record
+
+
+def _header(ref: SourceRef, native: dict[str, Any], record: Record, state: GeminiState) -> None:
+    state.session = string(native.get("sessionId")) or state.session
+    record.session, is_unfit = fit_native_id(state.session or escaped(ref.session))
+    record.unfit_name = state.session if is_unfit else None
+    record.ts = time_or_none(native.get("startTime"))
+    record.bookkeeping = "header"
+    if directories := items(native.get("directories")):
+        record.cwd = string(directories[0]) or None
+    if ref.agent:
+        record.parent_session = fit_native_id(escaped(ref.agent))[0]
+
+
+def _changed(change: dict[str, Any], record: Record, state: GeminiState) -> None:
+    """A line that sets facts of the session, or its whole history.
+
+    When a session is resumed, Gemini CLI writes its history again: other ids, without the tokens
+    and the calls. Only a history before the first message holds messages of its own.
+    """
+    record.bookkeeping = "$set"
+    record.ts = time_or_none(change.get("lastUpdated"))
+    if title := string(change.get("summary")):
+        record.facts = {"ai_title": one_line(title)}
+    messages = [mapping(message) for message in items(change.get("messages"))]
+    if not messages:
+        return
+    if directory := _WORKSPACE.search(_first_text(messages[0])):
+        record.cwd = directory[1]
+    if state.messages:
+        return
+    for message in messages:
+        record.events += events_of_message(message, state)
+    if record.events:
+        record.bookkeeping = None
+
+
+def _first_text(message: dict[str, Any]) -> str:
+    content = items(message.get("content"))
+    return string(mapping(content[0]).get("text")) if content else ""
+
+
+def _rewound(target: str, record: Record, state: GeminiState) -> None:
+    event = NativeEvent("human_intervention", "user", "back to an earlier prompt", "$rewindTo")
+    record.events.append(event)
+    if target in state.before:
+        record.follows = True
+        record.stands_at = state.last = state.before[target]
+
+
+def _message(native: dict[str, Any], record: Record, state: GeminiState) -> None:
+    own = string(native.get("id"))
+    record.ts = time_or_none(native.get("timestamp"))
+    times = state.write(own) if own else 0
+    record.usage = usage_of_message(native)
+    record.events = events_of_message(native, state, again=times > 0)
+    if links := children(native):
+        record.link, record.more_links = links[0], links[1:]
+    if not record.events:
+        is_results = native.get("type") == "user"
+        record.bookkeeping = "functionResponse" if is_results else "written again"
+        return
+    state.messages += 1
+    if own:
+        # What is new in a message that is written again is a record of its own.
+        name = f"{own}+{times}" if times else own
+        record.native_id = fit_native_id(name)[0]
+        record.parent_id = state.last or None
+        if any(event.is_prompt for event in record.events):
+            state.prompt(own)
+        state.last = record.native_id

@@ -1,0 +1,161 @@
+"""Gemini CLI under the contract that every adapter keeps, and what its lines become."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from session_memory.adapters.gemini import AGENT as adapter
+from session_memory.derive.bodies import Bodies
+from session_memory.testing.adapters import AdapterContract
+from session_memory.testing.collecting import collected, events_of
+
+DATA = Path(__file__).parent.parent / "data" / "gemini"
+
+
+@pytest.mark.parametrize("scenario", ["basic", "resume"])
+class TestRecordedSessions(AdapterContract):
+    adapter = adapter
+    unknown = (
+        b'{"id":"m9","timestamp":"2026-11-15T06:49:16.723Z","type":"moon","content":"waxing"}\n'
+    )
+
+    @pytest.fixture(autouse=True)
+    def _recorded(self, scenario: str) -> None:
+        type(self).samples = DATA / scenario / "home"
+
+
+def message(own: str, kind: str, content: Any, **fields: Any) -> dict[str, Any]:
+    at = "2026-11-15T06:49:16.723Z"
+    return {"id": own, "timestamp": at, "type": kind, "content": content, **fields}
+
+
+def prompt(own: str, text: str) -> dict[str, Any]:
+    return message(own, "user", [{"text": text}])
+
+
+def answer(own: str, text: str = "Done.", **fields: Any) -> dict[str, Any]:
+    tokens = {"input": 100, "cached": 60, "output": 7, "thoughts": 3, "tool": 0, "total": 110}
+    return message(own, "gemini", text, model="gemini-2.5-pro", tokens=tokens, **fields)
+
+
+def call(own: str, output: str, status: str = "success", **fields: Any) -> dict[str, Any]:
+    given = {"id": own, "name": "run_shell_command", "response": {"output": output}}
+    asked = {"id": own, "name": "run_shell_command", "args": {"command": "make"}}
+    return {**asked, "result": [{"functionResponse": given}], "status": status, **fields}
+
+
+def write(home: Path, *lines: dict[str, Any]) -> None:
+    place = home / ".gemini" / "tmp" / "app" / "chats"
+    place.mkdir(parents=True, exist_ok=True)
+    header = {"sessionId": "s1", "projectHash": "0b5", "startTime": "2026-11-15T06:49:16.723Z"}
+    text = "".join(json.dumps(line) + "\n" for line in ({**header, "kind": "main"}, *lines))
+    (place / "session-2026-11-15T06-49-s1.jsonl").write_text(text)
+
+
+def test_a_message_that_is_written_again_gives_only_what_is_new(tmp_path: Path) -> None:
+    first, second = call("c1", "made"), call("c2", "Output: no\nExit Code: 2\n")
+    write(
+        tmp_path,
+        prompt("m1", "build it"),
+        answer("m2", "I build."),
+        answer("m2", "I build.", toolCalls=[first]),
+        answer("m2", "I build.", toolCalls=[first, second]),
+        message("m3", "user", [{"functionResponse": first["result"][0]["functionResponse"]}]),
+        answer("m4"),
+    )
+    with collected(tmp_path) as store:
+        events = events_of(store, "gemini:s1")
+        assert [(event.kind, event.call_id) for event in events] == [
+            ("user_msg", None),
+            ("assistant_msg", None),
+            ("tool_call", "c1"),
+            ("tool_result", "c1"),
+            ("tool_call", "c2"),
+            ("error", "c2"),
+            ("assistant_msg", None),
+        ]
+        assert events[5].exit_code == 2
+        # What is shown of an event is read from its record alone.
+        bodies = Bodies(store)
+        assert [bodies.of(event).arguments for event in events[2:5:2]] == [{"command": "make"}] * 2
+        assert bodies.of(events[5]).text.startswith("Output: no")
+        cost = store.sessions.get("gemini:s1").cost
+        assert (cost.input_tokens, cost.cache_read_tokens, cost.output_tokens) == (80, 120, 20)
+
+
+def test_a_history_that_is_written_again_counts_once(tmp_path: Path) -> None:
+    context = prompt("x0", "<session_context>\n- **Workspace Directories:**\n  - /home/mira/app\n")
+    lines = [prompt("m1", "build it"), answer("m2")]
+    again = [context, prompt("n1", "build it"), message("n2", "gemini", "Done.")]
+    write(
+        tmp_path,
+        {"$set": {"messages": [context]}},
+        *lines,
+        {"$set": {"messages": again}},
+        prompt("m3", "and test it"),
+    )
+    with collected(tmp_path) as store:
+        session, events = store.sessions.get("gemini:s1"), events_of(store, "gemini:s1")
+        assert session.cwd == "/home/mira/app" and session.cost.output_tokens == 10
+        asked = [event.summary for event in events if event.is_a("user_msg")]
+        assert asked == ["build it", "and test it"]
+
+
+def test_going_back_to_a_prompt_abandons_what_came_after_it(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        prompt("m1", "build it"),
+        answer("m2"),
+        prompt("m3", "in red"),
+        answer("m4", "Red."),
+        {"$rewindTo": "m3"},
+        prompt("m5", "in blue"),
+    )
+    with collected(tmp_path) as store:
+        left = [event.summary for event in events_of(store, "gemini:s1") if event.branch]
+        assert left == ["in red", "Red."]
+
+
+def test_a_call_that_a_person_refused_is_an_intervention(tmp_path: Path) -> None:
+    refused = call("c1", "", "cancelled")
+    write(
+        tmp_path,
+        prompt("m1", "build it"),
+        answer("m2", "", toolCalls=[refused]),
+        message("m3", "info", "Request cancelled."),
+    )
+    with collected(tmp_path) as store:
+        events = events_of(store, "gemini:s1")
+        assert [event.is_a("human_intervention") for event in events] == [False, False, True, True]
+
+
+def test_both_subagents_of_one_answer_are_linked_to_their_calls(tmp_path: Path) -> None:
+    calls = [call("c1", "ok", agentId="k1"), call("c2", "ok", agentId="k2")]
+    write(tmp_path, prompt("m1", "look"), answer("m2", "", toolCalls=calls), answer("m3"))
+    below = tmp_path / ".gemini" / "tmp" / "app" / "chats" / "s1"
+    below.mkdir()
+    for child in ("k1", "k2"):
+        header = {"sessionId": child, "projectHash": "0b5", "kind": "subagent"}
+        lines = [header, prompt(f"{child}-1", "list the files"), answer(f"{child}-2")]
+        (below / f"{child}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
+    with collected(tmp_path) as store:
+        found = {s.session_uid: (s.parent_uid, s.spawn_call_id) for s in store.sessions.every()}
+        assert found == {
+            "gemini:s1": (None, None),
+            "gemini:k1": ("gemini:s1", "c1"),
+            "gemini:k2": ("gemini:s1", "c2"),
+        }
+
+
+@pytest.mark.parametrize(
+    ("retention", "days"),
+    [({}, 30), ({"enabled": False}, None), ({"maxAge": "2w"}, 14), ({"maxAge": "soon"}, 30)],
+)
+def test_how_long_it_keeps_its_logs_is_a_setting(
+    tmp_path: Path, retention: dict[str, Any], days: int | None
+) -> None:
+    settings = {"general": {"sessionRetention": retention}}
+    (tmp_path / "settings.json").write_text(json.dumps(settings))
+    assert adapter.keeps_days(tmp_path) == days
