@@ -72,6 +72,7 @@ class OutlineLane(msgspec.Struct, frozen=True, kw_only=True):
     end: int | None
     microdollars: int
     uid: str | None = None
+    model: str | None = None
 
 
 class Outline(msgspec.Struct, frozen=True, kw_only=True):
@@ -307,6 +308,7 @@ def _children(
             end=None if child.ended_at is None else parse_time(child.ended_at),
             microdollars=amounts[uid].microdollars,
             uid=uid,
+            model=child.model,
         )
 
 

@@ -21,7 +21,7 @@ class Payload(msgspec.Struct, frozen=True):
 
 
 class Image(msgspec.Struct, frozen=True):
-    """A picture in a record. It is named and never shown."""
+    """A picture in a record. Texts name it; `views.pictures` has what it shows."""
 
     media_type: str
     bytes: int
@@ -51,10 +51,12 @@ class Payloads:
 
     def images(self, event: SessionEvent) -> tuple[Image, ...]:
         """The pictures in an event's record. Most records have none and are not decoded."""
+        return tuple(image for image, _ in self.encoded_images(event))
+
+    def encoded_images(self, event: SessionEvent) -> Iterator[tuple[Image, str]]:
+        """The pictures with their data as the record has it: in base 64, or an address."""
         body = self._records.at(place_of(event))
-        if b'image"' not in body:
-            return ()
-        return tuple(_images(decoded(body)))
+        return _images(decoded(body)) if b'image"' in body else iter(())
 
     def _spilled(self, body: bytes) -> str | None:
         for tail, row in self._spills.items():
@@ -69,7 +71,7 @@ MOST_IMAGES = 1000
 _COPIES = frozenset({"toolUseResult", "rawOutput"})
 
 
-def _images(record: Any) -> Iterator[Image]:
+def _images(record: Any) -> Iterator[tuple[Image, str]]:
     waiting, found = [record], 0
     while waiting and found < MOST_IMAGES:
         value = waiting.pop()
@@ -82,18 +84,19 @@ def _images(record: Any) -> Iterator[Image]:
             waiting += reversed(value)
 
 
-def _image(value: Any) -> Image | None:
+def _image(value: Any) -> tuple[Image, str] | None:
     match value:
         case {"type": "image", "source": dict(source)}:
             data = str(source.get("data") or source.get("url") or "")
-            return Image(str(source.get("media_type") or "image"), len(data) * 3 // 4)
+            return Image(str(source.get("media_type") or "image"), len(data) * 3 // 4), data
         case {"type": "image", "data": str(data)}:
-            return Image(str(value.get("mimeType") or "image"), len(data) * 3 // 4)
+            return Image(str(value.get("mimeType") or "image"), len(data) * 3 // 4), data
         case {"type": "input_image", "image_url": str(url)}:
             kind = url[5:].partition(";")[0] if url.startswith("data:") else "image"
-            return Image(kind, len(url.partition(",")[2]) * 3 // 4)
+            data = url.partition(",")[2]
+            return Image(kind, len(data) * 3 // 4), data
         case {"type": "input_image" | "image"}:
-            return Image("image", 0)
+            return Image("image", 0), ""
     return None
 
 

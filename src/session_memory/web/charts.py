@@ -173,3 +173,26 @@ def calendar(counts: dict[date, int], first: date, last: date) -> Markup:
     return Markup(
         '<svg width="{w}" height="116" viewBox="0 0 {w} 116" role="img" aria-label="{l}">{p}</svg>'
     ).format(w=weeks * 14 + 24, l="Sessions by day", p=Markup("").join(parts))
+
+
+def context_curve(points: Sequence[tuple[int, int]], seq: int) -> Markup:
+    """How much the model was sent, response by response, with a dot at one event."""
+    if len(points) < 2:
+        return Markup()
+    width, height = 240, 44
+    highest = max(size for _, size in points)
+    first, last = points[0][0], points[-1][0]
+
+    def place(at: int, size: int) -> tuple[float, float]:
+        x = (min(max(at, first), last) - first) / max(last - first, 1)
+        return 3 + x * (width - 6), height - 4 - size / highest * (height - 10)
+
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in (place(*point) for point in points))
+    size = next((size for at, size in reversed(points) if at <= seq), points[0][1])
+    x, y = place(seq, size)
+    said = f"Context sent over the session, at most {highest:,} tokens"
+    return Markup(
+        '<svg class="wide" viewBox="0 0 {} {}" role="img" aria-label="{}">'
+        '<polyline points="{}" class="s-accent" stroke-width="1.3"/>'
+        '<circle cx="{:.1f}" cy="{:.1f}" r="3" class="f-accent"/></svg>'
+    ).format(width, height, said, line, x, y)

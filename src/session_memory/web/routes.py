@@ -86,8 +86,9 @@ ROUTES = (
     RoutedPage("/s/{uid:path}/rows/{number}", "pages.session", "session_rows"),
     RoutedPage("/s/{uid:path}/turns", "pages.session", "session_turns"),
     RoutedPage("/s/{uid:path}/outline", "pages.session", "session_outline"),
-    RoutedPage("/s/{uid:path}/e/{event:path}/inspect", "pages.session", "event_inspector"),
-    RoutedPage("/s/{uid:path}/e/{event:path}/body", "pages.session", "event_body"),
+    RoutedPage("/s/{uid:path}/e/{event:path}/inspect", "pages.inspector", "event_inspector"),
+    RoutedPage("/s/{uid:path}/e/{event:path}/body", "pages.inspector", "event_body"),
+    RoutedPage("/s/{uid:path}/e/{event:path}/image/{number}", "pages.inspector", "event_image"),
     RoutedPage("/s/{uid:path}/e/{event:path}", "pages.session", "session"),
     RoutedPage("/s/{uid:path}", "pages.session", "session"),
 )

@@ -1,6 +1,7 @@
 """The events of a transcript as templates show them."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -10,7 +11,9 @@ from session_memory.pricing import Amount
 from session_memory.render.code import Colours, language_of
 from session_memory.render.phrases import change_name, image_words
 from session_memory.render.text import safe
-from session_memory.views.figures import duration, local
+from session_memory.views.figures import count, duration, local
+from session_memory.views.paths import path_from
+from session_memory.views.pictures import TYPES
 from session_memory.views.transcript_items import TranscriptEvent
 from session_memory.web.markup import answer, code, diff_lines, lines, output
 from session_memory.web.rows import cost_shown, event_address, session_address, short_model
@@ -18,7 +21,7 @@ from session_memory.web.rows import cost_shown, event_address, session_address, 
 if TYPE_CHECKING:
     from session_memory.core.changes import Change
     from session_memory.core.schema import Session
-    from session_memory.views.outline import Outline, OutlineLane
+    from session_memory.views.outline import Outline, OutlineLane, OutlineTurn
     from session_memory.views.questions import AskedQuestion
 
 SHOWN_LINES = 8
@@ -54,11 +57,22 @@ class ShownSubagent(msgspec.Struct, frozen=True):
     facts: str
 
 
+class ShownImage(msgspec.Struct, frozen=True):
+    """``address`` is empty if the picture cannot be shown."""
+
+    words: str
+    address: str
+
+
 class EventShown(msgspec.Struct, frozen=True, kw_only=True):
-    """One event. ``sort`` chooses the template; ``label`` is the line that names a call."""
+    """One event. ``sort`` chooses the template; ``label`` is the line that names a call.
+
+    ``before`` stands above a prompt: what the turn before it used.
+    """
 
     sort: str
     seq: int
+    before: str
     event_uid: str
     address: str
     time: str
@@ -70,7 +84,7 @@ class EventShown(msgspec.Struct, frozen=True, kw_only=True):
     body: Markup = Markup()
     text: FoldedText | None = None
     diffs: list[ShownDiff] = []
-    images: list[str] = []
+    images: list["ShownImage"] = []
     subagents: list[ShownSubagent] = []
     is_failed: bool = False
 
@@ -83,6 +97,8 @@ class RowMaker:
         self._lanes = {} if outline is None else {one.uid: one for one in outline.lanes if one.uid}
         self._calls = {} if outline is None else outline.calls
         self._colours = Colours(MOST_COLOURED)
+        self._context = () if outline is None else outline.context
+        self._turns = {} if outline is None else turns_before(outline)
 
     def rows(self, events: Iterable[TranscriptEvent]) -> Iterator[EventShown]:
         return (self.row(event) for event in events)
@@ -93,18 +109,19 @@ class RowMaker:
         return EventShown(
             sort=shown.sort,
             seq=shown.seq,
+            before=self._turns.get(shown.seq, "") if shown.sort == "prompt" else "",
             event_uid=uid,
             address=event_address(self._session.session_uid, uid),
             time=local(event.ts, "%H:%M:%S") if event.ts else "",
             marks=tuple(mark for mark in shown.marks if mark not in ("error", "test_run")),
             classes=_classes(shown),
             tool=event.tool or "tool",
-            label=_label(shown),
+            label=self._label(shown),
             facts=" · ".join(_facts(shown)),
             body=self._body(shown),
             text=folded(shown.text) if shown.sort in ("result", "note") else None,
             diffs=[self._diff(change) for change in shown.changes[:MOST_CHANGES]],
-            images=[image_words(image) for image in shown.images],
+            images=self._images(shown),
             subagents=list(self._subagents(shown)),
             is_failed=event.is_error or event.kind in ("error", "retry"),
         )
@@ -126,6 +143,41 @@ class RowMaker:
             return Markup('<pre class="out">{}</pre>').format(command)
         return Markup()
 
+    def _images(self, shown: TranscriptEvent) -> list[ShownImage]:
+        base = event_address(self._session.session_uid, shown.event.event_uid or str(shown.seq))
+        return [
+            ShownImage(
+                image_words(image),
+                f"{base}/image/{number}" if image.media_type in TYPES and image.bytes else "",
+            )
+            for number, image in enumerate(shown.images)
+        ]
+
+    def _label(self, shown: TranscriptEvent) -> str:
+        """The most telling argument of a call, or the one line of a note."""
+        if shown.sort == "note":
+            if "compaction" in shown.marks:
+                return self._compaction(shown)
+            return shown.title or shown.text[:LONGEST_LABEL]
+        if shown.sort != "call" or shown.changes:
+            return ""
+        if shown.questions:
+            return shown.questions[0].text[:LONGEST_LABEL]
+        if shown.command is not None:
+            return shown.command.strip().split("\n", 1)[0][:LONGEST_LABEL]
+        return path_from(shown.title, self._session.cwd)[:LONGEST_LABEL]
+
+    def _compaction(self, shown: TranscriptEvent) -> str:
+        """How much the model was sent before and after: what was left out is still above."""
+        before = next((size for at, size in reversed(self._context) if at <= shown.seq), None)
+        after = next((size for at, size in self._context if at > shown.seq), None)
+        if before is None or after is None or after >= before:
+            return "Compacted here. What the model no longer sees is still above."
+        return (
+            f"Compacted here: {count(before)} tokens became {count(after)}. "
+            "What the model no longer sees is still above."
+        )
+
     def _subagents(self, shown: TranscriptEvent) -> Iterator[ShownSubagent]:
         if shown.sort != "call" or not shown.event.call_id:
             return
@@ -146,9 +198,28 @@ def subagent(lane: "OutlineLane") -> ShownSubagent:
     took = ""
     if lane.start is not None and lane.end is not None:
         took = duration((lane.end - lane.start) / 1000)
-    facts = " · ".join(part for part in (took, spent) if part)
+    facts = " · ".join(part for part in (short_model(lane.model), took, spent) if part)
     address = session_address(lane.uid or "")
-    return ShownSubagent(lane.title, address, f"{address}/rows/0", facts)
+    return ShownSubagent(lane.title, address, f"{address}/rows/0?inside=1", facts)
+
+
+def turns_before(outline: "Outline") -> dict[int, str]:
+    """What a turn used, by the place where the next one begins."""
+    return {
+        following.seq: " · ".join(_turn_words(turn))
+        for turn, following in pairwise(outline.turns)
+        if turn.number
+    }
+
+
+def _turn_words(turn: "OutlineTurn") -> Iterator[str]:
+    yield f"turn {turn.number}"
+    if turn.seconds:
+        yield duration(turn.seconds)
+    if turn.output_tokens:
+        yield f"{count(turn.output_tokens)} tokens out"
+    if turn.microdollars:
+        yield cost_shown(Amount(turn.microdollars))
 
 
 def folded(text: str, first: int = SHOWN_LINES) -> FoldedText | None:
@@ -175,21 +246,6 @@ def _classes(shown: TranscriptEvent) -> str:
     if "compaction" in shown.marks:
         names.append("compaction")
     return " ".join(names)
-
-
-def _label(shown: TranscriptEvent) -> str:
-    """The most telling argument of a call, or the one line of a note."""
-    if shown.sort == "note":
-        return shown.title or shown.text[:LONGEST_LABEL]
-    if shown.sort != "call":
-        return ""
-    if shown.changes:
-        return ""
-    if shown.questions:
-        return shown.questions[0].text[:LONGEST_LABEL]
-    if shown.command is not None:
-        return shown.command.strip().split("\n", 1)[0][:LONGEST_LABEL]
-    return shown.title[:LONGEST_LABEL]
 
 
 def _facts(shown: TranscriptEvent) -> Iterator[str]:

@@ -4,20 +4,13 @@ A page holds an empty place for every 50 events. A script fills those that are n
 first part, or the one that the address names, is there without it.
 """
 
-from typing import Any
-
 import msgspec
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import Response
 
-from session_memory.core.errors import UnknownEvent
-from session_memory.core.schema import Session
-from session_memory.core.text import visible
 from session_memory.pricing import Amount
-from session_memory.pricing import shown as money
-from session_memory.views.cost_audit import audit
 from session_memory.views.event_lookup import find_event
 from session_memory.views.evicted import readable_events
-from session_memory.views.figures import count_or_zero, duration
+from session_memory.views.figures import duration
 from session_memory.views.outline import SECTION, Outline, OutlineTurn
 from session_memory.views.transcript_items import LEVELS, TranscriptOptions
 from session_memory.views.transcript_window import section_of, transcript_part
@@ -26,10 +19,15 @@ from session_memory.web.pages.session_head import session_of, session_page
 from session_memory.web.rows import cost_shown, event_address, session_address
 from session_memory.web.transcript_rows import RowMaker, subagent
 
-BODY_PIECE = 64 * 1024
 TURNS = 100
-MOST_FOUND = 500
 """How many turns are listed at once."""
+MOST_FOUND = 500
+LEVEL_WORDS = {
+    "user": "you",
+    "assistant": "you and the answers",
+    "tool": "calls, outputs folded",
+    "full": "everything",
+}
 # The height that an empty part has until it is filled, in pixels for each event.
 EVENT_HEIGHT = 64
 
@@ -77,7 +75,8 @@ def session(asked: Asked) -> Response:
         rows=list(maker.rows(part.events)),
         chosen=chosen,
         depth=options.level,
-        levels=LEVELS,
+        levels=[(level, LEVEL_WORDS[level]) for level in LEVELS],
+        hides=asked.query.get("hide") == "1",
         missing=missing,
         unplaced=[]
         if outline is None
@@ -96,12 +95,16 @@ def session_rows(asked: Asked) -> Response:
     found, number = session_of(asked), asked.number("number", most=1 << 30)
     options = _options(asked)
     outline = asked.site.outline(asked.memory, found.session_uid, found.revision)
-    tag = f"{found.revision}.{number}.{options.level}.{int(options.everything)}"
+    is_inside = asked.query.get("inside") == "1"
+    tag = f"{found.revision}.{number}.{options.level}.{int(options.everything)}{int(is_inside)}"
     if asked.is_current == f'"{tag}"':
         return asked.tagged(Response(), tag)
     part = transcript_part(asked.memory.store, found.session_uid, number, options)
     rows = list(RowMaker(found, outline).rows(part.events))
-    answer = asked.page("rows", rows=rows, hidden=part.hidden)
+    more = ""
+    if is_inside and number + 1 < outline.sections:
+        more = f"{session_address(found.session_uid)}/rows/{number + 1}?inside=1"
+    answer = asked.page("rows", rows=rows, hidden=part.hidden, is_inside=is_inside, more=more)
     return asked.tagged(answer, tag)
 
 
@@ -133,7 +136,6 @@ def _turn(uid: str, turn: OutlineTurn, dearest: int) -> ShownTurn:
     facts = [
         cost_shown(Amount(turn.microdollars)),
         duration(turn.seconds) if turn.seconds else "",
-        f"{count_or_zero(turn.output_tokens)} tokens out" if turn.output_tokens else "",
     ]
     return ShownTurn(
         number=turn.number,
@@ -165,64 +167,3 @@ def find_in_session(asked: Asked) -> Response:
     ]
     hits.sort(key=lambda hit: hit["seq"] or 0)
     return asked.json({"hits": hits, "total": results.total, "total_exact": results.total_exact})
-
-
-def event_inspector(asked: Asked) -> Response:
-    """What one event was and what its response cost, as HTML."""
-    store, found = asked.memory.store, session_of(asked)
-    seq = find_event(store, found.session_uid, asked.path["event"])
-    part = transcript_part(
-        store, found.session_uid, section_of(seq), TranscriptOptions(inherited=True, kept=seq)
-    )
-    shown = next((one for one in part.events if one.seq == seq), None)
-    if shown is None:
-        raise UnknownEvent(f"event {seq} has nothing to show", found.session_uid)
-    outline = asked.site.outline(asked.memory, found.session_uid, found.revision)
-    return asked.page(
-        "inspector",
-        shown=shown,
-        what=_what(shown.sort, shown.event.is_error),
-        parts=_price_parts(asked, found, shown.event.response_id, seq),
-        context=next((size for at, size in reversed(outline.context) if at <= seq), None),
-    )
-
-
-def _what(sort: str, is_error: bool) -> str:
-    names = {"prompt": "your message", "result": "output", "note": "note"}
-    return f"{names.get(sort, sort)}{', failed' if is_error else ''}"
-
-
-def _price_parts(
-    asked: Asked, found: Session, response: str | None, seq: int
-) -> dict[str, Any] | None:
-    """The response that an event belongs to: its tokens and their prices."""
-    if response is None:
-        return None
-    records = audit(asked.memory.store, found.session_uid).records
-    # Usage is stored at the last event of its response.
-    one = next((r for r in records if r.usage.seq is not None and r.usage.seq >= seq), None)
-    if one is None:
-        return None
-    return {
-        "rows": [
-            (part.bucket.replace("_", " "), f"{part.count:,}", f"${part.picodollars / 1e12:.4f}")
-            for part in one.parts
-            if part.count
-        ],
-        "total": money(Amount(one.microdollars)) if one.rate.price else "unpriced",
-        "rule": one.rate.words,
-    }
-
-
-def event_body(asked: Asked) -> Response:
-    """A piece of the whole text of an event, as plain text."""
-    store, found = asked.memory.store, session_of(asked)
-    seq = find_event(store, found.session_uid, asked.path["event"])
-    options = TranscriptOptions(inherited=True, kept=seq, level="full")
-    part = transcript_part(store, found.session_uid, section_of(seq), options)
-    text = next((one.text for one in part.events if one.seq == seq), "")
-    start = asked.number("from")
-    lines = (visible(line.expandtabs(4)) for line in text[start : start + BODY_PIECE].split("\n"))
-    answer = PlainTextResponse("\n".join(lines))
-    answer.headers["X-Characters"] = str(len(text))
-    return answer

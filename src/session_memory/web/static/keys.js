@@ -1,8 +1,8 @@
 // Keys: listed by "?", off while typing.
 const HELP = [
   ["/", "search"], ["Ctrl+K", "go to a page, a session, an action"], ["g o", "overview"], ["g s", "sessions"], ["g c", "cost"], ["g w", "work"], ["g l", "learn"], ["g k", "keep"],
-  ["j k", "next, previous row or event"], ["Enter", "open"], ["Space", "fold or unfold"], ["Esc", "back"],
-  ["[ ]", "previous, next turn"], ["n N", "next, previous error"], ["t T", "next, previous test run"], ["e E", "next, previous edit"],
+  ["j k", "next, previous row or event"], ["Enter", "open"], ["Space", "unfold in full width, and back"], ["Esc", "back"],
+  ["[ ]", "previous, next turn"], ["n N", "next, previous error"], ["t T", "next, previous test run"], ["e E", "next, previous edit"], ["b B", "next, previous branch"], [".", "show less or more"], ["h", "hide inherited and left-behind events"], ["s", "open or close subagents"], ["i", "inspector"],
   ["f", "find in the session (Enter: next)"], ["m", "map"], ["x", "mark a row for comparing"], ["y", "copy a link to the event"], ["c", "copy the resume command"], ["u", "to the session it came from"], ["G", "to the end"],
 ];
 const ROWS = "a.srow, .talk .ev";
@@ -63,14 +63,24 @@ function move(step) {
   } else document.dispatchEvent(new CustomEvent("choose", { detail: next }));
 }
 
+/** The output of the event in full width, and back. */
+function unfold() {
+  const row = document.querySelector(".ev.sel");
+  if (!row) { scrollBy(0, innerHeight * 0.85); return; }
+  const isFull = row.classList.toggle("full");
+  for (const box of /** @type {NodeListOf<HTMLDetailsElement>} */ (row.querySelectorAll("details.more"))) box.open = isFull;
+  row.scrollIntoView({ block: "nearest" });
+}
+
 /** @param {string} sort @param {number} step */
 async function toMark(sort, step) {
   const map = document.querySelector("[data-map]");
   if (!map) return;
   const outline = await (await fetch(map.getAttribute("data-map") ?? "")).json();
-  const sorts = { error: ["error", "failed"], test: ["passed", "failed"], edit: ["edit"], turn: ["prompt"] }[sort] ?? [];
+  const sorts = { error: ["error", "failed"], test: ["passed", "failed"], edit: ["edit"], turn: ["prompt"], branch: ["branch"] }[sort] ?? [];
   const at = Number(current()?.getAttribute("data-seq") ?? -1);
-  const places = outline.marks.filter((/** @type {{sort: string}} */ mark) => sorts.includes(mark.sort)).map((/** @type {{seq: number}} */ mark) => mark.seq);
+  const marks = sort === "branch" ? outline.lanes.filter((/** @type {{sort: string, seq: number | null}} */ lane) => lane.seq !== null && lane.sort !== "subagent").map((/** @type {{seq: number}} */ lane) => ({ sort, seq: lane.seq })) : outline.marks;
+  const places = marks.filter((/** @type {{sort: string}} */ mark) => sorts.includes(mark.sort)).map((/** @type {{seq: number}} */ mark) => mark.seq);
   const next = step > 0 ? places.find((/** @type {number} */ seq) => seq > at) : places.reverse().find((/** @type {number} */ seq) => seq < at);
   if (next === undefined) say("no more");
   else document.dispatchEvent(new CustomEvent("go-to", { detail: next }));
@@ -137,6 +147,12 @@ const ACTIONS = {
   n: () => toMark("error", 1), N: () => toMark("error", -1),
   t: () => toMark("test", 1), T: () => toMark("test", -1),
   e: () => toMark("edit", 1), E: () => toMark("edit", -1),
+  b: () => toMark("branch", 1), B: () => toMark("branch", -1),
+  " ": unfold,
+  ".": () => { const levels = [...document.querySelectorAll(".depth .seg a")]; const at = levels.findIndex((one) => one.hasAttribute("aria-current")); if (levels.length) /** @type {HTMLElement} */ (levels[(at + 1) % levels.length]).click(); },
+  h: () => document.dispatchEvent(new Event("hide")),
+  s: () => { const boxes = /** @type {HTMLDetailsElement[]} */ ([...document.querySelectorAll("details.sub-ag")]); const open = !boxes.some((one) => one.open); for (const one of boxes) one.open = open; },
+  i: () => document.querySelector(".reader")?.classList.toggle("no-inspector"),
   y: () => { const link = current()?.querySelector("a.g"); if (link) copy(/** @type {HTMLAnchorElement} */ (link).href); },
   f: find,
   x: markForComparing,
@@ -155,6 +171,7 @@ document.addEventListener("keydown", (event) => {
   before = "";
   if (event.key === "g" && key === "g") { before = "g"; return; }
   const linked = /** @type {HTMLElement | null} */ (document.querySelector(`[data-key="${CSS.escape(key)}"]`));
+  if (key === " " && target.closest("a, button, summary")) return;
   if (ACTIONS[key]) { event.preventDefault(); ACTIONS[key](); }
   else if (linked) { event.preventDefault(); linked.click(); }
 });

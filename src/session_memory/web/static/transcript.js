@@ -1,5 +1,5 @@
 // The transcript of a session: parts near the screen are filled, parts far away are emptied.
-import { fetchPart, fill } from "./swap.js";
+import { fetchPart, fill, replace } from "./swap.js";
 
 const NEAR = "3000px";
 const EVENT_HEIGHT = 64;
@@ -80,13 +80,13 @@ if (reader) {
     for (const other of reader.querySelectorAll(".ev.sel")) other.classList.remove("sel");
     row.classList.add("sel");
     if (move) row.scrollIntoView({ block: "center" });
-    const event = row.getAttribute("data-event");
-    if (!event || !inspector || row.closest(".inside")) return;
+    const link = row.querySelector(":scope > a.g")?.getAttribute("href");
+    if (!link || !inspector) return;
     inspecting?.abort();
     inspecting = new AbortController();
     const stop = inspecting;
     try {
-      const html = await fetchPart(`${base}/e/${encodeURIComponent(event)}/inspect`, { signal: stop.signal });
+      const html = await fetchPart(`${link}/inspect`, { signal: stop.signal });
       if (!stop.signal.aborted) fill(inspector, html);
     } catch (error) {
       if (!stop.signal.aborted) throw error;
@@ -96,8 +96,39 @@ if (reader) {
   reader.addEventListener("click", (event) => {
     const target = /** @type {Element} */ (event.target);
     const row = target.closest(".ev");
-    if (row && !target.closest("a, button, summary, input")) choose(row);
+    const image = target.closest("[data-image]");
+    const more = target.closest("[data-more]");
+    const there = target.closest("[data-goto]");
+    if (image) { event.preventDefault(); toggleImage(image); }
+    else if (more) fetchPart(more.getAttribute("data-more") ?? "").then((html) => replace(more, html));
+    else if (there) { event.preventDefault(); goTo(Number(there.getAttribute("data-goto"))); }
+    else if (target.closest("[data-hide]")) { event.preventDefault(); hide(); }
+    else if (row && !target.closest("a, button, summary, input")) choose(row);
   });
+
+  /** @param {Element} link */
+  const toggleImage = (link) => {
+    const box = /** @type {Element} */ (link.parentElement);
+    const shown = box.querySelector("img");
+    link.textContent = shown ? "show" : "hide";
+    if (shown) { shown.remove(); return; }
+    const image = document.createElement("img");
+    image.className = "shown-image";
+    image.alt = box.textContent?.replace(/^hide/, "").trim() ?? "";
+    image.addEventListener("error", () => { image.remove(); link.replaceWith("cannot be shown:"); });
+    image.src = link.getAttribute("href") ?? "";
+    box.append(image);
+  };
+
+  const hide = () => {
+    const hides = reader.classList.toggle("hides");
+    reader.querySelector("[data-hide]")?.setAttribute("aria-pressed", String(hides));
+    const address = new URL(location.href);
+    if (hides) address.searchParams.set("hide", "1");
+    else address.searchParams.delete("hide");
+    history.replaceState(null, "", address);
+  };
+  document.addEventListener("hide", hide);
 
   /**
    * Go to an event: fill its part, then show it.

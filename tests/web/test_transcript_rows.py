@@ -1,0 +1,116 @@
+"""The rows of a transcript and the inspector, without a browser."""
+
+import base64
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from reading.hostile import collected
+from starlette.testclient import TestClient
+
+from session_memory import Memory
+from session_memory.config import Config
+from session_memory.learn.analyze import analyze
+from session_memory.store import open_store
+from session_memory.testing.claude import ClaudeHome, call, text
+from session_memory.web.security import HEADERS
+
+from .conftest import Client
+
+PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"\0" * 40).decode()
+HTML = base64.b64encode(b"<script>alert(1)</script>").decode()
+
+
+def picture(data: str, kind: str = "image/png") -> dict[str, Any]:
+    source = {"type": "base64", "media_type": kind, "data": data}
+    return {"type": "image", "source": source}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("rows")
+    home = ClaudeHome(place / "home")
+    log = home.session("aaaaaaaa", slug="rows")
+    log.prompt([text("Why does this look odd?"), picture(PNG), picture(HTML), picture("%%%")])
+    log.prompt(
+        [text("elsewhere"), {"type": "image", "source": {"type": "url", "url": "http://x/y"}}]
+    )
+    log.answer(text("Like so:\n\n```python\ndef f():\n    return '<b>'\n```"))
+    for number, failed in enumerate((True, True, False)):
+        edit = {"file_path": "/w/a.py", "old_string": "a = json()", "new_string": "a = body()"}
+        if number:
+            log.answer(call("Edit", f"edit{number}", **edit))
+            log.result("done")
+        log.answer(call("Bash", f"run{number}", command="pytest -q tests"))
+        said = "E   AssertionError: tide is high" if failed else "\x1b[32m3 passed\x1b[0m"
+        log.result(said + "\nline" * 30, is_error=failed)
+    home.write()
+    collected(home.path, place / "memory.db")
+    with open_store(place / "memory.db") as opened:
+        analyze(opened)
+    return place / "memory.db"
+
+
+@pytest.fixture
+def client(client_of: Client, store: Path) -> TestClient:
+    return client_of(store)
+
+
+def test_code_changed_words_and_colours_have_classes(client: TestClient) -> None:
+    page = client.get("/s/aaaaaaaa").text
+    assert '<span class="hk">def</span> <span class="hf">f</span>()' in page
+    assert "a = <em>json</em>()" in page and "a = <em>body</em>()" in page
+    assert '<span class="ansi-g">3 passed</span>' in page
+    assert "23 more lines" in page
+
+
+def test_pictures_come_from_the_log_with_the_type_of_their_bytes(
+    client: TestClient, store: Path
+) -> None:
+    page = client.get("/s/aaaaaaaa").text
+    addresses = re.findall(r'href="([^"]+/image/\d+)" data-image', page)
+    assert len(addresses) == 3 and "<img" not in page
+    shown = client.get(addresses[0])
+    assert shown.status_code == 200
+    assert shown.headers["Content-Type"] == "image/png"
+    assert shown.headers["Content-Disposition"].startswith("inline; filename=")
+    assert shown.headers["X-Content-Type-Options"] == HEADERS["X-Content-Type-Options"]
+    assert shown.content == base64.b64decode(PNG)
+    # It says that it is a picture, but its bytes are something else.
+    for address in addresses[1:]:
+        refused = client.get(address)
+        assert refused.status_code == 404 and b"alert" not in refused.content
+    first = addresses[0].rpartition("/")[0]
+    assert client.get(f"{first}/99").status_code == 404
+    assert client.get(f"{first}/{'9' * 40}").status_code == 404
+
+
+def test_the_inspector_says_when_the_same_failed_and_passed(
+    client: TestClient, store: Path
+) -> None:
+    with Memory(str(store), Config(), create=False) as memory:
+        events = [e for e in memory.session("aaaaaaaa").events if e.tool == "Bash"]
+    calls = [e.seq for e in events if e.is_a("tool_call")]
+    results = [e.seq for e in events if e.is_a("tool_result")]
+    for seq in (calls[1], results[1]):
+        shown = client.get(f"/s/aaaaaaaa/e/{seq}/inspect").text
+        assert "Try 2 of 3 of the same call." in shown
+        assert f'data-goto="{calls[0]}"' in shown and f'data-goto="{calls[2]}"' in shown
+        assert "after 1 edit." in shown
+    assert "Try" not in client.get("/s/aaaaaaaa/e/0/inspect").text
+
+
+def test_every_event_can_be_inspected(client: TestClient, store: Path) -> None:
+    with Memory(str(store), Config(), create=False) as memory:
+        seqs = [event.seq for event in memory.session("aaaaaaaa").events]
+    for seq in seqs:
+        assert client.get(f"/s/aaaaaaaa/e/{seq}/inspect").status_code == 200
+    for seq in (max(seqs) + 1, "x", "-1"):
+        assert client.get(f"/s/aaaaaaaa/e/{seq}/inspect").status_code == 404
+
+
+def test_rows_of_a_subagent_have_no_ids_and_lead_on(client: TestClient) -> None:
+    inside = client.get("/s/aaaaaaaa/rows/0?inside=1").text
+    assert 'id="e' not in inside and "<article" in inside
+    assert 'id="e0"' in client.get("/s/aaaaaaaa/rows/0").text
