@@ -103,7 +103,7 @@ def spending_bars(bars: Sequence[MoneyBar], *, label: str, limit: int | None = N
 
 def _drawing(width: int, height: int, label: str, parts: Sequence[Markup]) -> Markup:
     return Markup(
-        '<svg class="wide" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>'
+        '<svg class="wide" viewBox="0 0 {} {}" role="group" aria-label="{}">{}</svg>'
     ).format(width, height, label, Markup("").join(parts))
 
 
