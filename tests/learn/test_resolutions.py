@@ -265,3 +265,83 @@ def test_another_program_started_in_the_same_way_is_not_instead(
     log.run("corepack pnpm run format:check", "")
     (error,) = errors_of(claude, log).values()
     assert error.resolution is None
+
+
+def test_the_same_call_that_fails_for_another_reason_did_not_work_later(
+    claude: ClaudeHome, log: ClaudeLog
+) -> None:
+    for reason in ("HTTP/2 stream 1 was not closed cleanly", "Failed to connect to example.com"):
+        log.answer(call("Bash", command="git push"))
+        log.result(
+            f"Exit code 128\nfatal: unable to access 'https://x.io/': {reason}", is_error=True
+        )
+    assert [one.resolution for one in errors_of(claude, log).values()] == [None, None]
+
+
+def test_what_brings_a_branch_up_to_date_resolves_a_push_that_was_rejected(
+    claude: ClaudeHome, log: ClaudeLog
+) -> None:
+    log.answer(call("Bash", command="git push origin main"))
+    log.result("Exit code 1\n ! [rejected] main -> main (fetch first)", is_error=True)
+    log.answer(call("Bash", command="git pull --rebase origin main"))
+    log.result("Successfully rebased")
+    log.answer(call("Bash", command="git push origin main"))
+    log.result("To x.io:a.git\n   1..2  main -> main")
+    how = only(claude, log)
+    assert (how.kind, how.text, how.certainty) == (
+        "command", "git pull --rebase origin main", "certain",
+    )  # fmt: skip
+
+
+def test_a_call_that_succeeds_in_any_case_resolves_nothing(
+    claude: ClaudeHome, log: ClaudeLog
+) -> None:
+    log.answer(call("Bash", command="ls types/index.ts"))
+    log.result("Exit code 1\nls: types/index.ts: No such file or directory", is_error=True)
+    log.answer(call("Bash", command='ls app/types/index.ts 2>/dev/null || echo "not found"'))
+    log.result("not found")
+    (error,) = errors_of(claude, log).values()
+    assert error.resolution is None
+
+
+def test_another_script_is_not_the_same_one_again(claude: ClaudeHome, log: ClaudeLog) -> None:
+    log.answer(call("Bash", command="python -c 'import tomllib; tomllib.loads(settings)'"))
+    log.result("Exit code 1\nNameError: name 'settings' is not defined", is_error=True)
+    log.answer(call("Bash", command="python -c 'import sys; print(sys.executable)'"))
+    log.result("/usr/bin/python3")
+    (error,) = errors_of(claude, log).values()
+    assert error.resolution is None
+
+
+def test_an_edit_of_the_file_that_the_failed_call_was_given_resolves_it(
+    claude: ClaudeHome, log: ClaudeLog
+) -> None:
+    check = "node -e \"JSON.parse(require('fs').readFileSync('package.json'))\""
+    log.answer(call("Bash", command=check))
+    log.result("Exit code 1\nSyntaxError: Unexpected token ']', ...", is_error=True)
+    edit(log, "package.json", "},\n]", "}\n]")
+    log.answer(call("Bash", command=check))
+    log.result("")
+    how = only(claude, log)
+    assert (how.kind, how.text) == ("edit", f"{APP}/package.json")
+
+
+def test_a_failed_test_is_called_as_the_file_that_resolves_it(
+    claude: ClaudeHome, log: ClaudeLog
+) -> None:
+    log.answer(call("Bash", command="bun run test"))
+    log.result("Exit code 1\n(fail) prompt-maker > asks twice [0.5ms]\n 1 fail", is_error=True)
+    edit(log, "src/prompt-maker.test.ts", "toBe(1)", "toBe(2)")
+    edit(log, "docs/other.md", "one", "two")
+    log.answer(call("Bash", command="bun run test"))
+    log.result(" 12 pass\n 0 fail")
+    assert only(claude, log).text == f"{APP}/src/prompt-maker.test.ts"
+
+
+def test_an_answer_for_a_program_is_not_quoted(claude: ClaudeHome, log: ClaudeLog) -> None:
+    log.answer(call("Bash", command="python x.py"))
+    log.result("Exit code 127\nbash: python: command not found", is_error=True)
+    log.answer('{"outcome":"allow"}')
+    log.answer(call("Bash", command="python3 x.py"))
+    log.result("done")
+    assert only(claude, log).said == ""

@@ -10,8 +10,16 @@ from typing import Any
 from session_memory.core.changes import Change
 from session_memory.derive.agents import changes_asked
 from session_memory.derive.detecting import command_of
-from session_memory.learn.digest.command_parts import Part, is_same_check, parts_of, run_again
+from session_memory.learn.digest.command_parts import (
+    Part,
+    hides_failure,
+    is_other_script,
+    is_same_check,
+    parts_of,
+    run_again,
+)
 from session_memory.learn.digest.error_lines import ErrorLine, error_line
+from session_memory.learn.digest.experiments import is_experiment
 from session_memory.learn.digest.harmless import looks_only
 from session_memory.learn.digest.output_errors import errors_in_output, was_stopped
 from session_memory.learn.digest.steps import FinishedCall
@@ -88,6 +96,18 @@ class Action:
         return looks_only(self.finished, self.command)
 
     @property
+    def is_meant_to_fail(self) -> bool:
+        """Whether a failure of the call is an answer, or what the agent wanted to see."""
+        if not self.is_shell:
+            return False
+        return self.finished.answers_no(self.command) or is_experiment(self.command)
+
+    @property
+    def hides_failure(self) -> bool:
+        """Whether the call ends well in any case: ``make lint || true``."""
+        return self.is_shell and hides_failure(self.command)
+
+    @property
     def is_poll(self) -> bool:
         """Whether the call only waits for another one that still runs."""
         return self.call.tool in _POLLS or "tools.write_stdin(" in self.call.summary
@@ -116,6 +136,8 @@ class Action:
     def checks_again(self, other: "Action") -> bool:
         """Whether this call checks what the other one checked."""
         if self.is_shell and other.is_shell:
+            if is_other_script(self.command, other.command):
+                return False
             return any(is_same_check(one, two) for one in other.parts for two in self.parts)
         return self.call.tool == other.call.tool and self.key == other.key
 

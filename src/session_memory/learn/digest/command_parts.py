@@ -21,6 +21,17 @@ _BESIDE_WORDS = """
 """
 _BESIDE = frozenset(_BESIDE_WORDS.split())
 _PYTHON = re.compile(r"python[\d.]*")
+_INLINE = re.compile(
+    r"\b(?:python[\d.]*|node|ruby|perl|php|deno|bash|sh|zsh)\b[^|;&\n]{0,80}?\s(?:-[a-z]*[ce]|-|<<)[\s'\"]"
+)
+_CODE_NAME = re.compile(r"\w{4,}")
+_COMMON_CODE = "import print from open read json python python3 node console"
+_CODE_WORDS = frozenset(_COMMON_CODE.split())
+_SAME_SCRIPT = 0.6
+_HIDING_END = 300
+_HIDING = re.compile(
+    r"""(?:\|\|\s*(?:true|:|exit\ 0|(?:echo|printf)\b[^|;&]*)|;\s*(?:true|:))[\s)}]*$"""
+)
 _PREFIXES_WORDS = """
     time nice nohup command exec env sudo stdbuf
 """
@@ -30,11 +41,13 @@ _BY_VERB = {"git": 1, "gh": 2, "docker": 1, "kubectl": 1}
 _WITH_VERBS_WORDS = """
     git gh docker kubectl npm pnpm yarn bun npx uv uvx cargo go poetry pip terraform dotnet
     corepack rtk env sudo fnm aws gcloud az helm brew apt apt-get systemctl
+    bundle pdm hatch rye pixi mise asdf direnv nix nvm just mix rails php artisan composer deno
+    docker-compose podman doppler dotenvx conda flutter dart swift mvn
 """
 _WITH_VERBS = frozenset(_WITH_VERBS_WORDS.split())
 # What starts another program, and the subcommands with which others do so.
-_STARTERS = frozenset({"corepack", "rtk", "npx", "bunx", "uvx", "pipx", "env", "sudo"})
-_STARTING = frozenset({"run", "exec", "dlx", "x", "--"})
+_STARTERS = frozenset({"corepack", "rtk", "npx", "bunx", "uvx", "pipx", "env", "sudo", "xvfb-run"})
+_STARTING = frozenset({"run", "exec", "dlx", "x", "--", "develop", "shell"})
 _MANAGERS = frozenset({"npm", "pnpm", "yarn", "bun", "uv", "poetry", "fnm"})
 _FIXING = re.compile(
     r"(?i)^(?:--fix(?:-\S+)?|--write|--apply|--unsafe|-w|--autofix)$|(?:[:_-]|^)fix$|(?:^|[:_-])fmt$"
@@ -107,6 +120,11 @@ def _part(command: SimpleCommand) -> Part | None:
     if not words or _name(words[0]) in _BESIDE:
         return None
     name = _name(words[0])
+    if "git" in words[:2]:
+        # ``git -C web add x`` adds, wherever it does so.
+        at = words[:2].index("git") + 1
+        while len(words) > at + 1 and words[at] in ("-C", "-c"):
+            del words[at : at + 2]
     rest = [word for word in words[1:] if len(word) <= _LONGEST_WORD and " " not in word]
     return Part((name, *("python" if _PYTHON.fullmatch(word) else word for word in rest[:12])))
 
@@ -163,6 +181,11 @@ def _without_filters(text: str) -> tuple[tuple[str, ...], ...]:
     )
 
 
+def hides_failure(text: str) -> bool:
+    """Whether a shell text ends well whatever happened: ``ls x || echo missing``."""
+    return _HIDING.search(text[-_HIDING_END:]) is not None
+
+
 def file_names(text: str) -> frozenset[str]:
     """The names of the files in a shell text, without their directories."""
     return frozenset(
@@ -171,6 +194,19 @@ def file_names(text: str) -> frozenset[str]:
         for word in command.words[1:]
         if not word.startswith("-") and "." in (name := word.rstrip("/").rpartition("/")[2])
     )
+
+
+def is_inline(text: str) -> bool:
+    """Whether a shell text has a script in it: ``python -c …``, ``node - <<EOF``."""
+    return _INLINE.search(text) is not None
+
+
+def is_other_script(one: str, other: str) -> bool:
+    """Whether two shell texts have scripts in them that have little in common."""
+    if not (is_inline(one) and is_inline(other)):
+        return False
+    first, second = (set(_CODE_NAME.findall(text)) - _CODE_WORDS for text in (one, other))
+    return len(first & second) < _SAME_SCRIPT * max(1, min(len(first), len(second)))
 
 
 def shared_words(one: str, other: str) -> float:

@@ -65,7 +65,7 @@ def error_lines(text: str, *, masked: bool = True) -> list[ErrorLine]:
     """
     # Masking takes long, and most texts have no such line.
     may = may_tell(_TAG.sub("", _examined(text)))
-    return _errors(cleaned_lines(text, masked=masked)) if may else []
+    return _errors(_without_tasks(cleaned_lines(text, masked=masked))) if may else []
 
 
 def hidden_errors(text: str, *, masked: bool = True) -> list[ErrorLine]:
@@ -104,6 +104,7 @@ def telling_line(text: str, *, masked: bool = True) -> str:
 
 
 def _telling_line(lines: list[str]) -> str:
+    lines = _without_tasks(lines)
     if found := _errors(lines):
         return found[-1 if found[0].grade == MESSAGE else 0].text
     content = [place for place, line in enumerate(lines) if not _is_empty_talk(line)]
@@ -158,6 +159,15 @@ def _matches(lines: list[str]) -> Iterator[tuple[int, LineForm, re.Match[str]]]:
     for place in places:
         if (found := _form_of(lines[place])) is not None:
             yield place, *found
+
+
+def _without_tasks(lines: list[str]) -> list[str]:
+    """The lines without the name of the task or container, if one stands before most of them."""
+    for start in _OF_TASKS:
+        some = [line for line in lines[:_TASK_LINES] if start.match(line)]
+        if len(some) >= _FEWEST_TASK_LINES and 2 * len(some) >= len(lines[:_TASK_LINES]):
+            return [rest for line in lines if (rest := start.sub("", line).strip(_BLANKS))]
+    return lines
 
 
 @lru_cache(maxsize=2_048)
@@ -232,7 +242,8 @@ _BLANKS = " \t\u2009\u00a0\ufeff"
 _TAG = lazy_pattern(r"</?(?:tool_use_error|error|stderr|stdout|output|system-reminder)>")
 # Terraform's bar; the job, step and time of a line in a log of GitHub Actions.
 _MARGIN = lazy_pattern(
-    r"^(?:[│|] +)?(?:[^\t]{1,80}\t[^\t]{1,80}\t)?\ufeff?(?:\d{4}-\d\d-\d\dT[\d:.]+Z )?"
+    r"^(?:[│|] +)?(?:[^\t]{1,80}\t[^\t]{1,80}\t(?=\ufeff?\d{4}-))?\ufeff?"
+    r"(?:\d{4}-\d\d-\d\dT[\d:.]+Z )?"
     r"(?:##\[error\])?"
 )
 # Without a tab, every margin starts with one of these.
@@ -242,6 +253,21 @@ _MARGIN_STARTS = "│|\ufeff0123456789#"
 _TASK = lazy_pattern(
     r"^(?:\[(?!ERROR|FATAL|(?:warn|error)\] \S+\.\w{1,8}$)[\w:./@ -]{1,40}\] ){1,3}(?=\S)"
 )
+# "[lint:go] …" of mise, "[0] …" of concurrently, "web:build: …" of turbo, "web-1  | …" of
+# docker compose, "#12 3.45 …" of docker build, "packages/web test: …" of pnpm.
+_OF_TASKS = tuple(
+    map(
+        lazy_pattern,
+        (
+            r"^\[(?!ERROR|FATAL|warn|error)[\w:./@ -]{1,40}\] ",
+            r"^[@\w./-]{1,60}:[a-z][\w-]*(?::[a-z][\w-]*){0,3}: (?!error|warning)",
+            r"^[A-Za-z][\w.-]{1,40} +\| ",
+            r"^#\d{1,4} (?:\d+\.\d+ )?",
+            r"^[\w@./-]{1,60}/[\w@./-]{1,60} [\w:-]{1,30}: ",
+        ),
+    )
+)
+_TASK_LINES, _FEWEST_TASK_LINES = 60, 3
 _PREFIX = lazy_pattern(r"^(?:E {2,}|failed in sandbox(?: \w+)?(?: with execution error)?: )")
 _BULLET = lazy_pattern(r"^[×!✖⚠✕i] +")
 _ASSERTION = lazy_pattern(

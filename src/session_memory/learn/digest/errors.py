@@ -103,7 +103,7 @@ class ErrorGroups:
             return
         action = Action(self._number, finished, self._said, texts, self._session)
         is_refused = "human_intervention" in finished.result.marks
-        if is_refused or (finished.failed and finished.answers_no(action.command)):
+        if is_refused or (finished.failed and action.is_meant_to_fail):
             # A person's refusal is no error, and "no match" is an answer.
             return
         self._reports.did(action)
@@ -272,9 +272,12 @@ def _merged(spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 def _without_output(action: Action) -> list[ErrorLine]:
     """A failure without a telling output: the program and its exit status.
 
-    It is no error if a person stopped the call, or if there is no status either.
+    It is no error if a person stopped the call, or if there is no status either. Of several
+    commands nobody knows which one failed, and one that only looks found nothing.
     """
     if action.was_stopped or not (action.result.exit_code or not action.is_shell):
+        return []
+    if action.is_shell and (action.only_looks or len(action.parts) > 1):
         return []
     program = program_of(action.call.tool, action.command).removeprefix("shell: ")
     text = f"{program} ended with status {action.result.exit_code}".strip()

@@ -18,6 +18,7 @@ _ANY_CASE_PARTS = (
     "scp: ", "permission", "permitted", "not found", "no such", "no matches found",
     "unbound variable", "is a directory", "bad substitution", "not recognized", "illegal option",
     "unknown option", "unrecognized", "cannot", "can't", "couldn't", "could not", "unable to",
+    "cherry-pick is now",
     "refused", "denied", "timeout", "time out", "timedout", "timed out", "invalid", "is not",
     "does not", "did not",
 )  # fmt: skip

@@ -14,6 +14,7 @@ from session_memory.learn.digest.actions import Action
 from session_memory.learn.digest.command_parts import (
     check_identity,
     file_names,
+    is_other_script,
     lead_of,
     shared_words,
 )
@@ -68,7 +69,7 @@ class OpenErrors:
             error = one.failure.error
             if error.kind in shown:
                 one.failure, one.number = FailedCheck(error, action), action.number
-            elif error.tool in tools or one.failure.is_about_call:
+            elif error.tool in tools or self._got_further(one.failure, action):
                 # The check ran, and found something else.
                 ended.append(self._end(mark, one, action, texts))
         for mark, error in found.items():
@@ -80,6 +81,12 @@ class OpenErrors:
                 self._open[mark] = _OpenError(FailedCheck(error, action))
         return ended
 
+    @staticmethod
+    def _got_further(failure: FailedCheck, action: Action) -> bool:
+        """Whether a changed call failed for another reason. The same call again, with another
+        message of the network, got no further."""
+        return failure.is_about_call and not action.repeats(failure.action)
+
     def succeeded(self, action: Action, texts: Texts) -> list[EndedError]:
         """The errors that a successful call ended."""
         ended: list[EndedError] = []
@@ -89,7 +96,7 @@ class OpenErrors:
         for mark, one in list(self._open.items()):
             if action.number - one.number > MOST_APART:
                 del self._open[mark]
-            elif self._is_end(one, action):
+            elif not action.hides_failure and self._is_end(one, action):
                 ended.append(self._end(mark, one, action, texts))
         self._recent.append(action)
         return ended
@@ -153,9 +160,16 @@ def _replaces(failure: FailedCheck, action: Action) -> bool:
         return bool(file_names(failed.command) & file_names(action.command))
     if action.only_looks and not failed.only_looks:
         return False
+    is_missing = "command not found" in failure.error.text
+    if not is_missing and is_other_script(failed.command, action.command):
+        return False
     leads = {lead for part in failed.parts if (lead := lead_of(part))}
-    if any(lead_of(part) in leads for part in action.parts):
+    others = [lead for part in action.parts if (lead := lead_of(part))]
+    if not leads.isdisjoint(others):
         return True
+    if {lead[0] for lead in leads if len(lead) > 1} & {lead[0] for lead in others if len(lead) > 1}:
+        # ``git pull origin main`` does not do what ``git push origin main`` could not do.
+        return False
     # The program behind a wrapper: ``python x`` and ``uv run python y``.
     programs = {lead[0] for lead in leads if len(lead) == 1}
     if any(word in programs for part in action.parts for word in part.words[1:4]):

@@ -22,6 +22,7 @@ from session_memory.learn.digest.closing import (
     waits_for_person,
 )
 from session_memory.learn.digest.deliveries import COMMIT, Delivery
+from session_memory.learn.digest.experiments import is_experiment
 from session_memory.learn.digest.steps import FinishedCall, first_few
 from session_memory.learn.digest.texts import Texts
 from session_memory.learn.digest.turn import LastTurn
@@ -128,6 +129,8 @@ class Ending:
         if run.passed is None or "human_intervention" in finished.result.marks:
             return
         if not run.passed and run.failed_count is None and self._did_not_run(finished):
+            return
+        if not run.passed and is_experiment(self._texts.words(finished.call)):
             return
         self._test = run.passed, (run.event_uid, run.result_uid)
         self._turn.has_tested = True

@@ -25,6 +25,8 @@ _TESTS_RAN = re.compile(
     re.MULTILINE,
 )
 _ASSERTION = re.compile(r"(?:\w+: )?(?:expect\(|[Ee]xpected\b|\w*Assert\w*)")
+# What a search or a list found, and times: a command may fail after it printed them.
+_FOUND = re.compile(r"[^\s:]*:?\d+[:-](?!\d\d\b)|[-dlrwxst]{9,10}[@+.]?\s|[\d.,:%]+ ?(?:m?s|%)?$")
 # The end of an output that shows whether the command failed, in characters and in lines.
 _END, _LAST = 4_000, 2
 # A person or the agent stopped the call. That is no error of the call.
@@ -55,7 +57,7 @@ def errors_in_output(text: str, *, failed: bool, masked: bool = True) -> list[Er
         # What tests print while they pass looks the same as an error.
         return [one for one in found if _ASSERTION.match(one.text)]
     if not found and text.count("\n") <= _SHORT and (line := telling_line(text, masked=masked)):
-        found = [ErrorLine(line)]
+        found = [ErrorLine(line)] if not _FOUND.match(line) else []
     return found
 
 
@@ -70,6 +72,8 @@ def seems_failed(text: str) -> bool:
 
 def _without_wrapping(text: str) -> tuple[str, int]:
     """The output and the exit status in the JSON of a script that ran a command for the agent."""
+    if (refused := _REFUSED.match(text[:_WRAPPED])) is not None:
+        return _of_sandbox(text[refused.end() :]), 1
     if '"exit_code"' not in text[:_WRAPPED]:
         return text, 0
     status = next((int(one) for one in _STATUS.findall(text) if one != "0"), 0)
@@ -82,6 +86,20 @@ def _without_wrapping(text: str) -> tuple[str, int]:
     return "\n".join(outputs) or text, status
 
 
+def _of_sandbox(text: str) -> str:
+    """What a command printed, of a text that says first that a sandbox stopped it."""
+    if (quoted := _STREAMS.findall(text)) and any(quoted):
+        return "\n".join(one.replace("\\n", "\n").replace('\\"', '"') for one in quoted if one)
+    out, found, err = text.partition(", stderr: ")
+    return f"{out}\n{err}" if found else text
+
+
 _WRAPPED = 4_000
+# Codex before 2026: "failed in sandbox MacosSeatbelt with execution error: …".
+_REFUSED = re.compile(
+    r"(?:failed in sandbox[^:\n]*:\s*)?(?:sandbox denied exec error, exit code: \d+, stdout: "
+    r"|(?:sandbox )?Denied \{ output: ExecToolCallOutput)"
+)
+_STREAMS = re.compile(r'StreamOutput \{ text: "((?:[^"\\]|\\.)*)"')
 _STATUS = re.compile(r'"exit_code": ?(-?\d{1,10})')
 _OUTPUT = re.compile(r'"output": ?("(?:[^"\\]|\\.)*")', re.DOTALL)

@@ -7,13 +7,14 @@ A read, a poll and an unrelated command resolve nothing.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from session_memory.core.lazy_patterns import lazy_pattern
 from session_memory.core.text import escaped, one_line
 from session_memory.learn.digest import Resolution
 from session_memory.learn.digest.actions import Action
+from session_memory.learn.digest.command_parts import file_names
 from session_memory.learn.digest.error_lines import CHECKED, ErrorLine
 from session_memory.learn.digest.runner_lines import STATUS
 from session_memory.learn.digest.telling import named_in, names_in, said_in, telling_lines
@@ -48,6 +49,12 @@ _MISSING = lazy_pattern(
 )
 
 
+_WORD = lazy_pattern(r"[a-z_][\w-]+")
+_TEST_NAME = lazy_pattern(r"^test[_-]|[_-](?:test|spec)s?$")
+_SHORTEST_STEM = 5
+# A push that was refused because the branch has new commits, and what brings them in.
+_BEHIND = lazy_pattern(r"(?i)fetch first|non-fast-forward|stale info|\bbehind\b|divergent")
+_CATCHING_UP = frozenset({"pull", "fetch", "rebase", "merge"})
 _NOTES = ("/plans/", "/memory/", "/memories/", "/.claude/projects/")
 
 
@@ -64,6 +71,12 @@ class FailedCheck(NamedTuple):
         if error.about in CHECKED:
             return False
         return error.about == "call" or bool(_CALL.search(error.text))
+
+    @property
+    def files(self) -> frozenset[str]:
+        """The names of the files that the failed call was given."""
+        is_known = self.action.is_shell and bool(self.action.errors)
+        return file_names(self.action.command) if is_known else frozenset()
 
     @property
     def is_of_edit(self) -> bool:
@@ -164,6 +177,8 @@ def _edit_score(failure: FailedCheck, action: Action, names: frozenset[str]) -> 
         score += 4
     elif any(len(file) > 3 and file in error.near for file in files):
         score += 3
+    elif _is_subject(failure, files):
+        score += 2
     own = names & action.changed_names
     if own:
         score += 1.5 if score or len(own) > 1 else 2
@@ -172,12 +187,30 @@ def _edit_score(failure: FailedCheck, action: Action, names: frozenset[str]) -> 
     return score
 
 
+def _is_subject(failure: FailedCheck, files: Iterable[str]) -> bool:
+    """Whether the failed call was given one of the files, or a failed test is called as one."""
+    if failure.is_about_call:
+        return False
+    if not failure.files.isdisjoint(files):
+        return True
+    if failure.error.about != "test":
+        return False
+    words = set(_WORD.findall(failure.error.text.lower()))
+    stems = (_TEST_NAME.sub("", file.partition(".")[0].lower()) for file in files)
+    return any(len(stem) > _SHORTEST_STEM and stem in words for stem in stems)
+
+
 def _command_score(failure: FailedCheck, action: Action, names: frozenset[str]) -> float:
     error, parts = failure.error, action.parts
     if any(part.is_fixing for part in parts) and error.about in ("lint", "format"):
         return 5 if error.about == "format" else 3
     if any(part.is_installing for part in parts) and _MISSING.search(f"{error.text} {error.near}"):
         return 5
+    if _BEHIND.search(error.text) and any(
+        part.program == "git" and part.words[1:2] and part.words[1] in _CATCHING_UP
+        for part in parts
+    ):
+        return 4
     shared = named_in(action.command, names)
     is_changing = any(part.is_changing for part in parts) or action.is_edit
     is_changing = is_changing or bool(_WRITING.search(action.command))

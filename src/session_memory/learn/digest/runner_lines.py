@@ -93,6 +93,7 @@ FORMS: tuple[LineForm, ...] = (
     _form("npm", "", DIAGNOSTIC, r"npm (?:ERR!|error) (?P<said>(?:code|\d{3}|missing|Missing) .+)"),
     _form("make", "call", DIAGNOSTIC, r"g?make(?:\[\d+\])?: \*\*\* (?P<said>No rule .+)"),
     _form("git", "", DIAGNOSTIC, r"(?P<said>! \[(?:remote )?rejected\] .+|CONFLICT \(.+)"),
+    _form("git", "call", DIAGNOSTIC, r"(?P<said>The previous cherry-pick is now empty.*)"),
     _form("php", "", DIAGNOSTIC, r"PHP (?:Fatal|Parse) error: +(?P<said>.+)"),
     _form("ruby", "", DIAGNOSTIC, rf"{_AT}:in [`'].+?': (?P<said>.+\(\w+\))"),
     # Shells: "zsh:1: command not found: gh", "bash: line 3: x: not found"
@@ -148,7 +149,8 @@ STATUS_LINE = lazy_pattern(
         |This\ is)
       | npm\ (?:ERR!|error)$
       | npm\ (?:ERR!|error)\ code\ (?:1|ELIFECYCLE)$ | .{0,40}ELIFECYCLE | error\ Command\ failed
-      | FAILED:\ | FAIL(?:ED)?$ | Found\ \d+\ (?:errors?|warnings?|issues?)
+      | FAILED:\ | FAIL(?:ED)?$ | (?:ERROR|error:?)\ task\ failed
+      | Found\ \d+\ (?:errors?|warnings?|issues?)
       | \d+\ (?:errors?|fail)\b
       | .{0,20}\d+\ (?:failed|failing|problems?)\b | command\ failed | Command\ failed
       | .{0,40}exited\ with\ (?:exit\ )?code | .{0,40}exit\ status\ \d+$
@@ -170,6 +172,7 @@ NOISE_LINE = lazy_pattern(
       | (?:Chunk\ ID|Wall\ time|Original\ token|Process\ exited)
       | Output:$ | Total\ output\ lines | Exit\ code:?\ -?\d+ | \[?exit\ code | Traceback\ \(most
       | File\ "[^"]+",\ line\ \d | ^[{}\[\]().,;]+$ | \d+\ \| | \d+\ │ | │ | ╭ | ╰ | \^ | ~+$ | i[ ]
+      | [^:]{0,60}\[\d+/\d+\]
       | Checked\ \d | Ran\ \d | (?:\d+\ )?expect\(\) | Script\ (?:completed|failed|running)
       | Checking\  | Downloading | Compiling | \w*exit\w*[=:]\ ?0$ | No\ local\ changes
       | \[[\w:.-]+\]\ (?:\$\ |Finished\ in) | \d+\s*[+-]\s | \d+→ )""",

@@ -46,12 +46,14 @@ class FinishedCall(NamedTuple):
 def says_no(command: str) -> bool:
     """Whether exit status 1 of a shell text is the answer "no"."""
     # The status is that of the last command. ``bun run test`` is not ``test``.
-    commands = simple_commands(command)
-    return bool(commands) and _program_and_verb(commands[-1].words) in _QUIET
+    commands = [one.words for one in simple_commands(command) if one.words[:1] not in _ENDS]
+    return bool(commands) and _program_and_verb(commands[-1]) in _QUIET
 
 
 _NO_SAYERS = "grep egrep fgrep rg ag diff cmp test [ which type -v pgrep git-diff git-grep"
 _QUIET = frozenset(_NO_SAYERS.split())
+# The status of a loop or a block is that of the last command in it.
+_ENDS = (["done"], ["fi"], ["esac"], ["}"])
 
 
 def _program_and_verb(words: list[str]) -> str:

@@ -63,6 +63,9 @@ def telling_lines(lines: Sequence[str], names: frozenset[str], most: int) -> lis
 def said_in(text: str) -> str:
     """The one or two sentences of a message that lead to what the model did next."""
     paragraphs = [one.strip() for one in re.split(r"\n\s*\n", text) if one.strip()]
+    if text.lstrip().startswith(("{", "[{")):
+        # An answer for a program tells a reader nothing.
+        return ""
     plain = [one for one in paragraphs if not one.startswith(("#", "|", "```"))]
     chosen = plain[-1] if plain else paragraphs[-1] if paragraphs else ""
     if len(plain) > 1 and len(chosen) < 60:

@@ -1,0 +1,56 @@
+"""Shell texts that break something on purpose, run a check and take the change back.
+
+Agents try in this way whether a new test notices the old mistake. Its failure is what they wanted,
+so it is neither an error nor a verdict on the work.
+"""
+
+from session_memory.derive.detecting import SimpleCommand, simple_commands
+
+_IN_PLACE = frozenset({"sed", "perl", "gsed"})
+_PATCHING = frozenset({"patch", "mv", "cp"})
+_CHECKED_OUT = frozenset({"checkout", "restore"})
+_PARTS = 40
+
+
+def is_experiment(text: str) -> bool:
+    """Whether a shell text changes files, runs something and restores them with git."""
+    if "git" not in text:
+        return False
+    commands = [one for one in simple_commands(text)[:_PARTS] if one.words]
+    restored = [place for place, one in enumerate(commands) if _restores(one)]
+    if not restored:
+        return False
+    changed = [place for place, one in enumerate(commands) if _changes(one, commands[restored[-1]])]
+    # Between the two is at least one command that is run in this state.
+    return bool(changed) and restored[-1] - changed[0] > 1
+
+
+def _restores(command: SimpleCommand) -> bool:
+    match command.words:
+        case ["git", "stash", "pop" | "apply", *_]:
+            return True
+        case ["git", verb, *rest] if verb in _CHECKED_OUT:
+            return bool(_paths(rest))
+    return False
+
+
+def _changes(command: SimpleCommand, restoring: SimpleCommand) -> bool:
+    """Whether a command takes away what the later one restores."""
+    words = command.words
+    if restoring.words[1:2] == ["stash"]:
+        return words[:2] == ["git", "stash"] and words[2:3] not in (["pop"], ["apply"], ["list"])
+    restored = set(_paths(restoring.words[2:]))
+    if restored & set(command.writes):
+        return True
+    is_in_place = words[0] in _IN_PLACE and any(
+        word.startswith("-") and "i" in word for word in words[1:]
+    )
+    is_checkout = words[:1] == ["git"] and words[1:2] != [] and words[1] in _CHECKED_OUT
+    if is_in_place or is_checkout or words[0] in _PATCHING:
+        return command is not restoring and not restored.isdisjoint(words)
+    return words[:2] in (["git", "apply"], ["git", "revert"])
+
+
+def _paths(words: list[str]) -> list[str]:
+    """The files among the arguments of ``git checkout`` and ``git restore``."""
+    return [word for word in words if not word.startswith("-") and ("." in word or "/" in word)]

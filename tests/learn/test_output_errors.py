@@ -1,0 +1,69 @@
+"""What the output of a failed command says, and what only looks like an error."""
+
+import pytest
+
+from session_memory.learn.digest.output_errors import errors_in_output
+
+
+def said(text: str) -> list[str]:
+    return [error.text for error in errors_in_output(text, failed=True)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "=== go ===\nok  \texample.com/sts\t0.308s\n=== files ===\n-rw-r--r-- 1 a b 9 x.yml",
+        '=== package.json ===\n3:  "version": "0.5.0",\n=== other.json ===',
+        "README.md:52:/explain src/auth.ts\nskills/a/SKILL.md:2:name: a",
+        "total 0.41s",
+    ],
+)
+def test_what_a_search_or_a_list_found_and_times_are_no_errors(text: str) -> None:
+    assert said(text)[:1] in ([], ["total 0.41s"])
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (
+            "[fmt] $ gofmt -w .\n[lint:go] $ golangci-lint run\n"
+            "[lint:go] a/a.go:7:2: ST1005: error strings should not be capitalized (staticcheck)\n"
+            "[lint:go] ERROR task failed",
+            "a/a.go:7:2: ST1005: error strings should not be capitalized (staticcheck)",
+        ),
+        (
+            "web:build: > tsc\nweb:build: src/a.ts(1,2): error TS2304: Cannot find name 'b'.\n"
+            "web:build: ELIFECYCLE Command failed",
+            "src/a.ts(1,2): error TS2304: Cannot find name 'b'.",
+        ),
+        (
+            "db-1   | ready\nweb-1  | starting\nweb-1  | Error: listen EADDRINUSE: port 80",
+            "Error: listen EADDRINUSE: port 80",
+        ),
+        (
+            "#8 [4/6] RUN npm ci\n#8 1.2 npm error code ERESOLVE\n#8 1.2 npm error no way",
+            "npm error code ERESOLVE",
+        ),
+    ],
+)
+def test_the_name_of_a_task_is_no_part_of_its_errors(text: str, line: str) -> None:
+    assert said(text)[0] == line
+
+
+def test_a_file_before_each_line_is_no_name_of_a_task() -> None:
+    text = "a/a.go:7:2: undefined: x\na/a.go:8:2: undefined: y\na/b.go:1:1: undefined: z"
+    assert said(text)[0] == "a/a.go:7:2: undefined: x"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "failed in sandbox MacosSeatbelt with execution error: sandbox denied exec error,"
+        " exit code: 101, stdout: , stderr: error[E0616]: field `a` of struct `B` is private",
+        'Denied { output: ExecToolCallOutput { exit_code: 128, stdout: StreamOutput { text: "",'
+        ' truncated_after_lines: None }, stderr: StreamOutput { text: "error[E0616]: field `a` of'
+        ' struct `B` is private\\n", truncated_after_lines: None } } }',
+    ],
+)
+def test_what_a_sandbox_wrapped_is_read(text: str) -> None:
+    assert said(text) == ["error[E0616]: field `a` of struct `B` is private"]
