@@ -11,9 +11,8 @@ from starlette.testclient import TestClient
 from session_memory import Memory
 from session_memory.pricing import shown as money
 from session_memory.testing.collecting import collected
-from session_memory.views.outline import SECTION, outline
+from session_memory.views.outline import SECTION
 from session_memory.views.spending_days import spending_days
-from session_memory.web.cost_map import cost_blocks
 
 from .conftest import Client
 
@@ -177,17 +176,6 @@ def test_the_start_page_has_its_slow_parts_apart(client: TestClient) -> None:
     for part in ("money", "patterns"):
         answer = client.get("/", headers={"X-Part": part}).text
         assert "<html" not in answer and "<h2>" in answer
-
-
-def test_the_blocks_of_the_map_add_up_on_every_level(memory: Memory) -> None:
-    for one in memory.sessions():
-        blocks = cost_blocks(outline(memory.store, one.uid))
-        assert sum(block.microdollars for block in blocks) == one.cost_with_subagents.microdollars
-        for block in blocks:
-            assert sum(part.microdollars for part in block.below) == block.microdollars
-            for part in block.below:
-                below = sum(response.microdollars for response in part.below)
-                assert not part.below or below == part.microdollars
 
 
 @pytest.mark.parametrize("by", ["time", "cost", "event"])

@@ -9,15 +9,29 @@ from session_memory.store.name_table import NameTable
 from session_memory.store.record_keys import event_uid
 
 _OWN = """
-    select seq, ts, kind, marks, role, native_kind, branch, call_id, is_error, record, block
+    select seq, ts, kind, marks, role, native_kind, branch, call_id, is_error, tool, record, block
     from events where session_id = :session order by seq
 """
 _INHERITED = """
     select c.seq, e.ts, e.kind, e.marks, e.role, e.native_kind, e.branch, e.call_id, e.is_error,
-        e.record, e.block
+        e.tool, e.record, e.block
     from copies c join events e on e.record = c.record and e.block = c.block
     where c.session_id = :session and c.seq is not null and e.session_id <> :session
     order by c.seq
+"""
+# The calls that name a file and do not edit it.
+_READS = """
+    select e.seq, e.path from events e join names n on n.id = e.kind
+    where e.session_id = :session and e.path is not null and n.name = 'tool_call'
+"""
+_BETWEEN = """
+    select e.ts, k.name, m.name, e.is_error, e.path from events e
+    join names k on k.id = e.kind left join names m on m.id = e.marks
+    where e.session_id = :session and e.seq between :first and :last
+"""
+_FIRST_OWN = """
+    select s.uid, (select min(e.ts) from events e where e.session_id = s.id)
+    from sessions s where s.uid in ({keys})
 """
 _SUMMARIES = "select seq, summary from events where session_id = {session} and seq in ({keys})"
 # Of a long session every so-many-th event is enough for a small drawing.
@@ -40,6 +54,7 @@ class OutlineEvent(msgspec.Struct, gc=False):
     branch: str | None
     call_id: str | None
     is_error: bool
+    tool: str | None
     is_inherited: bool
     record: bytes
     block: int
@@ -68,6 +83,7 @@ def outline_events(db: Database, names: NameTable, session_id: int) -> Iterator[
         branch,
         call,
         error,
+        tool,
         record,
         block,
     ), from_other in rows:
@@ -83,16 +99,44 @@ def outline_events(db: Database, names: NameTable, session_id: int) -> Iterator[
             branch,
             call,
             bool(error),
+            word(tool),
             from_other,
             record,
             block,
         )
 
 
+def read_paths(db: Database, session_id: int) -> dict[int, str]:
+    """The file of each call that read one, by the seq of the call."""
+    return {row[0]: row[1] for row in db.all(_READS, {"session": session_id})}
+
+
+def first_own_times(db: Database, uids: list[str]) -> dict[str, int]:
+    """When the first event of each session was that it does not share with another."""
+    return {row[0]: row[1] for row in db.matching(_FIRST_OWN, uids) if row[1] is not None}
+
+
 def summaries(db: Database, session_id: int, seqs: list[int]) -> dict[int, str]:
     """The one line that is kept of the text of some of the session's own events."""
     sql = _SUMMARIES.replace("{session}", f"{session_id:d}")
     return {row[0]: row[1] for row in db.matching(sql, seqs)}
+
+
+class StretchEvent(msgspec.Struct, gc=False):
+    """One event of a part of a session. ``kinds`` are its kind and its marks."""
+
+    ts: int | None
+    kinds: tuple[str, ...]
+    is_error: bool
+    path: str | None
+
+
+def events_between(db: Database, session_id: int, first: int, last: int) -> Iterator[StretchEvent]:
+    """The session's own events with these numbers, both ends included."""
+    given = {"session": session_id, "first": first, "last": last}
+    for ts, kind, marks, error, path in db.each(_BETWEEN, given):
+        kinds = (kind, *(part for part in (marks or "").split(",") if part))
+        yield StretchEvent(ts, kinds, bool(error), path)
 
 
 class StripEvent(msgspec.Struct, gc=False):

@@ -13,17 +13,25 @@ from session_memory.core.errors import UnknownSession
 from session_memory.core.schema import Session
 from session_memory.core.time import parse_time
 from session_memory.pricing import tree_amounts
-from session_memory.pricing.amounts import UsageFilter, charges
+from session_memory.pricing.amounts import Charge, UsageFilter, charges
 from session_memory.store import Store
-from session_memory.store.outlines import OutlineEvent, outline_events, summaries
+from session_memory.store.digests import Digests
+from session_memory.store.outlines import (
+    OutlineEvent,
+    first_own_times,
+    outline_events,
+    read_paths,
+    summaries,
+)
+from session_memory.views.detours import SentTokens, detours
 from session_memory.views.evicted import readable_events
 from session_memory.views.session import children_of
 from session_memory.views.session_titles import best_titles
+from session_memory.views.work_pieces import OutlinePiece, work_pieces
 
 SECTION = 50
 """How many events a part of a transcript has."""
-LONG_GAP_MS = 5 * 60 * 1000
-MOST_PIECES, MOST_MARKS, MOST_POINTS = 400, 1500, 200
+MOST_MARKS, MOST_POINTS = 1500, 200
 
 
 class OutlineTurn(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,22 +52,26 @@ class OutlineTurn(msgspec.Struct, frozen=True, kw_only=True):
     is_left: bool
 
 
+class OutlineResponse(msgspec.Struct, frozen=True):
+    """What one response cost. ``made_of`` is the larger part of it: ``read`` or ``written`` (the
+    cache) or ``output``. ``detour`` is a word of `session_memory.views.detours`, or empty. ``tool``
+    is the tool that it called most."""
+
+    seq: int
+    ts: int | None
+    microdollars: int
+    made_of: str
+    detour: str = ""
+    tool: str = ""
+
+
 class OutlineMark(msgspec.Struct, frozen=True):
     """A place worth finding: ``passed``, ``failed`` (tests), ``error``, ``edit``, ``compaction``,
-    ``prompt`` or ``person`` (an interruption or a decision)."""
+    ``commit``, ``prompt`` or ``person`` (an interruption or a decision)."""
 
     seq: int
     ts: int | None
     sort: str
-
-
-class OutlinePiece(msgspec.Struct, frozen=True):
-    """A stretch in which ``who`` was at work: ``person``, ``model`` or ``tools``."""
-
-    who: str
-    start: int
-    end: int
-    seq: int
 
 
 class OutlineLane(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,7 +88,7 @@ class OutlineLane(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outline(msgspec.Struct, frozen=True, kw_only=True):
-    """``spend`` has ``(time, seq, microdollars)`` and ``context`` ``(seq, tokens)`` of responses.
+    """``context`` has ``(seq, tokens)`` of responses.
 
     ``calls`` has the subagents that each call started, ``unplaced`` those that no call names.
     """
@@ -89,7 +101,7 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True):
     marks: tuple[OutlineMark, ...]
     pieces: tuple[OutlinePiece, ...]
     lanes: tuple[OutlineLane, ...]
-    spend: tuple[tuple[int | None, int, int], ...]
+    responses: tuple[OutlineResponse, ...]
     context: tuple[tuple[int, int], ...]
     calls: dict[str, tuple[str, ...]]
     unplaced: tuple[str, ...]
@@ -100,7 +112,14 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True):
         return self.last_seq // SECTION + 1
 
     def to_dict(self) -> dict[str, Any]:
+        """As JSON, for drawing: ``spend`` has at most 200 ``(time, seq, microdollars)``."""
         values: dict[str, Any] = msgspec.to_builtins(self)
+        del values["responses"]
+        step = max(-(-len(self.responses) // MOST_POINTS), 1)
+        groups = (self.responses[n : n + step] for n in range(0, len(self.responses), step))
+        values["spend"] = [
+            (group[0].ts, group[0].seq, sum(one.microdollars for one in group)) for group in groups
+        ]
         return values
 
 
@@ -115,6 +134,8 @@ def outline(store: Store, uid: str) -> Outline:
     spent = _spending(store, uid)
     prompts = [event for event in events if _is_prompt(event) and not event.is_inherited]
     titles = {} if row is None else summaries(read.db, row.id, [event.seq for event in prompts])
+    reads = {} if row is None else read_paths(read.db, row.id)
+    commits = _commits(store, uid, events)
     children = children_of(store, uid)
     call_seqs = {e.call_id: e for e in events if e.call_id and "tool_call" in e.kinds}
     calls: dict[str, tuple[str, ...]] = {}
@@ -128,10 +149,10 @@ def outline(store: Store, uid: str) -> Outline:
         events=len(events),
         last_seq=events[-1].seq if events else 0,
         turns=tuple(_turns(events, titles, spent)),
-        marks=tuple(_marks(events)),
-        pieces=tuple(_merged(_pieces(events))),
-        lanes=(*_children(store, children, call_seqs), *_branches(events, spent)),
-        spend=tuple((one.ts, one.seq, one.microdollars) for one in spent),
+        marks=tuple(_marks(events, commits)),
+        pieces=tuple(work_pieces(events)),
+        lanes=(*_children(store, children, call_seqs, events), *_branches(events, spent)),
+        responses=tuple(_responses(events, spent, reads)),
         context=_context(spent),
         calls=calls,
         unplaced=tuple(
@@ -149,6 +170,9 @@ class _Spent(msgspec.Struct, gc=False):
     microdollars: int
     output: int
     context: int
+    read: int
+    written: int
+    picodollars: list[int]
 
 
 def _spending(store: Store, uid: str) -> list[_Spent]:
@@ -157,12 +181,49 @@ def _spending(store: Store, uid: str) -> list[_Spent]:
     for charge in charges(store, ("seq",), UsageFilter(uids=(uid,))):
         seq = charge.key[0]
         place = 1 << 40 if seq is None else int(seq)
-        one = sums.setdefault(place, _Spent(place, None, 0, 0, 0))
+        one = sums.setdefault(place, _Spent(place, None, 0, 0, 0, 0, 0, [0, 0, 0]))
         uncached, output, read, written, *_ = charge.buckets
         one.microdollars += charge.microdollars
         one.output += output
         one.context = max(one.context, uncached + read + written)
+        one.read += read
+        one.written += written
+        for number, (_, value) in enumerate(charge_parts(charge)):
+            one.picodollars[number] += value
     return [sums[seq] for seq in sorted(sums)]
+
+
+_MADE_OF = ("read", "written", "output")
+
+
+def charge_parts(charge: Charge) -> Iterable[tuple[str, int]]:
+    """What a charge is made of, in picodollars. What is sent uncached counts as written."""
+    uncached, output, read, written, written_1h, _, searches = charge.buckets
+    price = charge.rate.price
+    if price is None:
+        return zip(_MADE_OF, (0, 0, 0), strict=True)
+    sent = uncached * price.input + (written - written_1h) * price.cache_write
+    sent += written_1h * price.cache_write_1h
+    answered = output * price.output + searches * (price.search or 0)
+    return zip(_MADE_OF, (read * price.cache_read, sent, answered), strict=True)
+
+
+def _responses(
+    events: Sequence[OutlineEvent], spent: list[_Spent], reads: dict[int, str]
+) -> Iterable[OutlineResponse]:
+    sent = [SentTokens(one.seq, one.read, one.written, one.context) for one in spent]
+    sorts = detours(events, sent, reads)
+    calls = [event for event in events if "tool_call" in event.kinds and not event.is_inherited]
+    at = 0
+    for one in spent:
+        tools: list[str] = []
+        while at < len(calls) and calls[at].seq <= one.seq:
+            tools.append(calls[at].tool or "")
+            at += 1
+        largest = max(range(3), key=lambda number: one.picodollars[number])
+        tool = max(tools, key=tools.count, default="")
+        sort = sorts.get(one.seq, "")
+        yield OutlineResponse(one.seq, one.ts, one.microdollars, _MADE_OF[largest], sort, tool)
 
 
 def _is_prompt(event: OutlineEvent) -> bool:
@@ -209,10 +270,35 @@ def _seconds(first: int | None, last: int | None) -> float | None:
     return None if first is None or last is None else max(last - first, 0) / 1000
 
 
-def _marks(events: Iterable[OutlineEvent]) -> list[OutlineMark]:
+class _CommitEvent(msgspec.Struct):
+    event_uid: str
+
+
+class _CommitsOfDigest(msgspec.Struct):
+    """The one field of a digest that a map shows. The modules of digests are not imported."""
+
+    commits: tuple[_CommitEvent, ...] = ()
+
+
+_COMMITS = msgspec.json.Decoder(_CommitsOfDigest)
+
+
+def _commits(store: Store, uid: str, events: Sequence[OutlineEvent]) -> set[int]:
+    """The calls that committed, as the digest says. None if the session was not analyzed."""
+    body = Digests(store.db).body(uid)
+    uids = set() if body is None else {one.event_uid for one in _COMMITS.decode(body).commits}
+    if not uids:
+        return set()
+    calls = (event for event in events if "tool_call" in event.kinds)
+    return {call.seq for call in calls if call.event_uid in uids}
+
+
+def _marks(events: Iterable[OutlineEvent], commits: set[int]) -> list[OutlineMark]:
     """Tests, errors, edits and compactions; of very many, the errors and edits are thinned out."""
     found = [
-        OutlineMark(event.seq, event.ts, sort) for event in events if (sort := _mark_of(event))
+        OutlineMark(event.seq, event.ts, sort)
+        for event in events
+        if (sort := _mark_of(event, commits))
     ]
     for sort in ("edit", "error"):
         if len(found) > MOST_MARKS:
@@ -223,7 +309,7 @@ def _marks(events: Iterable[OutlineEvent]) -> list[OutlineMark]:
     return found[:MOST_MARKS]
 
 
-def _mark_of(event: OutlineEvent) -> str | None:
+def _mark_of(event: OutlineEvent, commits: set[int]) -> str | None:
     kinds = event.kinds
     if "user_msg" in kinds:
         return "prompt"
@@ -233,6 +319,8 @@ def _mark_of(event: OutlineEvent) -> str | None:
         return "error"
     if "human_intervention" in kinds or "decision" in kinds:
         return "person"
+    if event.seq in commits:
+        return "commit"
     if "edit" in kinds and "tool_call" in kinds:
         return "edit"
     if "lifecycle" in kinds and "compact" in event.native_kind:
@@ -240,71 +328,31 @@ def _mark_of(event: OutlineEvent) -> str | None:
     return None
 
 
-def who_acted(kinds: Sequence[str], role: str | None) -> str | None:
-    """Who made an event: by the rule of ``stats time``. None for what nobody did on purpose."""
-    if {"user_msg", "human_intervention", "decision"}.intersection(kinds):
-        return "person"
-    if "tool_result" in kinds:
-        return "tools"
-    if role == "assistant" and "lifecycle" not in kinds:
-        return "model"
-    return "model" if "error" in kinds or "retry" in kinds else None
-
-
-def _pieces(events: Iterable[OutlineEvent]) -> Iterable[OutlinePiece]:
-    latest: int | None = None
-    for event in events:
-        who = who_acted(event.kinds, event.role)
-        if who is None or event.ts is None or event.is_inherited:
-            continue
-        if latest is not None and 0 < event.ts - latest < LONG_GAP_MS:
-            yield OutlinePiece(who, latest, event.ts, event.seq)
-        latest = event.ts if latest is None else max(latest, event.ts)
-
-
-def _merged(pieces: Iterable[OutlinePiece]) -> list[OutlinePiece]:
-    """Neighbours of the same sort as one piece; then the shortest pieces join their neighbours."""
-    joined: list[OutlinePiece] = []
-    for piece in pieces:
-        before = joined[-1] if joined else None
-        if before and before.who == piece.who and before.end == piece.start:
-            joined[-1] = OutlinePiece(piece.who, before.start, piece.end, before.seq)
-        else:
-            joined.append(piece)
-    while len(joined) > MOST_PIECES:
-        joined = _halved(joined)
-    return joined
-
-
-def _halved(pieces: list[OutlinePiece]) -> list[OutlinePiece]:
-    """Each two neighbours as one piece of the longer one's sort, unless a gap is between them."""
-    halved: list[OutlinePiece] = []
-    for first, second in zip(pieces[::2], [*pieces[1::2], None][: len(pieces[::2])], strict=True):
-        if second is None or second.start != first.end:
-            halved.extend(one for one in (first, second) if one is not None)
-            continue
-        longer = max(first, second, key=lambda one: one.end - one.start)
-        halved.append(OutlinePiece(longer.who, first.start, second.end, first.seq))
-    if len(halved) == len(pieces):
-        # Only gaps: every second piece has to do.
-        return pieces[::2]
-    return halved
-
-
 def _children(
-    store: Store, children: list[Session], calls: dict[str, OutlineEvent]
+    store: Store,
+    children: list[Session],
+    calls: dict[str, OutlineEvent],
+    events: Sequence[OutlineEvent],
 ) -> Iterable[OutlineLane]:
     uids = [child.session_uid for child in children]
     titles = best_titles(store, uids) if uids else {}
     amounts = tree_amounts(store, uids) if uids else {}
+    forks = [child.session_uid for child in children if child.relation == "fork"]
+    begun = first_own_times(store.db, forks) if forks else {}
     for child in children:
         call = calls.get(child.spawn_call_id or "")
         uid = child.session_uid
+        seq = None if call is None else call.seq
+        start = None if child.started_at is None else parse_time(child.started_at)
+        if uid in begun:
+            # A fork begins where it leaves the history that it was started with.
+            start = begun[uid]
+            seq = max((e.seq for e in events if e.ts is not None and e.ts <= start), default=None)
         yield OutlineLane(
             sort=child.relation or "child",
             title=titles[uid],
-            seq=None if call is None else call.seq,
-            start=None if child.started_at is None else parse_time(child.started_at),
+            seq=seq,
+            start=start,
             end=None if child.ended_at is None else parse_time(child.ended_at),
             microdollars=amounts[uid].microdollars,
             uid=uid,

@@ -12,7 +12,6 @@ from session_memory.pricing import Amount, session_amounts
 from session_memory.store import Store
 from session_memory.store.outlines import StripEvent, strip_events
 from session_memory.store.session_pages import PageKey, SessionConditions, SessionPages
-from session_memory.views.outline import LONG_GAP_MS, who_acted
 from session_memory.views.session_titles import best_titles
 from session_memory.views.sessions import (
     Filter,
@@ -20,6 +19,7 @@ from session_memory.views.sessions import (
     folded_below,
     list_sessions,
 )
+from session_memory.views.work_pieces import LONG_GAP_MS, who_acted
 
 PAGE = 50
 STRIP = 44

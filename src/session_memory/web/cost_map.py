@@ -1,80 +1,31 @@
-"""The map of a session by cost: blocks as wide as they were dear, from turns down to responses.
+"""The map of a session by cost: blocks as wide as they were dear, from turns down to responses."""
 
-The blocks below a block add up to it exactly.
-"""
-
+import json
 from collections.abc import Iterator, Sequence
 
-import msgspec
 from markupsafe import Markup
 
 from session_memory.pricing import Amount
 from session_memory.pricing import shown as money
 from session_memory.render.text import cut, safe
-from session_memory.views.outline import Outline
+from session_memory.views.cost_blocks import CostBlock
 from session_memory.web.map_axis import RIGHT
 
 WIDTH, ROW, LEFT = 1320, 37, 6.0
 NARROWEST = 3.0
-
-
-class CostBlock(msgspec.Struct, frozen=True):
-    """A part of the cost. ``below`` add up to ``microdollars``, unless there are none."""
-
-    title: str
-    microdollars: int
-    fill: str
-    seq: int | None = None
-    uid: str | None = None
-    below: tuple["CostBlock", ...] = ()
-
-
-def cost_blocks(outline: Outline) -> tuple[CostBlock, ...]:
-    """The turns with what they cost, subagents included, and what each is made of."""
-    turns = []
-    placed = [lane for lane in outline.lanes if lane.uid and lane.sort == "subagent"]
-    for turn in outline.turns:
-        mine = [
-            lane for lane in placed if lane.seq is not None and turn.seq <= lane.seq <= turn.last
-        ]
-        placed = [lane for lane in placed if lane not in mine]
-        agents = tuple(
-            CostBlock(lane.title, lane.microdollars, "m-k2", lane.seq, lane.uid)
-            for lane in mine
-            if lane.microdollars
-        )
-        own = _responses(outline, turn.seq, turn.last)
-        itself = CostBlock("itself", turn.microdollars, "m-k1", turn.seq, below=own)
-        below = tuple(one for one in (itself, *agents) if one.microdollars)
-        title = f"{turn.number} {turn.title}" if turn.number else "before the first prompt"
-        total = turn.microdollars + sum(one.microdollars for one in agents)
-        turns.append(
-            CostBlock(title, total, "hatch" if turn.is_left else "m-k1", turn.seq, below=below)
-        )
-    unplaced = tuple(
-        CostBlock(lane.title, lane.microdollars, "m-k2", None, lane.uid)
-        for lane in placed
-        if lane.microdollars
-    )
-    if unplaced:
-        total = sum(one.microdollars for one in unplaced)
-        turns.append(CostBlock("subagents that no call names", total, "m-k2", below=unplaced))
-    return tuple(turn for turn in turns if turn.microdollars)
-
-
-def _responses(outline: Outline, first: int, last: int) -> tuple[CostBlock, ...]:
-    """The single responses of a turn. Usage without a place counts in the last turn."""
-    is_last = outline.turns[-1].seq == first
-    found = [
-        (seq, microdollars)
-        for _, seq, microdollars in outline.spend
-        if first <= seq <= last or (is_last and seq > last)
-    ]
-    return tuple(
-        CostBlock(f"#{seq}", microdollars, "m-k3", seq)
-        for seq, microdollars in found
-        if microdollars
-    )
+LEVELS = 3
+_FILLS = {
+    "read": "m-k1",
+    "written": "m-k2",
+    "output": "m-k3",
+    "agent": "m-k4",
+    "failed": "m-bad",
+    "uncached": "m-warn",
+    "reread": "m-warn",
+    "left": "hatch",
+}
+# The same without colours.
+_MARKS = {"failed": "✗", "uncached": "2×", "reread": "2×", "left": "", "agent": "◇"}
 
 
 def cost_map(blocks: Sequence[CostBlock]) -> Markup:
@@ -84,8 +35,7 @@ def cost_map(blocks: Sequence[CostBlock]) -> Markup:
         return Markup()
     scale = (RIGHT - LEFT) / total
     parts = list(_level(blocks, LEFT, scale, 0))
-    rows = 3
-    height = rows * ROW + 26
+    height = LEVELS * ROW + 26
     for share in range(5):
         x = LEFT + (RIGHT - LEFT) * share / 4
         place = "t-end" if share == 4 else "t-mid" if share else ""
@@ -96,57 +46,86 @@ def cost_map(blocks: Sequence[CostBlock]) -> Markup:
             )
         )
     return Markup(
-        '<svg class="wide" viewBox="0 0 {} {}" role="img" aria-label="Map by cost: {}">{}</svg>'
-    ).format(WIDTH, height, money(Amount(total)), Markup("").join(parts))
+        '<svg class="wide" viewBox="0 0 {} {}" role="img" aria-label="Map by cost: {}"'
+        ' data-points="{}">{}</svg>'
+    ).format(
+        WIDTH, height, money(Amount(total)), json.dumps(_points(blocks, scale)), _joined(parts)
+    )
+
+
+def _joined(parts: Sequence[Markup]) -> Markup:
+    return Markup("").join(parts)
+
+
+def _points(blocks: Sequence[CostBlock], scale: float) -> list[tuple[int, int]]:
+    """``(x, seq)`` of the events that the blocks begin with. Both only go forward."""
+    points: list[tuple[int, int]] = []
+    x = LEFT
+    for block in blocks:
+        inside = x
+        for step in block.below or (block,):
+            is_later = not points or (round(inside) > points[-1][0])
+            if step.seq is not None and is_later and (not points or step.seq > points[-1][1]):
+                points.append((round(inside), step.seq))
+            inside += step.microdollars * scale
+        x += block.microdollars * scale
+    return points
 
 
 def _level(blocks: Sequence[CostBlock], left: float, scale: float, level: int) -> Iterator[Markup]:
     x = left
-    waiting = 0
-    number = 0
+    narrow: list[CostBlock] = []
     for block in blocks:
         width = block.microdollars * scale
         if width < NARROWEST:
-            waiting += block.microdollars
-            number += 1
+            narrow.append(block)
             x += width
             continue
-        if waiting:
-            yield _block(
-                CostBlock(f"{number} small ones", waiting, "m-k3"),
-                x - waiting * scale,
-                scale,
-                level,
-            )
-            waiting = number = 0
+        yield from _small_ones(narrow, x, scale, level)
+        narrow = []
         yield _block(block, x, scale, level)
-        if block.below and level < 2:
+        if block.below and level + 1 < LEVELS:
             yield from _level(block.below, x, scale, level + 1)
         x += width
-    if waiting and waiting * scale >= 1:
-        yield _block(
-            CostBlock(f"{number} small ones", waiting, "m-k3"), x - waiting * scale, scale, level
-        )
+    yield from _small_ones(narrow, x, scale, level)
+
+
+def _small_ones(
+    blocks: Sequence[CostBlock], right: float, scale: float, level: int
+) -> Iterator[Markup]:
+    total = sum(block.microdollars for block in blocks)
+    if total * scale < 1:
+        return
+    looks = {block.look for block in blocks}
+    look = looks.pop() if len(looks) == 1 else "output"
+    title = blocks[0].title if len(blocks) == 1 else f"{len(blocks)} small ones"
+    small = CostBlock(title, total, look, blocks[0].seq)
+    yield _block(small, right - total * scale, scale, level)
 
 
 def _block(block: CostBlock, x: float, scale: float, level: int) -> Markup:
     width = max(block.microdollars * scale - 1.5, 0.8)
     y = level * ROW
     cost = money(Amount(block.microdollars))
+    mark = _MARKS.get(block.look, "") if level else ""
+    title = f"{mark} {block.title}" if mark else block.title
     room = int((width - 12) / (7.4 if level == 0 else 6.6))
     body = Markup('<rect x="{:.1f}" y="{}" width="{:.1f}" height="{}" rx="3" class="{}"/>').format(
-        x, y, width, ROW - 2, block.fill
+        x, y, width, ROW - 2, _FILLS.get(block.look, "m-k3")
     )
     if room >= 4:
         weight = " t-b" if level == 0 else ""
         body += Markup('<text x="{:.1f}" y="{}" class="m-text{}">{}</text>').format(
-            x + 7, y + 15, weight, cut(safe(block.title), room)
+            x + 7, y + 15, weight, cut(safe(title), room)
         )
         body += Markup('<text x="{:.1f}" y="{}" class="m-small">{}</text>').format(
             x + 7, y + 29, cut(cost, room)
         )
-    says = f"{block.title}: {cost}"
-    group = Markup('<g data-seq="{}"><title>{}</title>{}</g>').format(
+    elif mark and width >= 11:
+        body += Markup('<text x="{:.1f}" y="{}" class="m-text t-mid">{}</text>').format(
+            x + width / 2, y + 15, mark[0]
+        )
+    says = f"{title}: {cost}"
+    return Markup('<g data-seq="{}"><title>{}</title>{}</g>').format(
         "" if block.seq is None else block.seq, safe(says), body
     )
-    return group

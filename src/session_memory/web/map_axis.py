@@ -4,14 +4,18 @@ By time, breaks of more than five minutes are cut out; each leaves a small gap.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from session_memory.views.outline import LONG_GAP_MS, Outline
+from session_memory.views.outline import Outline
+from session_memory.views.work_pieces import LONG_GAP_MS
 
-LEFT, RIGHT = 74.0, 1314.0
+WIDTH = 1320
+# A narrow map has no words at its left.
+NARROW, LEFT, NARROW_LEFT, RIGHT_EDGE = 700, 74.0, 6.0, 6.0
 GAP = 12.0
+RIGHT = WIDTH - RIGHT_EDGE
 
 
 class Stretch(msgspec.Struct, frozen=True):
@@ -26,27 +30,52 @@ class Stretch(msgspec.Struct, frozen=True):
 class MapAxis:
     """Places on the axis. ``stretches`` is empty if the axis is that of events."""
 
-    def __init__(self, outline: Outline, by: str) -> None:
+    def __init__(
+        self,
+        outline: Outline,
+        by: str,
+        width: int = WIDTH,
+        stretches: list[Stretch] | None = None,
+    ) -> None:
+        self.width = width
+        self.left = LEFT if width >= NARROW else NARROW_LEFT
+        self.right = width - RIGHT_EDGE
         self.last = max(outline.last_seq, 1)
         self._placed = sorted(
             (mark.seq, mark.ts) for mark in outline.marks if mark.ts is not None
         ) + sorted((piece.seq, piece.end) for piece in outline.pieces)
-        self.stretches = list(_stretches(outline)) if by == "time" else []
+        if stretches is None:
+            parts = _active_times(outline) if by == "time" else []
+            stretches = list(_placed_parts(parts, self.left, self.right))
+        self.stretches = stretches
         self._starts = [stretch.start for stretch in self.stretches]
         self.by = "time" if self.stretches else "event"
 
     def at(self, seq: int | None, ts: int | None) -> float | None:
         """Where an event lies; None if its time is unknown."""
         if self.by == "event":
-            return None if seq is None else LEFT + (RIGHT - LEFT) * min(seq, self.last) / self.last
+            share = min(seq or 0, self.last) / self.last
+            return None if seq is None else self.left + (self.right - self.left) * share
         if ts is None:
             return None
         index = bisect_right(self._starts, ts) - 1
         if index < 0:
-            return LEFT
+            return self.left
         stretch = self.stretches[index]
         share = (min(ts, stretch.end) - stretch.start) / max(stretch.end - stretch.start, 1)
         return stretch.left + (stretch.right - stretch.left) * share
+
+    @property
+    def ms_per_unit(self) -> float:
+        """How much time a unit of the axis is. 0 if the axis is that of events."""
+        width = sum(one.right - one.left for one in self.stretches)
+        return sum(one.end - one.start for one in self.stretches) / width if width else 0.0
+
+    @property
+    def gaps(self) -> list[tuple[float, float]]:
+        """The places of the breaks that were cut out."""
+        pairs = zip(self.stretches, self.stretches[1:], strict=False)
+        return [(round(before.right, 1), round(after.left, 1)) for before, after in pairs]
 
     def points(self) -> list[tuple[int, int]]:
         """``(x, seq)`` of some events in order: a script finds the event below the pointer."""
@@ -63,7 +92,33 @@ class MapAxis:
         return points
 
 
-def _stretches(outline: Outline) -> Iterable[Stretch]:
+def shared_axes(outlines: Sequence[Outline], joins: Sequence[int | None]) -> list[MapAxis]:
+    """One axis for several maps: the same time takes as much room in each, without breaks.
+
+    ``joins`` are moments that shall lie at one place, such as the last common event of two forks.
+    Without them the maps begin at one place.
+    """
+    parts = [_active_times(outline) for outline in outlines]
+    before = [
+        sum(min(end, join) - start for start, end in some if start < join) if join else 0
+        for some, join in zip(parts, joins, strict=True)
+    ]
+    totals = [sum(end - start for start, end in some) for some in parts]
+    after = max((total - own for total, own in zip(totals, before, strict=True)), default=0)
+    scale = (RIGHT - LEFT) / max(max(before, default=0) + after, 1)
+    axes = []
+    for outline, some, own in zip(outlines, parts, before, strict=True):
+        x = LEFT + (max(before) - own) * scale
+        stretches = []
+        for start, end in some:
+            stretches.append(Stretch(start, end, x, x + (end - start) * scale))
+            x += (end - start) * scale
+        axes.append(MapAxis(outline, "time", stretches=stretches))
+    return axes
+
+
+def _active_times(outline: Outline) -> list[tuple[int, int]]:
+    """The times without long breaks."""
     times = sorted(
         {mark.ts for mark in outline.marks if mark.ts is not None}
         | {piece.start for piece in outline.pieces}
@@ -75,17 +130,20 @@ def _stretches(outline: Outline) -> Iterable[Stretch]:
             parts[-1] = (parts[-1][0], moment)
         else:
             parts.append((moment, moment))
+    # Of very many breaks, those between the shortest stretches are not shown.
+    return _joined(parts, most=24)
+
+
+def _placed_parts(parts: list[tuple[int, int]], left: float, right_end: float) -> Iterable[Stretch]:
     if not parts:
         return
-    # Of very many breaks, those between the shortest stretches are not shown.
-    parts = _joined(parts, most=24)
     total = sum(end - start for start, end in parts) or 1
-    width = RIGHT - LEFT - GAP * (len(parts) - 1)
-    left = LEFT
+    gap = min(GAP, (right_end - left) / 3 / len(parts))
+    width = right_end - left - gap * (len(parts) - 1)
     for start, end in parts:
         right = left + width * (end - start) / total
         yield Stretch(start, end, left, right)
-        left = right + GAP
+        left = right + gap
 
 
 def _joined(parts: list[tuple[int, int]], most: int) -> list[tuple[int, int]]:

@@ -15,36 +15,57 @@ from session_memory.pricing import shown as money
 from session_memory.render.text import cut, safe
 from session_memory.views.figures import duration, plural
 from session_memory.views.outline import Outline, OutlineLane, OutlineMark
-from session_memory.web.map_axis import LEFT, RIGHT, MapAxis
+from session_memory.web.map_axis import NARROW, WIDTH, MapAxis
 
-WIDTH = 1320
 BINS = 124
-MOST_LANES = 6
+MOST_LANES = 8
 MOST_GLYPHS = 160
 _RIDGE_TOP, _RIDGE, _BAND, _LANES = 22.0, 66.0, 70.0, 92.0
 _FILLS = {"person": "f-person", "model": "f-model", "tools": "f-tool"}
 _GLYPHS = {"passed": "f-good", "failed": "f-bad", "error": "f-bad"}
 # Of many marks at one place, the first of these is drawn.
-_ORDER = ("failed", "compaction", "passed", "error")
+_ORDER = ("failed", "compaction", "commit", "passed", "error")
 
 
-def session_map(outline: Outline, by: str) -> Markup:
-    """The drawing, and the places of events for a script."""
-    axis = MapAxis(outline, by)
-    lanes = list(_lanes(outline.lanes, axis))
+def session_map(
+    outline: Outline,
+    by: str,
+    *,
+    most_lanes: int = MOST_LANES,
+    width: int = WIDTH,
+    axis: MapAxis | None = None,
+    join: int | None = None,
+) -> Markup:
+    """The drawing, and the places of events for a script.
+
+    ``axis`` may be that of several maps, with the common past until ``join``.
+    """
+    axis = axis or MapAxis(outline, by, width)
+    lanes = list(_lanes(outline.lanes, axis, most_lanes))
     height = round(_LANES + 14 * max((row for row, _ in lanes), default=0) + 34)
     parts = [
+        *_common_past(axis, join),
         *_ridge(outline, axis),
         *_band(outline, axis),
         *_turns(outline, axis),
         *_glyphs(outline.marks, axis),
         *(drawn for _, drawn in lanes),
         *_scale(outline, axis, height),
+        Markup('<g class="hits-in"></g>'),
         Markup('<rect class="screen" x="0" y="14" width="0" height="74" rx="4" hidden=""/>'),
     ]
     return Markup(
-        '<svg class="wide" viewBox="0 0 {} {}" role="img" aria-label="{}" data-points="{}">{}</svg>'
-    ).format(WIDTH, height, _words(outline), json.dumps(axis.points()), Markup("").join(parts))
+        '<svg class="wide" viewBox="0 0 {} {}" role="img" aria-label="{}" data-points="{}"'
+        ' data-gaps="{}" data-ms="{:.1f}">{}</svg>'
+    ).format(
+        axis.width,
+        height,
+        _words(outline),
+        json.dumps(axis.points()),
+        json.dumps(axis.gaps),
+        axis.ms_per_unit,
+        Markup("").join(parts),
+    )
 
 
 def _words(outline: Outline) -> str:
@@ -57,30 +78,40 @@ def _words(outline: Outline) -> str:
     )
 
 
+def _common_past(axis: MapAxis, join: int | None) -> Iterator[Markup]:
+    x = None if join is None else axis.at(None, join)
+    if x is None:
+        return
+    yield Markup(
+        '<g><title>the common past</title><rect x="{l:.1f}" y="14" width="{w:.1f}" height="74"'
+        ' class="hatch"/><path d="M{x:.1f} 4V92" class="s-ink"/></g>'
+    ).format(l=axis.left, w=max(x - axis.left, 1), x=x)
+
+
 def _ridge(outline: Outline, axis: MapAxis) -> Iterator[Markup]:
     """Money along the axis: what the responses of each small part cost."""
     sums = [0] * BINS
-    for ts, seq, microdollars in outline.spend:
-        x = axis.at(seq, ts)
+    for one in outline.responses:
+        x = axis.at(one.seq, one.ts)
         if x is not None:
-            place = int((x - LEFT) / (RIGHT - LEFT) * (BINS - 1))
-            sums[max(0, min(place, BINS - 1))] += microdollars
+            place = int((x - axis.left) / (axis.right - axis.left) * (BINS - 1))
+            sums[max(0, min(place, BINS - 1))] += one.microdollars
     highest = max(sums)
     if not highest:
         return
-    step = (RIGHT - LEFT) / (BINS - 1)
+    step = (axis.right - axis.left) / (BINS - 1)
     # Each point is the mean of three, so that single responses do not look like needles.
     means = [
         sum(sums[max(n - 1, 0) : n + 2]) / len(sums[max(n - 1, 0) : n + 2]) for n in range(BINS)
     ]
     top = max(means) or 1
     points = [
-        (LEFT + n * step, _RIDGE - (_RIDGE - _RIDGE_TOP) * mean / top)
+        (axis.left + n * step, _RIDGE - (_RIDGE - _RIDGE_TOP) * mean / top)
         for n, mean in enumerate(means)
     ]
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     yield Markup('<polygon points="{l},{b} {p} {r},{b}" class="a-accent"/>').format(
-        l=LEFT, r=RIGHT, b=_RIDGE, p=line
+        l=axis.left, r=axis.right, b=_RIDGE, p=line
     )
     yield Markup('<polyline points="{}" class="s-accent" stroke-width="1.3"/>').format(line)
 
@@ -132,6 +163,8 @@ def _glyphs(marks: Sequence[OutlineMark], axis: MapAxis) -> Iterator[Markup]:
             body = Markup('<path d="M{a:.1f} 26V84M{b:.1f} 26V84" class="s-ink"/>').format(
                 a=x - 2, b=x + 2
             )
+        elif mark.sort == "commit":
+            body = Markup('<path d="M{:.1f} 56l5 5-5 5-5-5z" class="f-ink"/>').format(x)
         elif mark.sort == "error":
             body = Markup('<rect x="{:.1f}" y="57" width="2" height="9" class="f-bad"/>').format(x)
         else:
@@ -149,7 +182,7 @@ def _glyphs(marks: Sequence[OutlineMark], axis: MapAxis) -> Iterator[Markup]:
         )
 
 
-def _lanes(lanes: Sequence[OutlineLane], axis: MapAxis) -> Iterator[tuple[int, Markup]]:
+def _lanes(lanes: Sequence[OutlineLane], axis: MapAxis, most: int) -> Iterator[tuple[int, Markup]]:
     """A bar for each subagent and branch, in the first row with room for it and its name."""
     ends: list[float] = []
     placed = sorted(lanes, key=lambda lane: (lane.start or 0, lane.seq or 0))
@@ -160,17 +193,18 @@ def _lanes(lanes: Sequence[OutlineLane], axis: MapAxis) -> Iterator[tuple[int, M
             continue
         width = max(right - left, 4.0)
         cost = money(Amount(lane.microdollars)) if lane.microdollars else ""
-        name = cut(safe(lane.title), 40) + (f" · {cost}" if cost else "")
+        sort = "" if lane.sort in ("left", "subagent") else f"{lane.sort}: "
+        name = sort + cut(safe(lane.title), 40) + (f" · {cost}" if cost else "")
         text = 6.4 * len(name) + 8
         # At the right end of the map the name stands before its bar.
-        before = left + width + text > RIGHT
+        before = left + width + text > axis.right
         begin, until = (left - text, left + width) if before else (left, left + width + text)
         row = next((n for n, end in enumerate(ends) if end <= begin), len(ends))
-        if row >= MOST_LANES:
+        if row >= most:
             continue
         ends[row : row + 1] = [until]
         y = _LANES + 14 * row
-        fill = "hatch" if lane.sort == "left" else "f-q3"
+        fill = {"left": "hatch", "subagent": "f-q3"}.get(lane.sort, "f-q2 s-soft")
         label = Markup('<text x="{:.1f}" y="{:.1f}" class="t-soft{}">{}</text>').format(
             left - 6 if before else left + width + 6, y + 9, " t-end" if before else "", name
         )
@@ -186,15 +220,17 @@ def _lanes(lanes: Sequence[OutlineLane], axis: MapAxis) -> Iterator[tuple[int, M
 
 
 def _scale(outline: Outline, axis: MapAxis, height: int) -> Iterator[Markup]:
-    yield Markup(
-        '<text x="66" y="62" class="t-end">$</text><text x="66" y="81" class="t-end">at work</text>'
-    )
+    if axis.width >= NARROW:
+        yield Markup(
+            '<text x="66" y="62" class="t-end">$</text>'
+            '<text x="66" y="81" class="t-end">at work</text>'
+        )
     y = height - 8
-    yield Markup('<path d="M{} {}H{}" class="ax"/>').format(LEFT, height - 22, RIGHT)
+    yield Markup('<path d="M{} {}H{}" class="ax"/>').format(axis.left, height - 22, axis.right)
     if axis.by == "event":
         for share in range(5):
             seq = outline.last_seq * share // 4
-            x = LEFT + (RIGHT - LEFT) * share / 4
+            x = axis.left + (axis.right - axis.left) * share / 4
             place = "t-end" if share == 4 else "t-mid" if share else ""
             yield Markup('<text x="{:.1f}" y="{}" class="{}">#{:,}</text>').format(x, y, place, seq)
         return
@@ -205,12 +241,19 @@ def _scale(outline: Outline, axis: MapAxis, height: int) -> Iterator[Markup]:
             words = _clock(stretch.start, first)
             yield Markup('<text x="{:.1f}" y="{}">{}</text>').format(stretch.left, y, words)
             last = stretch.left
+    last = -100.0
     for before, after in zip(axis.stretches, axis.stretches[1:], strict=False):
         x = (before.right + after.left) / 2
         pause = duration((after.start - before.end) / 1000)
+        label = Markup()
+        if x - last > 64 and before.right - before.left > 100:
+            label = Markup('<text x="{:.1f}" y="{}" class="t-end">{}</text>').format(
+                x - 4, y, pause
+            )
+            last = x
         yield Markup(
-            '<g><title>nothing for {}</title><path d="M{:.1f} 22V{}" class="ax-s dash"/></g>'
-        ).format(pause, x, height - 22)
+            '<g><title>nothing for {}</title><path d="M{:.1f} 22V{}" class="ax-s dash"/>{}</g>'
+        ).format(pause, x, height - 22, label)
 
 
 def _clock(moment: int, first: int) -> str:

@@ -76,6 +76,7 @@ ROUTES = (
     RoutedPage("/s/{uid:path}/name", "pages.actions", "name", POST),
     RoutedPage("/s/{uid:path}/find", "pages.session", "find_in_session"),
     RoutedPage("/s/{uid:path}/map", "pages.session_map", "session_map_page"),
+    RoutedPage("/s/{uid:path}/stretch", "pages.session_stretch", "session_stretch"),
     RoutedPage("/s/{uid:path}/strip", "pages.session_map", "map_strip"),
     RoutedPage("/s/{uid:path}/changes", "pages.session_views", "changes"),
     RoutedPage("/s/{uid:path}/digest", "pages.session_views", "digest"),

@@ -1,5 +1,6 @@
 """The map of a session on a page of its own, with the dearest steps and detours."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from markupsafe import Markup
@@ -8,16 +9,37 @@ from starlette.responses import Response
 from session_memory.core.schema import Session
 from session_memory.pricing import Amount
 from session_memory.pricing import shown as money
+from session_memory.render.text import cut
+from session_memory.views.cost_blocks import (
+    CostBlock,
+    cost_blocks,
+    detour_sums,
+    largest_cause,
+)
 from session_memory.views.outline import Outline
 from session_memory.web.asked import Asked
-from session_memory.web.cost_map import CostBlock, cost_blocks, cost_map
-from session_memory.web.map_drawing import session_map
+from session_memory.web.charts import share_bar
+from session_memory.web.cost_map import cost_map
+from session_memory.web.map_axis import WIDTH
+from session_memory.web.map_drawing import MOST_LANES, session_map
 from session_memory.web.pages.session_head import session_of, session_page
 from session_memory.web.rows import session_address
 
 LAYOUTS = {"time": "by time", "cost": "by cost", "event": "by event"}
 DEAREST = 8
 MOST_MARKS = 300
+MOST_ROWS = 200
+# The map above a transcript stays on the screen, so it has few rows.
+STRIP_LANES = 3
+NARROWEST = 280
+LONGEST_TITLE = 70
+DETOUR_NAMES = {
+    "failed": "failed",
+    "uncached": "paid twice, the cache was gone",
+    "reread": "paid twice, read again after a compaction",
+    "left": "left behind",
+}
+MADE_OF = {"read": "mostly cache reads", "written": "mostly new input", "output": "mostly output"}
 
 
 def map_strip(asked: Asked) -> Response:
@@ -25,35 +47,47 @@ def map_strip(asked: Asked) -> Response:
     found = session_of(asked)
     outline = asked.site.outline(asked.memory, found.session_uid, found.revision)
     by = asked.query.get("by", "time")
-    answer = asked.page("map_strip", **_drawing(outline, by, session_address(found.session_uid)))
-    return asked.tagged(answer, f"m{found.revision}.{by}")
+    width = max(min(asked.number("width", WIDTH), WIDTH), NARROWEST)
+    drawing = _drawing(asked, outline, by, most_lanes=STRIP_LANES, width=width)
+    return asked.tagged(asked.page("map_strip", **drawing), f"m{found.revision}.{by}.{width}")
 
 
 def session_map_page(asked: Asked) -> Response:
     found = session_of(asked)
     outline = asked.site.outline(asked.memory, found.session_uid, found.revision)
     by = asked.query.get("by", "cost")
-    blocks = cost_blocks(outline)
+    blocks = cost_blocks(asked.memory.store, outline)
     return session_page(
         asked,
         found,
         "map",
         "map",
-        **_drawing(outline, by, session_address(found.session_uid), blocks),
-        sentence=_sentence(blocks),
+        **_drawing(asked, outline, by, blocks),
+        **_cause(found, outline, blocks),
         steps=_steps(found, outline),
         detours=_detours(outline),
+        detoured=_detoured(outline),
+        rows=list(_rows(blocks, session_address(found.session_uid))),
+        last_seq=outline.last_seq,
         marks=_marks(outline, session_address(found.session_uid)),
     )
 
 
 def _drawing(
-    outline: Outline, by: str, address: str, blocks: tuple[CostBlock, ...] | None = None
+    asked: Asked,
+    outline: Outline,
+    by: str,
+    blocks: tuple[CostBlock, ...] | None = None,
+    most_lanes: int = MOST_LANES,
+    width: int = WIDTH,
 ) -> dict[str, Any]:
+    address = session_address(outline.uid)
     if by == "cost":
-        drawing = cost_map(cost_blocks(outline) if blocks is None else blocks)
+        drawing = cost_map(cost_blocks(asked.memory.store, outline) if blocks is None else blocks)
     else:
-        drawing = session_map(outline, by) if outline.events else Markup()
+        drawing = Markup()
+        if outline.events:
+            drawing = session_map(outline, by, most_lanes=most_lanes, width=width)
     return {
         "drawing": drawing,
         "by": by,
@@ -61,45 +95,76 @@ def _drawing(
     }
 
 
-def _sentence(blocks: tuple[CostBlock, ...]) -> str:
-    """The largest cause of what the session cost."""
+def _cause(found: Session, outline: Outline, blocks: tuple[CostBlock, ...]) -> dict[str, Any]:
+    """The largest cause of what the session cost, in one sentence."""
+    cause = largest_cause(outline, blocks)
+    if cause is None:
+        return {"sentence": "The log reports no usage with a price.", "which": ""}
     total = sum(block.microdollars for block in blocks)
-    agents = [one for block in blocks for one in block.below if one.uid]
-    if not total:
-        return "The log reports no usage with a price."
-    dearest = max(blocks, key=lambda block: block.microdollars)
-    largest = max(agents, key=lambda one: one.microdollars, default=None)
-    if largest is not None and largest.microdollars * 4 > total:
-        return _share("subagent", largest, total)
-    return _share("turn", dearest, total)
-
-
-def _share(noun: str, block: CostBlock, total: int) -> str:
-    share = 100 * block.microdollars // total
-    return f"{share} % of it was one {noun}: {block.title}, {money(Amount(block.microdollars))}."
+    share = 100 * cause.microdollars // total
+    address = session_address(found.session_uid)
+    return {
+        "sentence": f"{share} % of it was {cause.what}:",
+        "which": cut(cause.which, LONGEST_TITLE),
+        "which_address": f"{address}/e/{cause.seq}" if cause.seq is not None else f"{address}/cost",
+        "cause_cost": money(Amount(cause.microdollars)),
+    }
 
 
 def _steps(found: Session, outline: Outline) -> list[dict[str, Any]]:
-    dearest = sorted(outline.spend, key=lambda one: -one[2])[:DEAREST]
-    turns = {turn.number: turn for turn in outline.turns}
+    dearest = sorted(outline.responses, key=lambda one: -one.microdollars)[:DEAREST]
     address = session_address(found.session_uid)
     rows = []
-    for _, seq, microdollars in dearest:
-        turn = next((one for one in turns.values() if one.seq <= seq <= one.last), None)
+    for one in dearest:
+        turn = next((t for t in reversed(outline.turns) if t.seq <= one.seq), None)
+        is_placed = one.seq <= outline.last_seq
         rows.append(
             {
-                "seq": seq if seq <= outline.last_seq else None,
-                "address": f"{address}/e/{seq}",
+                "seq": one.seq if is_placed else None,
+                "address": f"{address}/e/{one.seq}",
                 "turn": "" if turn is None else f"turn {turn.number}: {turn.title}",
-                "cost": money(Amount(microdollars)),
+                "why": DETOUR_NAMES.get(one.detour, MADE_OF[one.made_of]),
+                "cost": money(Amount(one.microdollars)),
             }
         )
     return rows
 
 
-def _detours(outline: Outline) -> list[tuple[str, str]]:
-    left = sum(lane.microdollars for lane in outline.lanes if lane.sort == "left")
-    return [("left behind by a rewind", money(Amount(left)))] if left else []
+def _detours(outline: Outline) -> list[dict[str, Any]]:
+    sums = detour_sums(outline)
+    largest = max(sums.values(), default=1)
+    fills = {"failed": "f-bad", "uncached": "f-warn", "reread": "f-warn", "left": "f-idle"}
+    return [
+        {
+            "name": DETOUR_NAMES[sort],
+            "bar": share_bar(amount / largest, fills[sort]),
+            "cost": money(Amount(amount)),
+            "share": f"{100 * amount // max(outline.microdollars, 1)} %",
+        }
+        for sort, amount in sums.items()
+    ]
+
+
+def _detoured(outline: Outline) -> str:
+    total = sum(detour_sums(outline).values())
+    itself = money(Amount(outline.microdollars))
+    return f"{money(Amount(total))} of the {itself} it used itself, measured" if total else ""
+
+
+def _rows(blocks: tuple[CostBlock, ...], address: str, level: int = 0) -> Iterator[dict[str, Any]]:
+    """The blocks of the map by cost as rows of a table: turns, and their steps."""
+    for block in blocks[:MOST_ROWS]:
+        yield {
+            "title": block.title,
+            "level": level,
+            "look": DETOUR_NAMES.get(block.look, ""),
+            "cost": money(Amount(block.microdollars)),
+            "address": session_address(block.uid)
+            if block.uid
+            else ("" if block.seq is None else f"{address}/e/{block.seq}"),
+        }
+        if not level:
+            yield from _rows(block.below, address, 1)
 
 
 def _marks(outline: Outline, address: str) -> list[dict[str, Any]]:

@@ -2,8 +2,8 @@
 const HELP = [
   ["/", "search"], ["Ctrl+K", "go to a page, a session, an action"], ["g o", "overview"], ["g s", "sessions"], ["g c", "cost"], ["g w", "work"], ["g l", "learn"], ["g k", "keep"],
   ["j k", "next, previous row or event"], ["Enter", "open"], ["Space", "unfold in full width, and back"], ["Esc", "back"],
-  ["[ ]", "previous, next turn"], ["n N", "next, previous error"], ["t T", "next, previous test run"], ["e E", "next, previous edit"], ["b B", "next, previous branch"], [".", "show less or more"], ["h", "hide inherited and left-behind events"], ["s", "open or close subagents"], ["i", "inspector"],
-  ["f", "find in the session (Enter: next)"], ["m", "map"], ["x", "mark a row for comparing"], ["y", "copy a link to the event"], ["c", "copy the resume command"], ["u", "to the session it came from"], ["G", "to the end"],
+  ["[ ]", "previous, next turn"], ["n N", "next, previous error"], ["t T", "next, previous test run"], ["e E", "next, previous edit"], ["b B", "next, previous branch"], [".", "show less or more"], ["h", "hide inherited and left-behind events"], ["s", "open or close subagents"], ["i", "inspector"], ["p", "replay: 1×, 8×, 64×, stop"], ["v", "choose a stretch: at its start, then at its end"],
+  ["f", "find in the session (Enter: next)"], ["m", "map"], ["x", "mark a row for comparing"], ["y", "copy a link to the event"], ["c", "copy the resume command"], ["u", "to the session it came from"], ["G", "to the end, and follow"],
 ];
 const ROWS = "a.srow, .talk .ev";
 let before = "";
@@ -115,6 +115,7 @@ function find() {
       asked = field.value;
       const answer = await (await fetch(`${base}/find?q=${encodeURIComponent(asked)}`)).json();
       hits = answer.hits;
+      document.dispatchEvent(new CustomEvent("found", { detail: hits.map((hit) => hit.seq) }));
       at = event.shiftKey ? 0 : -1;
       said.textContent = `${answer.total_exact ? "" : "at least "}${answer.total} found`;
     }
@@ -126,6 +127,13 @@ function find() {
   });
 }
 
+/** Leave what is chosen, else go back. */
+function escape() {
+  const row = document.querySelector(".ev.sel");
+  if (row) row.classList.remove("sel");
+  else if (history.length > 1) history.back();
+}
+
 /** @type {string[]} */
 let marked = [];
 
@@ -134,8 +142,30 @@ function markForComparing() {
   if (!uid) return;
   marked = marked.includes(uid) ? marked.filter((one) => one !== uid) : [...marked, uid];
   document.querySelector("a.srow[data-at]")?.classList.toggle("marked");
-  if (marked.length === 2) location.href = `/compare?a=${encodeURIComponent(marked[0])}&b=${encodeURIComponent(marked[1])}`;
+  if (marked.length === 2) offer(`/compare?a=${encodeURIComponent(marked[0])}&b=${encodeURIComponent(marked[1])}`);
   else say(marked.length ? "one marked; x on another compares them" : "none marked");
+}
+
+/** Offer to compare. @param {string} address */
+function offer(address) {
+  const link = document.createElement("a");
+  link.className = "pill";
+  link.href = address;
+  link.textContent = "Compare the two (Enter)";
+  document.body.append(link);
+  link.focus();
+  link.addEventListener("blur", () => { link.remove(); marked = []; for (const row of document.querySelectorAll(".srow.marked")) row.classList.remove("marked"); });
+}
+
+/** @type {number | undefined} */
+let from;
+
+function stretch() {
+  const at = current()?.getAttribute("data-seq");
+  if (at === null || at === undefined) return;
+  if (from === undefined) { from = Number(at); say("go to the last event, then v"); return; }
+  document.dispatchEvent(new CustomEvent("stretch", { detail: [from, Number(at)] }));
+  from = undefined;
 }
 
 /** @type {Record<string, () => void>} */
@@ -155,6 +185,8 @@ const ACTIONS = {
   i: () => document.querySelector(".reader")?.classList.toggle("no-inspector"),
   y: () => { const link = current()?.querySelector("a.g"); if (link) copy(/** @type {HTMLAnchorElement} */ (link).href); },
   f: find,
+  v: stretch,
+  p: () => document.dispatchEvent(new CustomEvent("replay")),
   x: markForComparing,
   m: () => { const base = document.querySelector(".reader[data-base]")?.getAttribute("data-base"); if (base) location.href = `${base}/map`; },
   G: () => scrollTo(0, document.body.scrollHeight),
@@ -170,6 +202,7 @@ document.addEventListener("keydown", (event) => {
   const key = before ? `${before} ${event.key}` : event.key;
   before = "";
   if (event.key === "g" && key === "g") { before = "g"; return; }
+  if (event.key === "Escape" && !document.querySelector("dialog[open]")) { escape(); return; }
   const linked = /** @type {HTMLElement | null} */ (document.querySelector(`[data-key="${CSS.escape(key)}"]`));
   if (key === " " && target.closest("a, button, summary")) return;
   if (ACTIONS[key]) { event.preventDefault(); ACTIONS[key](); }

@@ -1,0 +1,204 @@
+"""The cost of a session as blocks: turns, their steps and subagents, down to single responses.
+
+The blocks below a block add up to it to the micro-dollar.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+import msgspec
+
+from session_memory.pricing import session_amounts
+from session_memory.pricing.amounts import UsageFilter, charges
+from session_memory.pricing.sessions import family, subagents
+from session_memory.store import Store
+from session_memory.views.detours import DETOURS
+from session_memory.views.figures import plural
+from session_memory.views.outline import Outline, OutlineLane, OutlineResponse, OutlineTurn
+from session_memory.views.session_titles import best_titles
+
+AGENT = "agent"
+_STEPS = {
+    "failed": "failed",
+    "uncached": "cache gone",
+    "reread": "read again",
+    "left": "left behind",
+    "": "answers",
+}
+
+
+class CostBlock(msgspec.Struct, frozen=True):
+    """A part of the cost. ``below`` add up to ``microdollars``, unless there are none.
+
+    ``look`` is what it was made of (``read``, ``written``, ``output``), a detour, or ``agent``.
+    """
+
+    title: str
+    microdollars: int
+    look: str
+    seq: int | None = None
+    uid: str | None = None
+    below: tuple["CostBlock", ...] = ()
+
+
+def cost_blocks(store: Store, outline: Outline) -> tuple[CostBlock, ...]:
+    """The turns with what they cost, subagents included. Together they are the whole cost."""
+    lanes = [lane for lane in outline.lanes if lane.uid and lane.sort == "subagent"]
+    agents = _agents(store, [lane for lane in lanes if lane.microdollars])
+    turns = []
+    ends = [turn.seq for turn in outline.turns[1:]]
+    seqs = [one.seq for one in outline.responses]
+    start = 0
+    for number, turn in enumerate(outline.turns):
+        end = bisect_left(seqs, ends[number]) if number < len(ends) else len(seqs)
+        responses = [one for one in outline.responses[start:end] if one.microdollars]
+        start = end
+        mine = [one for one in agents if one.seq is not None and turn.seq <= one.seq <= turn.last]
+        agents = [one for one in agents if one not in mine]
+        turns.append(_turn(turn, responses, mine))
+    if agents:
+        total = sum(one.microdollars for one in agents)
+        turns.append(
+            CostBlock("subagents that no call names", total, AGENT, below=tuple(agents)),
+        )
+    return tuple(turn for turn in turns if turn.microdollars)
+
+
+def _turn(
+    turn: OutlineTurn, responses: list[OutlineResponse], agents: list[CostBlock]
+) -> CostBlock:
+    below = tuple(_steps(responses, agents))
+    title = f"{turn.number} {turn.title}" if turn.number else "before the first prompt"
+    total = turn.microdollars + sum(one.microdollars for one in agents)
+    look = "left" if turn.is_left else _largest(below)
+    return CostBlock(title, total, look, turn.seq, below=below)
+
+
+def _largest(blocks: Sequence[CostBlock]) -> str:
+    """What most of some blocks were made of. A detour is shown by the blocks themselves."""
+    sums: dict[str, int] = {}
+    for block in blocks:
+        sums[block.look] = sums.get(block.look, 0) + block.microdollars
+    plain = [look for look in sums if look not in (*DETOURS, AGENT)]
+    return max(plain or ["read"], key=lambda look: sums.get(look, 0))
+
+
+def _steps(responses: list[OutlineResponse], agents: list[CostBlock]) -> Iterator[CostBlock]:
+    """Neighbouring responses of the same sort are one step. Subagents stand where they began."""
+    waiting = sorted(agents, key=lambda one: one.seq or 0)
+
+    def sort(one: OutlineResponse) -> tuple[int, str, str]:
+        before = sum(1 for agent in waiting if (agent.seq or 0) < one.seq)
+        return before, one.detour, "" if one.detour else one.tool
+
+    done = 0
+    for (before, detour, tool), some in groupby(responses, sort):
+        yield from waiting[done:before]
+        done = max(done, before)
+        members = list(some)
+        below = tuple(_response(one) for one in members)
+        total = sum(one.microdollars for one in members)
+        title = _STEPS[detour] if detour or not tool else f"{tool} {len(members)} ×"
+        if not detour and len(members) == 1:
+            title = tool or "answer"
+        yield CostBlock(title, total, detour or _largest(below), members[0].seq, below=below)
+    yield from waiting[done:]
+
+
+def _response(one: OutlineResponse) -> CostBlock:
+    return CostBlock(f"#{one.seq}", one.microdollars, one.detour or one.made_of, one.seq)
+
+
+def _agents(store: Store, lanes: list[OutlineLane]) -> list[CostBlock]:
+    """Subagents with what they used: their responses, or themselves and their own subagents."""
+    uids = [lane.uid for lane in lanes if lane.uid]
+    below = subagents(store, uids) if uids else {}
+    members = {uid: list(family(uid, below)) for uid in uids}
+    parents = [uid for uid, some in members.items() if len(some) > 1]
+    every = {one for uid in parents for one in members[uid]}
+    own = session_amounts(store, every) if every else {}
+    titles = best_titles(store, every) if every else {}
+    alone = _single_responses(store, [uid for uid in uids if uid not in parents])
+    blocks = []
+    for lane in lanes:
+        uid = lane.uid or ""
+        parts: Iterable[CostBlock] = alone.get(uid, ())
+        if uid in parents:
+            parts = (
+                CostBlock(
+                    "itself" if one == uid else titles[one],
+                    own[one].microdollars,
+                    AGENT,
+                    lane.seq,
+                    one,
+                )
+                for one in members[uid]
+                if own[one].microdollars
+            )
+        blocks.append(
+            CostBlock(lane.title, lane.microdollars, AGENT, lane.seq, uid, tuple(parts)),
+        )
+    return blocks
+
+
+def _single_responses(store: Store, uids: list[str]) -> dict[str, list[CostBlock]]:
+    found: dict[str, list[CostBlock]] = {}
+    if not uids:
+        return found
+    costs = charges(store, ("session", "seq"), UsageFilter(uids=tuple(uids)))
+    for charge in sorted(costs, key=lambda one: one.key[1] or 0):
+        if charge.microdollars:
+            uid, seq = charge.key
+            title = "no place" if seq is None else f"#{seq}"
+            found.setdefault(uid, []).append(
+                CostBlock(title, charge.microdollars, AGENT, None, uid)
+            )
+    return found
+
+
+class CostCause(msgspec.Struct, frozen=True):
+    """One reason why a session cost what it cost. ``what`` and ``which`` say it in words."""
+
+    what: str
+    which: str
+    microdollars: int
+    seq: int | None = None
+
+
+def detour_sums(outline: Outline) -> dict[str, int]:
+    """What the detours cost, by sort, the largest first. Only the session itself, not subagents."""
+    sums: dict[str, int] = {}
+    for one in outline.responses:
+        if one.detour and one.microdollars:
+            sums[one.detour] = sums.get(one.detour, 0) + one.microdollars
+    return dict(sorted(sums.items(), key=lambda pair: -pair[1]))
+
+
+def largest_cause(outline: Outline, blocks: Sequence[CostBlock]) -> CostCause | None:
+    """The largest cause of the cost: a subagent or a detour if it is a fifth of it, else a turn."""
+    total = sum(block.microdollars for block in blocks)
+    if not total:
+        return None
+    causes = [
+        CostCause("one subagent", part.title, part.microdollars, part.seq)
+        for block in blocks
+        for part in block.below
+        if part.look == AGENT
+    ]
+    words = {
+        "failed": "calls that failed",
+        "uncached": "paid for twice because the cache was gone",
+        "reread": "paid for twice because files were read again after a compaction",
+        "left": "left behind by a rewind",
+    }
+    for sort, amount in detour_sums(outline).items():
+        members = [one for one in outline.responses if one.detour == sort and one.microdollars]
+        dearest = max(members, key=lambda one: one.microdollars)
+        some = plural(len(members), "response")
+        causes.append(CostCause(words[sort], some, amount, dearest.seq))
+    largest = max(causes, key=lambda cause: cause.microdollars, default=None)
+    if largest is not None and largest.microdollars * 5 >= total:
+        return largest
+    turn = max(blocks, key=lambda block: block.microdollars)
+    return CostCause("one turn", turn.title, turn.microdollars, turn.seq)

@@ -1,0 +1,107 @@
+"""Responses that were a detour: they failed, were paid for twice, or were left behind.
+
+A response is one detour at most, so detours never add up to more than the session's own cost. All
+amounts are those of whole responses, as they were measured.
+
+``failed``: every call of the response failed. ``uncached``: the cache was gone, so that most of the
+former context was paid for twice. ``reread``: every call read a file again that a compaction had
+folded away. ``left``: a rewind left the response behind.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from session_memory.store.outlines import OutlineEvent
+
+UNCACHED, REREAD, FAILED, LEFT = "uncached", "reread", "failed", "left"
+DETOURS = (UNCACHED, REREAD, FAILED, LEFT)
+# A smaller context costs so little that it does not matter whether it was cached.
+LEAST_CACHED = 4096
+
+
+class SentTokens(msgspec.Struct, gc=False):
+    """What a response was sent: tokens from the cache, written to it, and all together."""
+
+    seq: int
+    read: int
+    written: int
+    context: int
+
+
+class _CallsMade(msgspec.Struct):
+    calls: list[OutlineEvent] = []
+
+
+def detours(
+    events: Sequence[OutlineEvent], sent: Sequence[SentTokens], reads: dict[int, str]
+) -> dict[int, str]:
+    """The sort of each response that was a detour, by its seq. ``reads`` are paths by seq."""
+    own = [event for event in events if not event.is_inherited]
+    made = _calls_of(own, sent)
+    found = dict.fromkeys(_uncached(own, sent), UNCACHED)
+    found |= dict.fromkeys(_read_again(own, made, reads), REREAD)
+    failures = {
+        event.call_id
+        for event in own
+        if event.is_error and "tool_result" in event.kinds and not _by_a_person(event)
+    }
+    for seq, calls in made.items():
+        if calls and all(call.call_id in failures for call in calls):
+            found[seq] = FAILED
+    places = {one.seq for one in sent}
+    found |= {event.seq: LEFT for event in own if event.branch is not None and event.seq in places}
+    return found
+
+
+def _by_a_person(event: OutlineEvent) -> bool:
+    return "human_intervention" in event.kinds or "decision" in event.kinds
+
+
+def _calls_of(
+    events: Iterable[OutlineEvent], sent: Sequence[SentTokens]
+) -> dict[int, list[OutlineEvent]]:
+    """The calls of each response. Usage is stored at the last event of its response."""
+    seqs = [one.seq for one in sent]
+    made: dict[int, list[OutlineEvent]] = {seq: [] for seq in seqs}
+    for event in events:
+        if "tool_call" in event.kinds:
+            place = bisect_left(seqs, event.seq)
+            if place < len(seqs):
+                made[seqs[place]].append(event)
+    return made
+
+
+def _is_fold(event: OutlineEvent) -> bool:
+    return "lifecycle" in event.kinds and "compact" in event.native_kind
+
+
+def _uncached(events: Iterable[OutlineEvent], sent: Sequence[SentTokens]) -> Iterable[int]:
+    """Responses for which most of what was cached before had to be sent anew."""
+    folds = [event.seq for event in events if _is_fold(event)]
+    for before, one in zip(sent, sent[1:], strict=False):
+        cached = before.read + before.written
+        is_folded = bisect_left(folds, before.seq) != bisect_left(folds, one.seq)
+        # A smaller context is that of other work, such as a sidechain, or of a rewind.
+        is_same = one.context * 5 >= before.context * 4
+        if cached >= LEAST_CACHED and one.read * 2 < cached and is_same and not is_folded:
+            yield one.seq
+
+
+def _read_again(
+    events: Iterable[OutlineEvent], made: dict[int, list[OutlineEvent]], reads: dict[int, str]
+) -> Iterable[int]:
+    """Responses that only read files which were read before the last compaction."""
+    if not reads:
+        return
+    folds = [event.seq for event in events if _is_fold(event)]
+    first: dict[str, int] = {}
+    for seq in sorted(reads):
+        first.setdefault(reads[seq], seq)
+    for seq, calls in made.items():
+        latest = bisect_left(folds, seq)
+        fold = folds[latest - 1] if latest else -1
+        paths = [reads.get(call.seq) for call in calls]
+        if paths and all(path is not None and first[path] < fold for path in paths):
+            yield seq

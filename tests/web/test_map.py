@@ -1,0 +1,162 @@
+"""The map: blocks and stretches add up, detours are found, the largest cause is named."""
+
+import re
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from session_memory import Memory
+from session_memory.pricing import shown as money
+from session_memory.testing.claude import ClaudeHome, call, text, usage
+from session_memory.testing.collecting import collected
+from session_memory.views.cost_audit import audit
+from session_memory.views.cost_blocks import CostBlock, cost_blocks, detour_sums, largest_cause
+from session_memory.views.outline import MOST_POINTS, Outline, outline
+from session_memory.views.stretch import stretch
+
+pytestmark = pytest.mark.only("sqlite")
+
+
+def check_sums(blocks: tuple[CostBlock, ...], total: int) -> None:
+    assert sum(block.microdollars for block in blocks) == total
+    for block in blocks:
+        if block.below:
+            check_sums(block.below, block.microdollars)
+
+
+def test_the_blocks_of_the_map_add_up_on_every_level(memory: Memory) -> None:
+    for one in memory.sessions():
+        found = outline(memory.store, one.uid)
+        blocks = cost_blocks(memory.store, found)
+        check_sums(blocks, one.cost_with_subagents.microdollars)
+        assert sum(detour_sums(found).values()) <= found.microdollars
+        assert sum(spent[2] for spent in found.to_dict()["spend"]) == found.microdollars
+        assert len(found.to_dict()["spend"]) <= MOST_POINTS
+
+
+def test_stretches_that_follow_each_other_are_the_whole_session(memory: Memory) -> None:
+    for one in memory.sessions():
+        last = outline(memory.store, one.uid).last_seq
+        whole = stretch(memory.store, one.uid, 0, last)
+        totals = audit(memory.store, one.uid).totals
+        assert whole.tally == totals
+        cuts = [0, last // 3, last // 2, last + 1]
+        parts = [
+            stretch(memory.store, one.uid, first, until - 1)
+            for first, until in zip(cuts, cuts[1:], strict=False)
+            if until > first
+        ]
+        assert sum(part.tally.microdollars for part in parts) == totals.microdollars
+        for name in ("events", "calls", "errors", "prompts", "passed", "failed"):
+            assert sum(getattr(part, name) for part in parts) == getattr(whole, name), name
+        assert whole.events == len(list(one.events))
+        assert {path for part in parts for path in part.edited} == set(whole.edited)
+
+
+def test_a_stretch_is_shown_with_its_sums(client: TestClient, memory: Memory) -> None:
+    one = max(memory.sessions(), key=lambda each: each.cost.microdollars)
+    found = stretch(memory.store, one.uid, 3, 20)
+    for headers in ({}, {"X-Part": "stretch"}):
+        page = client.get(f"/s/{one.uid}/stretch?from=20&to=3", headers=headers).text
+        assert "Events 3 to 20" in page and money(found.tally.amount) in page
+        assert ("<html" in page) is not bool(headers)
+    assert client.get(f"/s/{one.uid}/stretch?from=x").status_code == 200
+
+
+def seen(tmp_path: Path, home: ClaudeHome, name: str) -> tuple[Memory, Outline]:
+    collected(home.write(), tmp_path / "memory.db").close()
+    memory = Memory(str(tmp_path / "memory.db"), create=False)
+    return memory, outline(memory.store, f"claude:{name}")
+
+
+def test_detours_are_responses_that_failed_or_were_paid_twice(
+    tmp_path: Path, claude: ClaudeHome
+) -> None:
+    log = claude.session("detours")
+    log.prompt("go")
+
+    def step(number: int, cached: int, written: int, *, fails: bool = False) -> None:
+        used = usage(50, read=cached, write=written)
+        log.answer(call("Bash", f"c{number}", command=f"run {number}"), used=used)
+        log.result("Exit code 1\nno" if fails else "yes", is_error=fails)
+
+    step(0, 0, 20_000)
+    step(1, 20_000, 500)
+    step(2, 20_500, 500, fails=True)
+    step(3, 21_000, 500)
+    # The cache is gone: everything is written again.
+    step(4, 0, 22_000)
+    step(5, 22_000, 500)
+    log.answer(text("done"), used=usage(20, read=22_500))
+    memory, found = seen(tmp_path, claude, "detours")
+    with memory:
+        assert [one.detour for one in found.responses] == ["", "", "failed", "", "uncached", "", ""]
+        assert [one.tool for one in found.responses] == ["Bash"] * 6 + [""]
+        assert [one.made_of for one in found.responses][0] == "written"
+        costs = [one.microdollars for one in found.responses]
+        assert detour_sums(found) == {"uncached": costs[4], "failed": costs[2]}
+        blocks = cost_blocks(memory.store, found)
+        check_sums(blocks, sum(costs))
+        (turn,) = blocks
+        assert [step.look for step in turn.below if step.look in ("failed", "uncached")] == [
+            "failed",
+            "uncached",
+        ]
+        cause = largest_cause(found, blocks)
+        assert cause is not None and cause.microdollars == costs[4]
+        assert (cause.what, cause.which) == (
+            "paid for twice because the cache was gone",
+            "1 response",
+        )
+
+
+def test_a_person_who_refuses_is_no_failure_and_a_fold_is_no_lost_cache(
+    tmp_path: Path, claude: ClaudeHome
+) -> None:
+    log = claude.session("quiet")
+    log.prompt("go")
+    used = usage(50, write=20_000)
+    log.answer(call("Bash", "c0", command="rm"), used=used)
+    log.result(
+        "The user doesn't want to proceed with this tool use. The tool use was rejected",
+        is_error=True,
+    )
+    log.note("system", subtype="compact_boundary", content="Conversation compacted")
+    log.answer(text("on"), used=usage(50, write=18_000))
+    memory, found = seen(tmp_path, claude, "quiet")
+    with memory:
+        assert [one.detour for one in found.responses] == ["", ""]
+        assert "compaction" in [mark.sort for mark in found.marks]
+
+
+def test_the_page_of_the_map_says_the_cause_and_has_lists(
+    client: TestClient, memory: Memory
+) -> None:
+    for one in memory.sessions():
+        found = outline(memory.store, one.uid)
+        blocks = cost_blocks(memory.store, found)
+        page = client.get(f"/s/{one.uid}/map").text
+        cause = largest_cause(found, blocks)
+        if cause is not None:
+            assert re.search(r"\d+ % of it was ", page)
+            assert "The map by cost as a list" in page
+
+
+def test_a_subagent_of_a_subagent_is_a_block_of_its_own(memory: Memory) -> None:
+    below = [
+        part
+        for one in memory.sessions()
+        for block in cost_blocks(memory.store, outline(memory.store, one.uid))
+        for part in block.below
+        if part.look == "agent"
+    ]
+    assert below and all(part.below for part in below)
+
+
+def test_a_fork_begins_where_it_leaves_the_common_past(memory: Memory) -> None:
+    for one in memory.sessions():
+        found = outline(memory.store, one.uid)
+        for lane in found.lanes:
+            if lane.sort == "fork":
+                assert lane.seq is not None and 0 < lane.seq <= found.last_seq
