@@ -438,6 +438,7 @@ WAYS = {
     "gemini": ("gemini", "--resume"),
     "grok": ("grok", "--resume"),
     "pi": ("pi", "--session"),
+    "qwen": ("qwen", "--resume"),
 }
 
 

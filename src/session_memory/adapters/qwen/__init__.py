@@ -1,0 +1,26 @@
+"""Qwen Code: one JSONL file per session, lines linked by ``uuid``, and one for each subagent.
+
+Evidence: docs/formats/qwen.md.
+"""
+
+from session_memory.adapters.agent import Agent, lazy
+from session_memory.adapters.qwen.kinds import BOOKKEEPING, HIDDEN
+
+_HERE = __name__
+
+AGENT = Agent(
+    flavor="qwen",
+    version=1,
+    roots=lazy(f"{_HERE}.layout:roots"),
+    discover=lazy(f"{_HERE}.layout:discover"),
+    recognizes=lazy(f"{_HERE}.layout:recognizes"),
+    read=lazy(f"{_HERE}.source:read"),
+    bookkeeping=BOOKKEEPING,
+    directories=(".qwen",),
+    directory_fits=lazy("session_memory.adapters.claude.layout:directory_fits"),
+    resume_command=("qwen", "--resume"),
+    instruction_files=("QWEN.md", "AGENTS.md"),
+    decision_tools=frozenset({"ask_user_question", "exit_plan_mode"}),
+    plan_tools=frozenset({"exit_plan_mode"}),
+    hidden_kinds=HIDDEN,
+)

@@ -1,0 +1,71 @@
+"""Where Qwen Code keeps its sessions, and what each file there is.
+
+projects/<slug>/chats/<session>.jsonl                       a session
+projects/<slug>/subagents/<session>/agent-<id>.jsonl        a subagent, with .meta.json
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from session_memory.adapters.base import SourceRef, Unlisted
+from session_memory.adapters.log_files import directory_in, loose_logs, own_logs
+from session_memory.core.roles import DOCUMENT
+
+_PREFIX = ".qwen/projects"
+_SUFFIX, _META = ".jsonl", ".meta.json"
+_AGENT = "agent-"
+_LINE = re.compile(
+    rb'\s*\{"uuid": ?"[^"]{1,80}", ?"parentUuid": ?(?:null|"[^"]{1,80}"), ?"sessionId": ?"'
+)
+_ONLY_OURS = (b'"provenance":', b'"parts":', b'"systemPayload":')
+
+
+def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
+    """``$QWEN_RUNTIME_DIR`` or ``$QWEN_HOME`` when set, else ``~/.qwen``."""
+    configured = environ.get("QWEN_RUNTIME_DIR") or environ.get("QWEN_HOME")
+    return [Path(configured).expanduser() if configured else home / ".qwen"]
+
+
+def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
+    """Every session below Qwen's directory, a home, ``projects`` alone, or loose logs."""
+    base = directory_in(root, ".qwen/projects")
+    if base is None and root.name == ".qwen":
+        base = directory_in(root, "projects")
+    elif base is None and root.name == "projects" and root.parent.name == ".qwen":
+        base = root
+    if isinstance(base, Unlisted):
+        yield base
+    elif base is not None:
+        yield from own_logs(base, _SUFFIX, _ref)
+    else:
+        yield from loose_logs(root, _SUFFIX, recognizes, _loose_ref)
+
+
+def _ref(path: Path, below: str) -> SourceRef | None:
+    place = below.split("/")
+    if place[-2:-1] == ["chats"]:
+        return SourceRef(path, home_path=f"{_PREFIX}/{below}", session=path.stem)
+    if "subagents" in place[1:-2] and path.name.startswith(_AGENT):
+        return _subagent(path, f"{_PREFIX}/{below}", place[-2])
+    return None
+
+
+def _loose_ref(path: Path, below: str) -> SourceRef:
+    home_path = f"{_PREFIX}/gathered/chats/{below}"
+    if path.name.startswith(_AGENT):
+        return _subagent(path, home_path, "")
+    return SourceRef(path, home_path=home_path, session=path.stem)
+
+
+def _subagent(path: Path, home_path: str, session: str) -> SourceRef:
+    agent = path.stem.removeprefix(_AGENT)
+    meta = path.with_name(path.stem + _META)
+    beside = SourceRef(meta, DOCUMENT, home_path.removesuffix(_SUFFIX) + _META, session, agent)
+    companions = (beside,) if session and meta.is_file() else ()
+    return SourceRef(path, home_path=home_path, session=session, agent=agent, companions=companions)
+
+
+def recognizes(head: bytes) -> bool:
+    """Whether ``head`` begins with a line of Qwen Code. Claude Code's are much alike."""
+    return _LINE.match(head) is not None and any(name in head for name in _ONLY_OURS)

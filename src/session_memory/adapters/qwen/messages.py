@@ -1,0 +1,107 @@
+"""Prompts, answers and results of Qwen Code as events."""
+
+import re
+from typing import Any
+
+from session_memory.adapters.base import NativeEvent
+from session_memory.adapters.conversation import word
+from session_memory.adapters.detectors import is_edit_tool
+from session_memory.adapters.json_records import integer, items, mapping, string
+from session_memory.adapters.qwen.state import QwenState
+from session_memory.adapters.tool_calls import call_event
+from session_memory.adapters.tool_results import result_event
+from session_memory.core.injected import without_injected
+from session_memory.core.text import one_line
+
+_EXIT = re.compile(r"^Exit Code: (-?\d{1,9})\s*$", re.MULTILINE)
+_PEOPLE = frozenset({"", "real_user"})
+
+
+def _parts(native: dict[str, Any]) -> list[dict[str, Any]]:
+    return [mapping(part) for part in items(mapping(native.get("message")).get("parts"))]
+
+
+def prompt(native: dict[str, Any]) -> list[NativeEvent]:
+    """What a person wrote, or what the agent wrote in a person's place."""
+    parts = _parts(native)
+    said = "\n".join(filter(None, (string(part.get("text")) for part in parts)))
+    subtype, source = string(native.get("subtype")), string(native.get("provenance"))
+    is_injected = source not in _PEOPLE or subtype not in ("", "mid_turn_user_message")
+    words = without_injected(said)
+    if is_injected or native.get("isSidechain") is True or (said.strip() and not words.strip()):
+        kind = f"user/{word(subtype or source or 'subagent_prompt')}"
+        return [NativeEvent("lifecycle", "user", one_line(said), kind, body=said)]
+    words = words or " ".join(f"[{word(next(iter(part), ''))}]" for part in parts)
+    event = NativeEvent("user_msg", "user", one_line(words), "user", is_prompt=True, text=words)
+    return [event]
+
+
+def answer(native: dict[str, Any], state: QwenState) -> list[NativeEvent]:
+    """One event for each part of an answer."""
+    events = [_part(part) for part in _parts(native)]
+    if not events:
+        events.append(NativeEvent("lifecycle", "assistant", "", "assistant/empty"))
+    elif events[-1].kind == "assistant_msg" and not any(event.call_id for event in events):
+        events[-1].ends_turn = bool(native.get("usageMetadata"))
+    model = string(native.get("model")) or state.model or None
+    response, state.response = state.response or None, ""
+    for event in events:
+        event.model, event.response_id = model, response
+    return events
+
+
+def _part(part: dict[str, Any]) -> NativeEvent:
+    said = string(part.get("text"))
+    if "functionCall" in part:
+        return _call(mapping(part["functionCall"]))
+    if part.get("thought"):
+        return NativeEvent("thinking", "assistant", one_line(said), "assistant/thought", body=said)
+    if said:
+        return NativeEvent("assistant_msg", "assistant", one_line(said), "assistant", body=said)
+    kind = word(next(iter(part), "empty"))
+    return NativeEvent("lifecycle", "assistant", f"[{kind}]", f"assistant/{kind}")
+
+
+def _call(call: dict[str, Any]) -> NativeEvent:
+    tool, arguments = one_line(string(call.get("name"))) or "unknown", call.get("args")
+    given = mapping(arguments)
+    path = string(given.get("file_path")) or string(given.get("path")) or None
+    return call_event(
+        string(call.get("id")) or "unnamed",
+        tool,
+        arguments,
+        "assistant/tool",
+        path=path,
+        is_edit=is_edit_tool(tool, arguments),
+    )
+
+
+def tool_result(native: dict[str, Any]) -> NativeEvent:
+    """The result of a call. ``cancelled`` means that a person refused it."""
+    details = mapping(native.get("toolCallResult"))
+    answers = [mapping(part.get("functionResponse")) for part in _parts(native)]
+    found = answers[0] if answers else {}
+    response = mapping(found.get("response"))
+    text = string(response.get("output")) or string(response.get("error"))
+    shown = mapping(details.get("resultDisplay"))
+    code = integer(shown.get("exitCode"))
+    if code is None and (exited := _EXIT.search(text)):
+        code = int(exited[1])
+    status = string(details.get("status"))
+    refused = status == "cancelled"
+    event = result_event(
+        string(found.get("id")) or string(details.get("callId")) or "unnamed",
+        one_line(text),
+        "tool_result",
+        failed=refused or status == "error" or "error" in response or bool(code),
+        marks=("human_intervention",) if refused else (),
+    )
+    event.exit_code, event.text = code, text
+    event.is_shell, event.is_interrupt = True, refused
+    event.duration_ms = _duration(details)
+    return event
+
+
+def _duration(details: dict[str, Any]) -> int | None:
+    spent = integer(details.get("durationMs"))
+    return spent if spent is not None and spent >= 0 else None

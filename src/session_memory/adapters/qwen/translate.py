@@ -1,0 +1,132 @@
+"""One line of a Qwen log into one record."""
+
+from typing import Any
+
+from session_memory.adapters.base import NativeEvent, Record, SourceRef
+from session_memory.adapters.conversation import word
+from session_memory.adapters.documents import object_in
+from session_memory.adapters.json_records import mapping, new_record, object_in_line, string
+from session_memory.adapters.qwen.kinds import BOOKKEEPING
+from session_memory.adapters.qwen.messages import answer, prompt, tool_result
+from session_memory.adapters.qwen.state import QwenState
+from session_memory.adapters.qwen.usage import answer_used, request_used
+from session_memory.core.ids import fit_native_id
+from session_memory.core.text import escaped, one_line
+from session_memory.core.time import time_or_none
+
+
+def subagent_session(session: str, agent: str) -> str:
+    """The name of a subagent's session."""
+    return f"{session}:{agent}" if session else f"agent-{agent}"
+
+
+def from_line(
+    ref: SourceRef, state: QwenState, offset: int, length: int, line: bytes | None
+) -> Record:
+    """The record of one line. Changes ``state``."""
+    record = new_record(offset, length, escaped(_session(ref, ref.session)))
+    native = object_in_line(record, line)
+    if native is None:
+        return record
+    session = string(native.get("sessionId")) or ref.session
+    record = new_record(offset, length, escaped(_session(ref, session)))
+    record.ts = time_or_none(native.get("timestamp"))
+    record.cwd = string(native.get("cwd")) or None
+    record.git_branch = string(native.get("gitBranch")) or None
+    record.agent_version = string(native.get("version")) or None
+    record.is_sidechain = bool(ref.agent)
+    own, parent = string(native.get("uuid")), state.before(string(native.get("parentUuid")))
+    if own:
+        record.native_id = fit_native_id(own)[0]
+        record.parent_id = fit_native_id(parent)[0] if parent and parent != own else None
+    if ref.agent:
+        record.parent_session = fit_native_id(session)[0] if session else None
+    elif origin := string(mapping(native.get("forkedFrom")).get("sessionId")):
+        record.parent_session, record.relation = fit_native_id(origin)[0], "fork"
+    _translate(native, record, state, session)
+    return record
+
+
+def _session(ref: SourceRef, session: str) -> str:
+    return subagent_session(session, ref.agent) if ref.agent else session
+
+
+def _translate(native: dict[str, Any], record: Record, state: QwenState, session: str) -> None:
+    match native.get("type"):
+        case "user":
+            record.events = prompt(native)
+        case "assistant":
+            record.events = answer(native, state)
+            answer_used(native, record, state)
+        case "tool_result":
+            record.events = [tool_result(native)]
+        case "system":
+            _system(native, record, state, session)
+        case kind:
+            record.events.append(NativeEvent("lifecycle", "system", "", word(kind)))
+
+
+def _system(native: dict[str, Any], record: Record, state: QwenState, session: str) -> None:
+    subtype, payload = word(native.get("subtype")), mapping(native.get("systemPayload"))
+    kind, said = f"system/{subtype}", ""
+    match subtype:
+        case "ui_telemetry":
+            event = mapping(payload.get("uiEvent"))
+            if string(event.get("event.name")) == "qwen-code.api_error":
+                said = string(event.get("error_message")) or "API error"
+                failed = NativeEvent("error", "system", one_line(said), kind, is_error=True)
+                record.events.append(failed)
+                return
+            record.bookkeeping = subtype
+            agent = request_used(event, record, state)
+            if agent:
+                _move_to(record, state, subagent_session(session, agent), native)
+            return
+        case _ if subtype in BOOKKEEPING:
+            record.bookkeeping = subtype
+            return
+        case "custom_title":
+            said = string(payload.get("customTitle"))
+            is_own = string(payload.get("titleSource")) != "auto"
+            record.facts = {"custom_title" if is_own else "ai_title": said or None}
+        case "slash_command":
+            said = string(payload.get("rawCommand"))
+        case "parent_session":
+            said = string(payload.get("parentSessionId"))
+            record.parent_session = fit_native_id(said)[0] if said else None
+        case "mid_turn_user_message":
+            record.events = prompt(native)
+            for typed in record.events:
+                typed.kind, typed.marks = "human_intervention", ("user_msg",)
+            return
+        case "rewind":
+            record.events.append(NativeEvent("human_intervention", "user", "went back", kind))
+            return
+        case _:
+            said = string(payload.get("displayText")) or string(payload.get("message"))
+    record.events.append(NativeEvent("lifecycle", "system", one_line(said), kind, body=said))
+
+
+def _move_to(record: Record, state: QwenState, session: str, native: dict[str, Any]) -> None:
+    """The line is about a request of a subagent: it belongs to the subagent's session."""
+    state.skip(string(native.get("uuid")), string(native.get("parentUuid")))
+    record.session, is_unfit = fit_native_id(session)
+    record.unfit_name = session if is_unfit else None
+    record.parent_id, record.is_sidechain = None, True
+
+
+def from_meta(ref: SourceRef, body: bytes) -> Record:
+    """The facts in a subagent's ``.meta.json``."""
+    record = new_record(0, len(body), escaped(subagent_session(ref.session, ref.agent)))
+    record.parent_session = fit_native_id(escaped(ref.session))[0]
+    meta = object_in(body, record)
+    if meta is None:
+        return record
+    outer = string(meta.get("parentAgentId"))
+    parent = fit_native_id(subagent_session(ref.session, outer))[0] if outer else None
+    record.facts = {
+        "spawn_call_id": string(meta.get("toolUseId")) or None,
+        "parent": parent,
+        "agent_name": string(meta.get("description")) or None,
+    }
+    return record

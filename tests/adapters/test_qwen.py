@@ -1,0 +1,164 @@
+"""Qwen Code under the contract that every adapter keeps, and what its lines become."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from session_memory.adapters.qwen import AGENT as adapter
+from session_memory.testing.adapters import AdapterContract
+from session_memory.testing.collecting import collected, events_of, every_usage
+
+DATA = Path(__file__).parent.parent / "data" / "qwen"
+PROJECT = Path(".qwen") / "projects" / "-home-mira-app"
+
+
+class TestRecordedSessions(AdapterContract):
+    adapter = adapter
+    samples = DATA / "basic" / "home"
+    unknown = (
+        b'{"uuid":"u9","parentUuid":null,"sessionId":"s1","type":"system","subtype":"moon",'
+        b'"provenance":"system","systemPayload":{"message":"waxing"}}\n'
+    )
+
+
+class Log:
+    """Lines of one session, each after the one before it."""
+
+    def __init__(self, session: str = "s1", **fields: Any) -> None:
+        self.lines: list[dict[str, Any]] = []
+        self._fields = {"sessionId": session, "cwd": "/home/mira/app", **fields}
+
+    def line(self, kind: str, **fields: Any) -> dict[str, Any]:
+        number = len(self.lines)
+        line = {
+            "uuid": f"{self._fields['sessionId']}-{self._fields.get('agentId', '')}{number}",
+            "parentUuid": self.lines[-1]["uuid"] if self.lines else None,
+            "timestamp": f"2026-11-15T07:12:{number:02}.000Z",
+            "type": kind,
+            **self._fields,
+            **fields,
+        }
+        self.lines.append(line)
+        return line
+
+    def prompt(self, text: str, **fields: Any) -> None:
+        self.line("user", **{"message": {"parts": [{"text": text}]}, **fields})
+
+    def request(self, response: str, given: int, **fields: Any) -> None:
+        event = {
+            "event.name": "qwen-code.api_response",
+            "response_id": response,
+            "model": "qwen3-coder",
+            "input_token_count": 100,
+            "cached_content_token_count": 60,
+            "output_token_count": given,
+            **fields,
+        }
+        self.line("system", subtype="ui_telemetry", systemPayload={"uiEvent": event})
+
+    def answer(self, *parts: dict[str, Any], **fields: Any) -> None:
+        used = {"promptTokenCount": 100, "candidatesTokenCount": 7}
+        self.line("assistant", message={"parts": parts}, **{"usageMetadata": used, **fields})
+
+    def result(self, call: str, status: str = "success", **response: Any) -> None:
+        answered = {"functionResponse": {"id": call, "response": response}}
+        details = {"callId": call, "status": status}
+        self.line("tool_result", message={"parts": [answered]}, toolCallResult=details)
+
+    def write(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(json.dumps(line) + "\n" for line in self.lines))
+
+
+def text(said: str) -> dict[str, Any]:
+    return {"text": said}
+
+
+def shell(call: str, command: str) -> dict[str, Any]:
+    return {"functionCall": {"id": call, "name": "run_shell_command", "args": {"command": command}}}
+
+
+def test_a_subagent_has_the_usage_that_its_parents_log_holds(tmp_path: Path) -> None:
+    log = Log()
+    log.prompt("look around")
+    log.request("r1", 5)
+    log.answer({"functionCall": {"id": "c1", "name": "agent", "args": {"prompt": "list"}}})
+    for number in range(3):
+        # So many lines of the subagent do not part the session's own lines.
+        log.request(f"k{number}", 11, subagent_name="explore", prompt_id=f"s1#explore-c1#{number}")
+    log.result("c1", output="Three files.")
+    log.request("r2", 6)
+    log.answer(text("Three files."))
+    log.write(tmp_path / PROJECT / "chats" / "s1.jsonl")
+    child = Log(agentId="explore-c1", isSidechain=True)
+    child.prompt("list")
+    child.answer(text("Three files."))
+    below = tmp_path / PROJECT / "subagents" / "s1"
+    child.write(below / "agent-explore-c1.jsonl")
+    meta = {"agentId": "explore-c1", "toolUseId": "c1", "description": "List", "depth": 0}
+    (below / "agent-explore-c1.meta.json").write_text(json.dumps(meta))
+    with collected(tmp_path) as store:
+        found = {s.session_uid: s for s in store.sessions.every()}
+        assert found["qwen:s1"].cost.output_tokens == 11
+        assert found["qwen:s1:explore-c1"].cost.output_tokens == 33
+        assert found["qwen:s1:explore-c1"].spawn_call_id == "c1"
+        events = events_of(store, "qwen:s1")
+        assert [event.parent_seq for event in events] == [None, 0, 1, 2]
+        assert sum(event.is_a("user_msg") for event in events) == 1
+
+
+def test_the_agents_own_helpers_count_for_the_session(tmp_path: Path) -> None:
+    log = Log()
+    log.prompt("hello")
+    log.request("r1", 5)
+    log.answer(text("Hello."))
+    name = "managed-auto-memory-extractor"
+    log.request("m1", 9, subagent_name=name, prompt_id=f"s1#{name}-1670cb76#0")
+    log.write(tmp_path / PROJECT / "chats" / "s1.jsonl")
+    with collected(tmp_path) as store:
+        [session] = store.sessions.every()
+        assert session.cost.output_tokens == 14
+
+
+def test_older_logs_have_the_usage_with_the_answer(tmp_path: Path) -> None:
+    log = Log()
+    log.prompt("hello")
+    log.answer(text("Hello."), model="qwen3-coder")
+    log.write(tmp_path / PROJECT / "chats" / "s1.jsonl")
+    with collected(tmp_path) as store:
+        assert [(usage.model, usage.output_tokens) for usage in every_usage(store)] == [
+            ("qwen3-coder", 7)
+        ]
+
+
+def test_a_fork_counts_once_what_it_copied(tmp_path: Path) -> None:
+    first = Log()
+    first.prompt("build it")
+    first.request("r1", 5)
+    first.answer(text("Built."))
+    first.write(tmp_path / PROJECT / "chats" / "s1.jsonl")
+    fork = Log("s2")
+    for line in first.lines:
+        origin = {"sessionId": "s1", "messageUuid": line["uuid"]}
+        fork.lines.append({**line, "sessionId": "s2", "forkedFrom": origin})
+    fork.prompt("and test it")
+    fork.write(tmp_path / PROJECT / "chats" / "s2.jsonl")
+    with collected(tmp_path) as store:
+        found = {s.session_uid: s for s in store.sessions.every()}
+        assert (found["qwen:s2"].parent_uid, found["qwen:s2"].relation) == ("qwen:s1", "fork")
+        assert sum(session.cost.output_tokens for session in found.values()) == 5
+
+
+def test_results_say_how_a_call_ended(tmp_path: Path) -> None:
+    log = Log()
+    log.prompt("build it")
+    log.answer(shell("c1", "make"), shell("c2", "make clean"))
+    log.result("c1", error="Output: no\nExit Code: 2\n", status="error")
+    log.result("c2", error="refused", status="cancelled")
+    log.prompt("quickly", subtype="mid_turn_user_message", type="system")
+    log.write(tmp_path / PROJECT / "chats" / "s1.jsonl")
+    with collected(tmp_path) as store:
+        events = events_of(store, "qwen:s1")
+        assert [event.exit_code for event in events if event.is_a("error")] == [2, None]
+        stopped = [event.summary for event in events if event.is_a("human_intervention")]
+        assert stopped == ["refused", "quickly"]
