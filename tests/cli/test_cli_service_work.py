@@ -37,6 +37,13 @@ def test_the_service_analyzes_unless_told_not_to(run, home: Path) -> None:
     # SWITCHING 0.102
     (unit,) = shown_files(run, "--retro", "~/my notes").values()
     assert command_of(unit)[-2:] == ["--retro", f"{home}/my notes"]
+    (unit,) = shown_files(run, "--web").values()
+    assert command_of(unit) == ["watch", "--quiet", "--no-color", "--analyze", "--web"]
+    (agent,) = shown_files(run, "--web", "--manager", "launchd").values()
+    assert plistlib.loads(agent.encode())["ProgramArguments"][-1] == "--web"
+    for timed in (("--every", "hour"), ("--manager", "cron")):
+        refused = run("service", "install", "--dry-run", "--web", *timed)
+        assert refused.exit_code == 2 and "always runs" in refused.stderr
     refused = run("service", "install", "--dry-run", "--no-analyze", "--retro", "x")
     assert refused.exit_code == 2 and "leave out --no-analyze" in refused.stderr
 

@@ -6,14 +6,19 @@ import signal
 import stat
 import subprocess
 import sys
+import time
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from reading.hostile import collected
 
+from session_memory.cli import main
+from session_memory.store import open_store
 from session_memory.testing.claude import ClaudeHome
-from session_memory.web.running import SUFFIX, running
+from session_memory.web.running import SUFFIX, Running, mark_of, running, write_running
 
 SECONDS = 30
 
@@ -59,8 +64,82 @@ def test_it_starts_is_named_and_ends(tmp_path: Path, follows: bool) -> None:
             check=True,
         )
         assert f"http://127.0.0.1:{state.port}/s/".encode() in shown.stderr
+        # A second one is not started: the page of the first is named, with its token.
+        again = subprocess.run(
+            program("web", "--no-open", "--json", store=store),
+            capture_output=True,
+            env=environment,
+            check=True,
+            timeout=SECONDS,
+        )
+        assert json.loads(again.stdout) == found
     finally:
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=SECONDS)
     after = running(mark)
     assert after is not None and after.port == found["port"] and not after.is_alive
+
+
+def test_a_watch_serves_the_page_and_prints_no_token(tmp_path: Path) -> None:
+    store = tmp_path / "memory.db"
+    environment = {**os.environ, "HOME": str(tmp_path), "PYTHONWARNINGS": "ignore"}
+    process = subprocess.Popen(
+        program("watch", "--web", "--json", store=store),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+    )
+    try:
+        assert process.stdout is not None
+        said = [process.stdout.readline() for _ in range(2)]
+        mark = tmp_path / f"memory{SUFFIX}"
+        until = time.monotonic() + SECONDS
+        while (state := running(mark) or Running(0)).port == 0 or not state.answers():
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        assert not Running(state.port, "wrong", state.pid).answers()
+        assert stat.S_IMODE(mark.stat().st_mode) == 0o600
+    finally:
+        process.send_signal(signal.SIGTERM)
+        rest, errors = process.communicate(timeout=SECONDS)
+    assert process.returncode == 0
+    assert state.token.encode() not in b"".join([*said, rest, errors])
+    assert not state.answers()
+
+
+@pytest.fixture
+def served_mark(demo_store: Path) -> Iterator[Running]:
+    """A note that a server runs for the store: this process does."""
+    with open_store(demo_store) as opened:
+        mark = mark_of(opened)
+    assert mark is not None
+    write_running(mark, Running(4711, "secret", os.getpid()))
+    yield Running(4711, "secret", os.getpid())
+    mark.unlink()
+
+
+@pytest.mark.parametrize(
+    ("words", "page"),
+    [
+        (["digest", "91d4f0a7"], "/digest"),
+        (["tree", "91d4f0a7"], "/family"),
+        (["timeline", "91d4f0a7", "--no-pager"], "/map?by=time"),
+        (["diff", "91d4f0a7", "--no-pager"], "/changes"),
+        (["cost", "--audit", "91d4f0a7"], "/cost"),
+        (["sessions"], "/sessions"),
+        (["search", "tide tables"], "/sessions?q=tide%20tables"),
+        (["fix", "AssertionError: x"], "/errors?q="),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_commands_name_the_page_with_the_same_answer(
+    words: list[str], page: str, demo_store: Path, served_mark: Running
+) -> None:
+    asked = [*words, "--store", str(demo_store)]
+    done = CliRunner().invoke(main, asked)
+    assert done.exit_code == 0, done.stderr
+    (line,) = [line for line in done.stderr.splitlines() if "On the web" in line]
+    assert "http://127.0.0.1:4711/" in line and page in line
+    assert "secret" not in done.output and "On the web" not in done.stdout
+    for silent in ("--json", "--quiet"):
+        assert "On the web" not in CliRunner().invoke(main, [*asked, silent]).output

@@ -2,6 +2,8 @@
 
 import json
 import os
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from urllib.parse import quote
 
@@ -12,6 +14,7 @@ from session_memory.store import Store
 
 HOST = "127.0.0.1"
 SUFFIX = ".web.json"
+SECONDS = 2
 
 
 class Running(msgspec.Struct):
@@ -34,10 +37,24 @@ class Running(msgspec.Struct):
             return True
         return True
 
+    def address_of(self, path: str) -> str:
+        return f"http://{HOST}:{self.port}{path}"
+
+    def answers(self) -> bool:
+        """Whether it is our server that answers there. Its number may be another program's now."""
+        asked = HTTPConnection(HOST, self.port, timeout=SECONDS)
+        try:
+            asked.request("HEAD", f"/?t={self.token}")
+            return asked.getresponse().status == HTTPStatus.SEE_OTHER
+        except (OSError, HTTPException):
+            return False
+        finally:
+            asked.close()
+
     def page_of(self, uid: str, *, with_token: bool = False) -> str:
         """The address of a session's page. With the token, a browser that is new can open it."""
         token = f"?t={self.token}" if with_token else ""
-        return f"http://{HOST}:{self.port}/s/{quote(uid, safe=':')}{token}"
+        return self.address_of(f"/s/{quote(uid, safe=':')}{token}")
 
 
 def mark_of(store: Store) -> Path | None:

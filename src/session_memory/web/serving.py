@@ -28,7 +28,10 @@ WAITING = 128
 
 
 class WebServer:
-    """One server for one store. ``place`` keeps its port, so that links stay valid."""
+    """One server for one store. ``place`` keeps its port, so that links stay valid.
+
+    It ``follows`` the logs itself, or the store ``is_live`` because its process does.
+    """
 
     def __init__(
         self,
@@ -37,6 +40,7 @@ class WebServer:
         port: int = 0,
         place: Path | None = None,
         follows: bool = False,
+        is_live: bool = False,
         mcp: "McpEndpoint | None" = None,
     ) -> None:
         self._place = place
@@ -48,7 +52,7 @@ class WebServer:
         self._changes = Changes(opened)
         self._follows = follows
         self._follow: Follow | None = None
-        site = Site(is_followed=follows, token=self.token)
+        site = Site(is_followed=follows or is_live, token=self.token)
         app = make_app(self._memories, self._changes, site, self.token, self.port, mcp)
         self._server = uvicorn.Server(
             uvicorn.Config(

@@ -44,11 +44,15 @@ class Plan(NamedTuple):
 
 
 class Work(NamedTuple):
-    """What the service shall do beside collecting. ``every`` makes it a timer."""
+    """What the service shall do beside collecting. ``every`` makes it a timer.
+
+    It ``serves`` the web page only if it always runs.
+    """
 
     analyze: bool = True
     retros: Path | None = None
     every: str | None = None
+    serves: bool = False
 
 
 def service_plan(settings: Settings, manager: str | None, work: Work | None) -> Plan:
@@ -90,4 +94,6 @@ def service_line(settings: Settings, work: Work) -> list[str]:
         line.append("--analyze")
     if work.retros is not None:
         line += ["--retro", str(work.retros.expanduser().absolute())]
+    if work.serves:
+        line.append("--web")
     return line + option_words(settings.store, settings.config)

@@ -1,6 +1,7 @@
 """The page of a session on the web server, if one runs for this store."""
 
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from session_memory.cli.kit.output import remark
 from session_memory.cli.kit.settings import Settings
@@ -18,7 +19,14 @@ def running_server(store: "Store") -> "Running | None":
     return found if found is not None and found.is_alive else None
 
 
-def remark_page(settings: Settings, store: "Store", uid: str) -> None:
-    """Name the session's page, if the web server runs."""
+def remark_page(settings: Settings, store: "Store", uid: str, tab: str = "") -> None:
+    """Name a page of the session, if the web server runs. ``tab`` is a view: ``digest``."""
     if settings.chatty and (server := running_server(store)) is not None:
-        remark(settings, f"On the web: {server.page_of(uid)}")
+        remark(settings, f"On the web: {server.page_of(uid)}{f'/{tab}' if tab else ''}")
+
+
+def remark_answer(settings: Settings, store: "Store", path: str, query: str = "") -> None:
+    """Name the page with the same answer: ``/sessions`` with what was searched for."""
+    if settings.chatty and (server := running_server(store)) is not None:
+        asked = f"?q={quote(query, safe='')}" if query else ""
+        remark(settings, f"On the web: {server.address_of(path)}{asked}")

@@ -14,6 +14,7 @@ from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.completion import complete_facet, complete_uid
 from session_memory.cli.kit.output import print_json, print_lines, remark, terminal_width
 from session_memory.cli.kit.settings import Settings
+from session_memory.cli.kit.web_page import remark_page
 from session_memory.cli.kit.when import when_options
 
 if TYPE_CHECKING:
@@ -111,7 +112,9 @@ def command(
         _refuse("--prices", "by task limit")
     with settings.memory() as memory:
         if audit is not None:
-            _print_audit(settings, memory.session(audit).audit())
+            shown = memory.session(audit)
+            _print_audit(settings, shown.audit())
+            remark_page(settings, memory.store, shown.uid, "cost")
             return
         if prices:
             del filters["task"]

@@ -16,6 +16,7 @@ from session_memory.cli.kit.command import limit_option, make_command
 from session_memory.cli.kit.lesson_options import print_learned, remark_unread
 from session_memory.cli.kit.output import print_lines, remark, terminal_width
 from session_memory.cli.kit.settings import Settings
+from session_memory.cli.kit.web_page import remark_answer
 from session_memory.cli.lines.look_line import look_line
 from session_memory.cli.lines.short_diff import short_diff
 from session_memory.core.text import below_repo
@@ -62,7 +63,8 @@ def command(settings: Settings, words: tuple[str, ...], limit: int) -> None:
     if not text.strip():
         raise click.UsageError("give the text of the error")
     with settings.memory() as memory:
-        make_index_whole(settings, memory.store)
+        store = memory.store
+        make_index_whole(settings, store)
         found = memory.fix(text, limit=limit)
         uids = {remedy.session_uid for remedy in found.remedies}
         uids |= {hit.session_uid for hit in found.mentions}
@@ -75,6 +77,7 @@ def command(settings: Settings, words: tuple[str, ...], limit: int) -> None:
         seen = " These events mention it:" if found.mentions else ""
         remark(settings, f"No analyzed session had this error or a similar one.{seen}")
     print_lines(_lines(found, labels, terminal_width() or WIDE, now_ms()))
+    remark_answer(settings, store, "/errors", found.asked)
 
 
 def _output() -> str:

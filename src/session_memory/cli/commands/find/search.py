@@ -18,6 +18,7 @@ from session_memory.cli.kit.command import limit_option, make_command
 from session_memory.cli.kit.completion import complete_facet, complete_uid
 from session_memory.cli.kit.output import print_json, print_lines, remark, terminal_width
 from session_memory.cli.kit.settings import Settings
+from session_memory.cli.kit.web_page import remark_answer
 from session_memory.cli.kit.when import when_options
 
 if TYPE_CHECKING:
@@ -110,9 +111,10 @@ def command(
         _search_sessions(settings, text, limit, given)
         return
     with settings.memory() as memory:
-        make_index_whole(settings, memory.store)
+        store = memory.store
+        make_index_whole(settings, store)
         results = memory.search(text, limit=limit, **given)
-        is_empty = not memory.store.sessions.count()
+        is_empty = not store.sessions.count()
     if settings.as_json:
         print_json(results.to_dict())
         end_incomplete(settings, results.evicted)
@@ -120,6 +122,8 @@ def command(
     print_lines(found_lines(results, terminal_width(), now_ms()))
     for line in _remarks(results, is_empty=is_empty):
         remark(settings, line)
+    if text and not any(given.values()):
+        remark_answer(settings, store, "/sessions", text)
     sentence = partly_sentence(results.evicted, "only the titles were searched")
     end_incomplete(settings, results.evicted, sentence)
 

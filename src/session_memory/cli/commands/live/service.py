@@ -35,6 +35,7 @@ MANAGERS = ("systemd", "launchd", "cron")
         ("service install --dry-run", "only show the file"),
         ("service install --start", "write it and start it"),
         ("service install --retro ~/notes --start", "and write a retrospective every week"),
+        ("service install --web --start", "and serve the web page"),
         ("service install --every hour --start", "a timer instead of a process that always runs"),
         ("service install --every day --manager cron", "the line for a crontab"),
         ("service status", "is it installed and running?"),
@@ -64,6 +65,9 @@ MANAGERS = ("systemd", "launchd", "cron")
     help="Write the retrospective of each week to this directory.",
 )
 @click.option(
+    "--web", "serves", is_flag=True, help="Serve the web page too; session-memory web opens it."
+)
+@click.option(
     "--every",
     type=click.Choice(EVERY),
     help="Run a sync so often, instead of a watch that always runs.",
@@ -83,14 +87,17 @@ def command(
     stop: bool,
     analyze: bool,
     retros: Path | None,
+    serves: bool,
     every: str | None,
     manager: str | None,
 ) -> None:
     if retros is not None and not analyze:
         raise click.UsageError("a retrospective needs the analysis: leave out --no-analyze")
+    if serves and (every is not None or manager == "cron"):
+        raise click.UsageError("the web page needs a watch that always runs: leave out --every")
     from session_memory.cli.kit.service_plan import Work, service_plan
 
-    work = Work(analyze, retros, every)
+    work = Work(analyze, retros, every, serves)
     if manager == "cron":
         _show_cron_line(settings, action, work)
         return

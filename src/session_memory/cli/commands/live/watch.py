@@ -2,13 +2,14 @@
 
 Starts with a full sync. Logs may appear, rotate and vanish, and agents may be installed later. A
 sync or another watch can run at the same time. Ctrl-C ends it; the next watch or sync collects what
-was written meanwhile. With --analyze it analyzes what waits and what is new. Once retention is
-turned on, it runs here once a day.
+was written meanwhile. With --analyze it analyzes what waits and what is new, and with --web it
+serves the web page. Once retention is turned on, it runs here once a day.
 """
 
 import signal
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,14 +19,17 @@ from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.completion import complete_facet
 from session_memory.cli.kit.reader import reader_is_gone
 from session_memory.cli.kit.settings import Settings
+from session_memory.cli.kit.web_page import running_server
 
 if TYPE_CHECKING:
     from session_memory.memory.follow import Follow
+    from session_memory.store import Store
 
 SHORTEST_INTERVAL = 5.0
 DEFAULT_INTERVAL = 600.0
 SHORTEST_PAUSE = 0.1
 DEFAULT_PAUSE = 60.0
+SECONDS_TO_END = 5
 
 
 @make_command(
@@ -36,6 +40,7 @@ DEFAULT_PAUSE = 60.0
         ("watch --root /mnt/share/.claude --poll", "on a file system without change events"),
         ("watch --flavor claude --quiet", "one agent, print only errors"),
         ("watch --analyze --retro ~/notes", "analyze too, and write a retrospective every week"),
+        ("watch --web", "serve the web page too; session-memory web opens it"),
     ),
     json_shape='One object per line: {"event": "started" | "synced" | "session" | "problem" |'
     ' "analyzed" | "retained" | "retro" | "error" | "stopped", "at", …}. docs/watch.md lists the'
@@ -70,6 +75,7 @@ DEFAULT_PAUSE = 60.0
     metavar="DIR",
     help="Write the retrospective of each week to this directory; includes --analyze.",
 )
+@click.option("--web", "serves", is_flag=True, help="Serve the web page too.")
 @click.option("--poll", is_flag=True, help="Check files regularly instead of waiting for events.")
 @click.option(
     "--interval",
@@ -87,6 +93,7 @@ def command(
     analyze: bool,
     analyze_every: float,
     retros: Path | None,
+    serves: bool,
     poll: bool,
     interval: float,
 ) -> None:
@@ -104,6 +111,7 @@ def command(
             roots, flavors=flavors, poll=poll, interval=interval, idle=True, progress=bar
         ) as follow,
         _stopped_by_signals(follow),
+        _page_served(settings, memory.store, where) if serves else nullcontext(),
         watch_output(settings, bar) as output,
     ):
         upkeep = Upkeep(
@@ -120,6 +128,29 @@ def command(
                 output.about(done)
             if reader_is_gone():
                 follow.stop()
+
+
+@contextmanager
+def _page_served(settings: Settings, store: "Store", where: str) -> "Iterator[None]":
+    """The web page, in a thread of its own. Its address is not printed: it has the token."""
+    from session_memory.memory import Memory
+    from session_memory.web.running import mark_of
+    from session_memory.web.serving import WebServer
+
+    if running_server(store) is not None:
+        # Another process serves it.
+        yield
+        return
+    server = WebServer(
+        lambda: Memory(where, settings.config, create=False), place=mark_of(store), is_live=True
+    )
+    thread = threading.Thread(target=server.run, name="web", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        server.stop()
+        thread.join(SECONDS_TO_END)
 
 
 @contextmanager

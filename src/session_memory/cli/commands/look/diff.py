@@ -22,6 +22,7 @@ from session_memory.cli.kit.output import (
     terminal_width,
 )
 from session_memory.cli.kit.settings import Settings
+from session_memory.cli.kit.web_page import remark_page
 
 if TYPE_CHECKING:
     from session_memory.views.diff import FileDiff, SessionDiff
@@ -54,7 +55,8 @@ def command(
     from session_memory.cli.kit.pager import print_paged
 
     with settings.memory() as memory:
-        answer = memory.session(session).diff(file=text, children=not no_children)
+        asked, store = memory.session(session), memory.store
+        answer = asked.diff(file=text, children=not no_children)
     if settings.as_json:
         print_json(answer.to_dict())
         return
@@ -62,6 +64,7 @@ def command(
         print_lines(_stat(answer))
     else:
         print_paged(settings, _lines(answer), paged=not no_pager)
+    remark_page(settings, store, asked.uid, "changes")
     if not answer.files:
         which = "" if text is None else f" with {text!r} in its path"
         remark(settings, f"No file{which} was changed, according to the log.")

@@ -15,6 +15,7 @@ from session_memory.cli.kit.completion import complete_uid
 from session_memory.cli.kit.lesson_options import print_learned
 from session_memory.cli.kit.output import print_lines, remark, terminal_width
 from session_memory.cli.kit.settings import Settings
+from session_memory.cli.kit.web_page import remark_page
 from session_memory.cli.lines.folding import wrapped
 from session_memory.core.text import below_repo
 from session_memory.render.text import cut, safe, width
@@ -46,6 +47,7 @@ def command(settings: Settings, session: str) -> None:
 
     with settings.memory() as memory:
         shown = memory.session(session).digest()
+        store = memory.store
         uid = shown.digest.session_uid
         title = session_labels(memory.store, [uid]).title(uid)
     if settings.as_json:
@@ -56,6 +58,7 @@ def command(settings: Settings, session: str) -> None:
         remark(settings, _outdated(shown))
     elif not shown.is_stored:
         remark(settings, "Not stored yet. Store it: session-memory analyze")
+    remark_page(settings, store, uid, "digest")
 
 
 def _fitting(lines: Iterable[str], columns: int | None) -> Iterator[str]:

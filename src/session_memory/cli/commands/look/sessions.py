@@ -16,6 +16,7 @@ from session_memory.cli.kit.command import limit_option, make_command
 from session_memory.cli.kit.completion import complete_facet
 from session_memory.cli.kit.output import print_json, print_lines, remark, terminal_width
 from session_memory.cli.kit.settings import Settings
+from session_memory.cli.kit.web_page import remark_answer
 from session_memory.cli.kit.when import when_options
 
 if TYPE_CHECKING:
@@ -79,8 +80,9 @@ def command(settings: Settings, /, tz: tzinfo | None, every: bool, **filters: An
     # Programs get every session. With --parent, the subagents are what the user asked for.
     is_folded = not (every or settings.as_json or filters["roots"] or filters["parent"])
     with settings.memory() as memory:
+        store = memory.store
         listing = memory.sessions(folded=is_folded, **filters).listing()
-        old_digests = 0 if settings.as_json else outdated(memory.store)
+        old_digests = 0 if settings.as_json else outdated(store)
     if settings.as_json:
         print_json(listing.to_dict())
         return
@@ -92,6 +94,7 @@ def command(settings: Settings, /, tz: tzinfo | None, every: bool, **filters: An
     elif left_out := list(_left_out(listing)):
         for line in (*left_out, "Next: session-memory show SESSION"):
             remark(settings, line)
+    remark_answer(settings, store, "/sessions")
     if old_digests:
         made = f"An older version made {plural(old_digests, 'digest')}"
         remark(settings, f"{made}. Make them again: session-memory analyze")

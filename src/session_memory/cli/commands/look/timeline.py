@@ -11,6 +11,7 @@ from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.completion import complete_uid
 from session_memory.cli.kit.output import print_json_list, terminal_width
 from session_memory.cli.kit.settings import Settings
+from session_memory.cli.kit.web_page import remark_page
 
 
 @make_command(
@@ -37,3 +38,4 @@ def command(settings: Settings, session: str, no_pager: bool) -> None:
             print_json_list(line.head(), "moments", map(to_builtins, line.moments()))
             return
         print_paged(settings, timeline_lines(line, terminal_width()), paged=not no_pager)
+        remark_page(settings, memory.store, memory.session(session).uid, "map?by=time")

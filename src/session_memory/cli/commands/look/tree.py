@@ -11,6 +11,7 @@ from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.completion import complete_uid
 from session_memory.cli.kit.output import print_json, print_lines, terminal_width
 from session_memory.cli.kit.settings import Settings
+from session_memory.cli.kit.web_page import remark_page
 
 
 @make_command(
@@ -32,9 +33,12 @@ def command(settings: Settings, session: str) -> None:
     from session_memory.views.short_names import short_names
 
     with settings.memory() as memory:
-        found = memory.session(session).family()
+        asked = memory.session(session)
+        found = asked.family()
+        store = memory.store
         names = short_names(memory.store, [node.session.session_uid for node in found.root.every()])
     if settings.as_json:
         print_json(found.to_dict())
         return
     print_lines(family_lines(found, lambda uid: names.get(uid, uid), terminal_width()))
+    remark_page(settings, store, asked.uid, "family")

@@ -2,7 +2,7 @@
 
 The server listens on this machine only. The printed address has a token, which the browser then
 keeps; without it, nobody gets an answer. New lines of your agents' logs appear while you look.
-Ctrl-C ends it.
+Ctrl-C ends it. If a server runs for this store already, its page is opened.
 """
 
 import webbrowser
@@ -13,6 +13,7 @@ import click
 from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.output import print_json, remark
 from session_memory.cli.kit.settings import Settings
+from session_memory.cli.kit.web_page import running_server
 
 if TYPE_CHECKING:
     from session_memory.web.mcp_endpoint import McpEndpoint
@@ -38,12 +39,18 @@ if TYPE_CHECKING:
 def command(settings: Settings, port: int, is_quiet: bool, is_still: bool, mcp: bool) -> None:
     from session_memory.memory import Memory
     from session_memory.web.running import mark_of
+    from session_memory.web.security import PARAMETER
     from session_memory.web.serving import WebServer
 
     config = settings.configuration()
     where = settings.where(config)
     with settings.opened(config, create=True) as store:
-        mark = mark_of(store)
+        mark, others = mark_of(store), running_server(store)
+    # A service may serve the page already; another port is a wish for another server.
+    if others is not None and not port and others.answers():
+        _show(settings, others.address_of(f"/?{PARAMETER}={others.token}"), others.port, is_quiet)
+        remark(settings, "The server runs already.")
+        return
     server = WebServer(
         lambda: Memory(where, settings.config, create=False),
         port=port,
@@ -51,14 +58,18 @@ def command(settings: Settings, port: int, is_quiet: bool, is_still: bool, mcp: 
         follows=not is_still,
         mcp=_mcp_endpoint(where, settings) if mcp else None,
     )
-    if settings.as_json:
-        print_json({"address": server.address, "port": server.port})
-    else:
-        click.echo(server.address)
-        remark(settings, "Ctrl-C ends the server.")
-    if not is_quiet and not settings.as_json:
-        webbrowser.open(server.address)
+    remark(settings, "Ctrl-C ends the server.")
+    _show(settings, server.address, server.port, is_quiet)
     server.run()
+
+
+def _show(settings: Settings, address: str, port: int, is_quiet: bool) -> None:
+    if settings.as_json:
+        print_json({"address": address, "port": port})
+        return
+    click.echo(address)
+    if not is_quiet:
+        webbrowser.open(address)
 
 
 def _mcp_endpoint(where: str, settings: Settings) -> "McpEndpoint":
