@@ -90,12 +90,12 @@ def test_a_fork_counts_once_what_it_copied(tmp_path: Path) -> None:
 def test_an_answer_that_was_broken_off_says_how(
     tmp_path: Path, stop: str, kind: str | None
 ) -> None:
-    broken = answer("a2", "a1", stopReason=stop, errorMessage="529 overloaded", responseId=None)
+    broken = answer("a2", "a1", stopReason=stop, errorMessage="529 overloaded")
     log(tmp_path, "s1", prompt("a1", None, "make it work"), broken)
     with collected(tmp_path) as store:
         kinds = [event.kind for event in events_of(store, "pi:s1")]
         assert kinds == ["user_msg", "assistant_msg", *([kind] if kind else [])]
-        # Figures without a response are of an answer that nobody charged for.
+        # The figures of an answer that was broken off are not those of a response.
         assert store.sessions.get("pi:s1").cost.output_tokens == (0 if kind else 7)
 
 

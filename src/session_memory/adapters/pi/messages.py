@@ -154,7 +154,7 @@ def usage_of_message(message: Mapping[str, Any], record: Record) -> NativeUsage 
     read, written = count_of(used.get("cacheRead")), count_of(used.get("cacheWrite"))
     response = string(message.get("responseId"))
     broken_off = message.get("stopReason") in ("error", "aborted")
-    if not response and (broken_off or not (sent or given or read or written)):
+    if broken_off or not (response or sent or given or read or written):
         return None
     return NativeUsage(
         response or f"pi@{record.native_id or f'{record.session}@{record.offset}'}",
