@@ -385,3 +385,23 @@ def test_joints_leave_out_no_text_that_has_the_words_and_the_exact_text(
             if not expected and len(first) > 1:
                 expected = having
             assert len(found(store, question)) == len(expected), question
+
+
+@pytest.mark.parametrize("filters", [{}, {"repos": ("app",)}, {"sessions": ("claude:t3",)}])
+def test_the_best_of_very_many_titles_are_found_without_reading_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, filters: dict[str, tuple[str, ...]]
+) -> None:
+    claude = ClaudeHome(tmp_path / "home")
+    for number in range(9):
+        log = claude.session(f"t{number}")
+        log.prompt("Hello", timestamp=f"2026-06-{10 + number * 7 % 9:02}T08:00:00.000Z")
+        log.custom_title("Invoices again")
+    store = collected(claude.write())
+    every = asked(store, "invoices", **filters)
+    monkeypatch.setattr("session_memory.search.find.MANY_TITLES", 2)
+    monkeypatch.setattr("session_memory.search.find.PAGES", 1)
+    for limit in (1, 3, 20):
+        best = asked(store, "invoices", limit=limit, **filters)
+        assert best.hits == every.hits[:limit]
+        assert best.total == every.total or not best.total_exact
+        assert best.total_exact or filters

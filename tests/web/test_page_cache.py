@@ -1,47 +1,60 @@
-"""A page is made once as long as nobody writes, and again as soon as somebody did."""
+"""A page is made once as long as what it shows stays the same, and again afterwards."""
 
 import shutil
 from pathlib import Path
 
 import pytest
+from starlette.responses import HTMLResponse
 
 from session_memory import Memory
-from session_memory.web.page_cache import PageCache
+from session_memory.web.page_cache import Dependency, PageCache
+from session_memory.web.routes import MINUTE_MS
 
 from .conftest import Client
 
 
-def test_a_page_is_made_again_after_a_write(
+def test_a_page_is_made_again_after_a_write_that_it_depends_on(
     client_of: Client, demo_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = tmp_path / "memory.db"
     shutil.copyfile(demo_store, store)
     client = client_of(store)
-    found: list[bool] = []
-    real = PageCache.get
+    monkeypatch.setattr("session_memory.web.page_cache.now_ms", lambda: 0)
+    added: list[object] = []
+    real = PageCache.add
 
-    def noted(self: PageCache, key: object) -> object:
-        answer = real(self, key)  # type: ignore[arg-type]
-        found.append(answer is not None)
-        return answer
+    def noted(self: PageCache, asked: tuple[object, ...], *more: object) -> None:
+        added.append(asked[0])
+        real(self, asked, *more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(PageCache, "get", noted)
-    first = client.get("/sessions").text
-    assert client.get("/sessions").text == first
-    assert found[-1] is True
+    monkeypatch.setattr(PageCache, "add", noted)
+
+    def is_made(*paths: str) -> list[bool]:
+        added.clear()
+        answers = [client.get(path) for path in paths]
+        assert {answer.status_code for answer in answers} == {200}
+        return [path in added for path in paths]
+
     with Memory(str(store), create=False) as memory:
-        one = next(iter(memory.sessions()))
+        one, other, *_ = memory.sessions()
+        pages = ("/sessions", f"/s/{one.uid}", f"/s/{other.uid}")
+        assert is_made(*pages) == [True, True, True]
+        assert is_made(*pages) == [False, False, False]
         one.set_task("#4711")
-    assert client.get("/sessions").status_code == 200
-    assert found[-1] is False
+        assert is_made(*pages) == [True, True, False]
+        other.set_name("A name")
+        assert is_made(*pages) == [True, False, True]
+        assert "A name" in client.get(pages[2]).text
 
 
 def test_the_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    from starlette.responses import HTMLResponse  # noqa: PLC0415
-
     monkeypatch.setattr("session_memory.web.page_cache.MOST_BYTES", 1000)
     cache = PageCache()
     for number in range(50):
-        cache.add(number, HTMLResponse("x" * 100))
-    assert sum(cache.get(number) is not None for number in range(50)) == 10
-    assert cache.get(49) is not None
+        cache.add(number, Dependency(0), HTMLResponse("x" * 100), MINUTE_MS)
+
+    def is_kept(number: int) -> bool:
+        return cache.get(number, 0, lambda: None, MINUTE_MS) is not None
+
+    assert sum(map(is_kept, range(50))) == 10
+    assert is_kept(49)

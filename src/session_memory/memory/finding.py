@@ -128,11 +128,13 @@ class FindingMethods(OpenMemory):
         session: Names | None = None,
         where: Names | None = None,
         limit: int = 20,
+        widen: bool = True,
     ) -> "Results":
         """Events that have all words of ``text``, the best first. ``limit`` 0 means all.
 
         Each filter takes one name or several; an event passes if it has one of them. ``where`` is
-        ``title``, ``message``, ``summary``, ``call`` or ``output``.
+        ``title``, ``message``, ``summary``, ``call`` or ``output``. If a word does not occur,
+        longer words with it are searched, unless ``widen`` is false.
         """
         from session_memory.core.errors import InvalidRecord
         from session_memory.search import Filters
@@ -156,7 +158,7 @@ class FindingMethods(OpenMemory):
             raise InvalidRecord("the search has no words and no filter", hint, field="text")
         most = checked_limit(limit)
         self._complete_index()
-        return search(self.store, words, filters, now=now_ms(), limit=most)
+        return search(self.store, words, filters, now=now_ms(), limit=most, widen=widen)
 
     def search_sessions(
         self,

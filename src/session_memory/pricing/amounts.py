@@ -41,6 +41,7 @@ _REST = " + ".join(f"{tokens} % {MILLION} * {price}" for tokens, price in _CHARG
 _MICRODOLLARS = f"{_WHOLE} + ({_REST} + {MILLION // 2}) / {MILLION}"
 _CONTEXT = "u.input_tokens + u.cache_read_tokens + u.cache_write_tokens"
 _TIME = "coalesce(u.ts, s.started_at, s.ended_at)"
+_SESSION_TIME = "coalesce(s.started_at, s.ended_at)"
 # Usage without a time is charged with the prices of the day the table was made.
 _AT = f"coalesce({_TIME}, :undated)"
 _DAY_PART = f"({_AT} + {_EARLIER * DAY_MS}) % {DAY_MS}"
@@ -209,10 +210,16 @@ def active_hours(store: Store, since: int) -> list[int]:
 def _where(filters: UsageFilter) -> tuple[str, dict[str, Any]]:
     conditions: list[str] = []
     params: dict[str, Any] = {}
+    period: list[str] = []
     for name, sign in (("since", ">="), ("until", "<")):
         if (moment := getattr(filters, name)) is not None:
-            conditions.append(f"{_TIME} {sign} :{name}")
+            period.append(f"{{of}} {sign} :{name}")
             params[name] = moment
+    if period:
+        # Two cases, so that a database finds the usage of a period by the index of times.
+        within = " and ".join(period)
+        dated, undated = within.format(of="u.ts"), within.format(of=_SESSION_TIME)
+        conditions.append(f"({dated} or u.ts is null and {undated})")
     for name, values in (("uid", filters.uids), ("repo", filters.repos)):
         if values is not None:
             named = {f"{name}_{n}": value for n, value in enumerate(values) if value is not None}

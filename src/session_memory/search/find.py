@@ -33,6 +33,8 @@ GROWTH = 4
 # The index is asked for at most this many words. The text comparison checks the rest.
 MOST_CLAUSES = 64
 ATTEMPTS = 3
+# Of more titles than this, only those of the newest sessions are compared, at most so many.
+MANY_TITLES, MOST_TITLES = 500, 20_000
 
 TextOf = Callable[[Hit], str]
 
@@ -83,6 +85,7 @@ class _Search:
         self._now = now
         self._limit = limit
         self._sessions: dict[int, HitSession] = {}
+        self._admitted: dict[int, bool] = {}
         self.was_outdated = False
         """Whether another process derived a session again during the search."""
 
@@ -102,16 +105,15 @@ class _Search:
             return SearchAnswer([], 0, True, terms, widened.words)
         word_query = _word_query(terms)
         scoring = Scoring(terms, widened.words, self._now)
-        found = list(self._titles(word_query, terms, scoring))
+        found, total, exact = self._titles(word_query, terms, scoring)
         compared = [term for term in terms if term.needs_text]
         if compared or self._filters.is_any:
-            checked, exact = self._checked(word_query, compared, scoring)
+            checked, is_all = self._checked(word_query, compared, scoring)
             found += checked
-            total = len(found)
+            total, exact = total + len(checked), exact and is_all
         else:
             docs, is_all = self._newest(word_query)
-            total = len(found) + (len(docs) if is_all else self._count(word_query))
-            exact = True
+            total += len(docs) if is_all else self._count(word_query)
             found += self._scored(docs, scoring)
         found.sort(key=best_first)
         some = found if self._limit == ALL else found[: self._limit]
@@ -141,11 +143,40 @@ class _Search:
 
     def _titles(
         self, word_query: WordQuery, terms: Sequence[Term], scoring: Scoring
-    ) -> Iterator[ScoredHit]:
-        """Titles that match. They are few, so each title itself is compared."""
+    ) -> tuple[list[ScoredHit], int, bool]:
+        """Titles that match, how many there are, and whether that number is exact."""
         if not self._filters.with_titles:
-            return
+            return [], 0, True
         numbers = self._index.sessions_titled(word_query)
+        if self._filters.sessions:
+            named = self._hits.sessions_named(self._filters.sessions).values()
+            numbers = sorted({one.id for one in named}.intersection(numbers), reverse=True)
+        if len(numbers) > MANY_TITLES and self._limit != ALL:
+            return self._newest_titles(numbers, terms, scoring)
+        found = list(self._compared_titles(numbers, terms, scoring))
+        return found, len(found), True
+
+    def _newest_titles(
+        self, numbers: Sequence[int], terms: Sequence[Term], scoring: Scoring
+    ) -> tuple[list[ScoredHit], int, bool]:
+        """The best of very many titles: those of the newest sessions, because nothing else
+        decides about the score of a title."""
+        matching, found = set(numbers), list[ScoredHit]()
+        looked, first, size = 0, 0, MANY_TITLES
+        while some := self._hits.newest_sessions(first, size):
+            here = [number for number in some if number in matching]
+            found += self._compared_titles(here, terms, scoring)
+            first, size, looked = first + size, size * GROWTH, looked + len(here)
+            if len(found) >= self._limit * PAGES or looked >= MOST_TITLES:
+                break
+        is_counted = not self._filters.is_any and not any(term.needs_text for term in terms)
+        if is_counted:
+            return found, len(numbers), True
+        return found, len(found), looked == len(matching)
+
+    def _compared_titles(
+        self, numbers: Sequence[int], terms: Sequence[Term], scoring: Scoring
+    ) -> Iterator[ScoredHit]:
         known, titles = self._known(numbers), self._titles_of(numbers)
         for number in numbers:
             session, title = known.get(number), titles.get(number)
@@ -194,9 +225,14 @@ class _Search:
         if not self._filters.is_about_sessions:
             return docs
         sessions = self._hits.sessions_at([event_of(doc) for doc in docs])
-        known = self._known(sessions.values())
-        positive = {one for one in known if self._filters.holds_for_session(known[one])}
-        return [doc for doc in docs if sessions.get(event_of(doc)) in positive]
+        new = {number for number in sessions.values() if number not in self._admitted}
+        known = self._known(new)
+        for number in new:
+            session = known.get(number)
+            self._admitted[number] = session is not None and self._filters.holds_for_session(
+                session
+            )
+        return [doc for doc in docs if self._admitted.get(sessions.get(event_of(doc), 0))]
 
     def _scored(self, docs: Sequence[int], scoring: Scoring) -> Iterator[ScoredHit]:
         hits = self._hits.of([event_of(doc) for doc in docs])

@@ -109,15 +109,15 @@ _HAS_OTHER_PRICES = f"""
         and ({_IS_OUTDATED} or d.analysis = :code and d.analysis_release <= :release))
 """
 # An evicted session cannot be read, so its digest stays as it is.
-_UNREAD = f"""
-    select s.id, s.uid, s.revision, s.event_count
+_OF_UNREAD = f"""
     from sessions s left join digests d on d.session_uid = s.uid
     where s.evicted_at is null and s.stale = 0
         and (d.revision is null or d.revision <> s.revision or {_IS_OUTDATED}
             or {_HAS_OTHER_PRICES} or s.analyzed_revision is null
             or s.analyzed_revision <> s.revision)
-    order by s.id
 """
+_UNREAD = f"select s.id, s.uid, s.revision, s.event_count {_OF_UNREAD} order by s.id"
+_COUNT_UNREAD = f"select count(*) {_OF_UNREAD}"
 _OUTDATED = f"""
     select count(*) from digests d join sessions s on s.uid = d.session_uid
     where {_IS_OUTDATED} and s.evicted_at is null
@@ -181,6 +181,11 @@ class Digests:
         """
         given = {"code": version.code, "release": version.release, "prices": prices}
         return [UnanalyzedSession(*row) for row in self._db.all(_UNREAD, given)]
+
+    def count_unanalyzed(self, version: AnalysisVersion, prices: str) -> int:
+        """How many sessions have to be analyzed."""
+        given = {"code": version.code, "release": version.release, "prices": prices}
+        return int(self._db.value(_COUNT_UNREAD, given))
 
     def outdated(self, version: AnalysisVersion) -> int:
         """The number of digests made by older analysis code, without those of evicted sessions."""

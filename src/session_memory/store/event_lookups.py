@@ -91,6 +91,16 @@ _PLACE = """
     where record = :record and session_id = :session and block = :block and seq is not null
     order by 1
 """
+_CALLS_AMONG = (
+    """
+    select distinct call_id from events where session_id = {session} and call_id in ({{keys}})
+    """,
+    """
+    select distinct e.call_id from copies c
+    join events e on e.record = c.record and e.block = c.block
+    where c.session_id = {session} and c.seq is not null and e.call_id in ({{keys}})
+    """,
+)
 
 
 class EventLookups:
@@ -215,3 +225,12 @@ class EventLookups:
     def _is(self, kind_name: str, kind: int, marks: int) -> bool:
         word = self._names.word
         return kind_name in (word(kind), *(word(marks) or "").split(","))
+
+    def calls_among(self, session_id: int, call_ids: Iterable[str]) -> set[str]:
+        """Those of the calls that a session made itself or inherited."""
+        stored_ids = {escaped(call_id): call_id for call_id in call_ids}
+        return {
+            stored_ids[row[0]]
+            for sql in _CALLS_AMONG
+            for row in self._db.matching(sql.format(session=int(session_id)), list(stored_ids))
+        }

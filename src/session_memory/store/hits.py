@@ -30,6 +30,10 @@ _SESSIONS = """
     from sessions
 """
 
+_NEWEST_SESSIONS = """
+    select id from sessions order by ended_at desc nulls last, uid limit :limit offset :first
+"""
+
 
 class Hit(msgspec.Struct, frozen=True, gc=False):
     """An event as search needs it: its properties, and where its text is in the stored logs."""
@@ -97,6 +101,11 @@ class Hits:
 
     def sessions(self) -> dict[int, HitSession]:
         return {row[0]: HitSession(*row) for row in self._db.all(_SESSIONS)}
+
+    def newest_sessions(self, first: int, limit: int) -> list[int]:
+        """The ids of ``limit`` sessions by their end, the newest first, without ``first`` ones."""
+        given = {"first": first, "limit": limit}
+        return [row[0] for row in self._db.all(_NEWEST_SESSIONS, given)]
 
     def evicted(self) -> list[HitSession]:
         """The evicted sessions, of which only the titles are in the index."""

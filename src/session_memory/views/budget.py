@@ -126,4 +126,8 @@ def _is_in_month(charge: Charge, day: date) -> bool:
 
 
 def _micro(limit: float | None) -> int | None:
-    return None if limit is None else round(limit * MILLION)
+    return None if limit is None else microdollars(limit)
+
+
+def microdollars(dollars: float) -> int:
+    return round(dollars * MILLION)

@@ -7,6 +7,7 @@ import shutil
 import stat
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from session_memory.store.address import is_postgres, shown
 from session_memory.store.digests import Digests
 from session_memory.store.migrations import NEWEST, version
 from session_memory.store.sources import UNREAD
-from session_memory.views.expiry import WARNING_DAYS, RootState, root_state
+from session_memory.views.expiry import WARNING_DAYS, KnownAt, RootState, root_state
 from session_memory.views.figures import plural, size
 from session_memory.views.outdated import outdated
 from session_memory.views.retention import TURN_ON_RETENTION, limits_sentence, over_limits
@@ -64,9 +65,9 @@ def examine(
 ) -> Diagnosis:
     """The whole report. ``problem`` says why there is no ``store`` to examine."""
     path = None if is_postgres(where) else Path(where)
-    known = store.sources.known(host) if store else {}
+    known_at: KnownAt = partial(store.sources.known_at, host) if store else lambda paths: {}
     now_s = time.time()
-    found = [root_state(root, config, known, now_s) for root in roots(config)]
+    found = [root_state(root, config, known_at, now_s) for root in roots(config)]
     checks = [*_logs(found), *_expiry(found), *_adapters(config, store)]
     facts: dict[str, Any] = {"path": shown(where), "exists": store is not None}
     if problem is not None:

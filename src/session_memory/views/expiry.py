@@ -1,7 +1,7 @@
 """Where agents keep logs, which logs they delete soon, and whether the store has them."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 import msgspec
@@ -12,6 +12,7 @@ from session_memory.config import Config
 from session_memory.core.text import escaped
 from session_memory.store.sources import SourceRow
 
+KnownAt = Callable[[Collection[str]], dict[str, SourceRow]]
 WARNING_DAYS = 7
 DAY_S = 86_400
 
@@ -55,8 +56,8 @@ class _File(msgspec.Struct):
         return row.size == self.status.st_size and row.mtime_ns == self.status.st_mtime_ns
 
 
-def root_state(root: Root, config: Config, known: dict[str, SourceRow], now_s: float) -> RootState:
-    """The state of a root. ``known`` are the stored sources of this host, by path."""
+def root_state(root: Root, config: Config, known_at: KnownAt, now_s: float) -> RootState:
+    """The state of a root. ``known_at`` returns the stored sources at some paths of this host."""
     state = RootState(
         flavor=root.flavor, path=str(root.path), exists=root.exists, is_default=root.is_default
     )
@@ -65,6 +66,7 @@ def root_state(root: Root, config: Config, known: dict[str, SourceRow], now_s: f
     days = retention_days(root.flavor, root.path)
     found = list(_files(root, config))
     files = [file for file in found if file.status is not None]
+    known = known_at([file.path for file in files])
     return msgspec.structs.replace(
         state,
         files=len(files),

@@ -128,4 +128,4 @@ def find_pattern(store: Store, name: str) -> Pattern:
 
 def unread(store: Store) -> int:
     """The number of sessions whose digest is missing or out of date."""
-    return len(Digests(store.db).unanalyzed(analysis_version(), prices_id(store)))
+    return Digests(store.db).count_unanalyzed(analysis_version(), prices_id(store))

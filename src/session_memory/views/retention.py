@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from functools import partial
 
 import msgspec
 
@@ -82,9 +83,9 @@ class Expiry(msgspec.Struct, frozen=True):
 
 def expiry(store: Store, config: Config) -> list[Expiry]:
     """Look at all logs and return what their agents will delete soon."""
-    known = store.sources.known(escaped(this_host(config)))
+    known_at = partial(store.sources.known_at, escaped(this_host(config)))
     now = time.time()
-    found = (root_state(root, config, known, now) for root in roots(config) if root.exists)
+    found = (root_state(root, config, known_at, now) for root in roots(config) if root.exists)
     return [_expiry(state) for state in found if state.expiring]
 
 

@@ -181,6 +181,8 @@ def narrowed(store: Store, filters: Filters, fields: Iterable[tuple[str, str]]) 
 def unmatched(store: Store, filters: Filters) -> list[tuple[str, str, list[str]]]:
     """``(filter, value, similar values)`` of each filter value that is not in the store."""
     values: list[tuple[str, str, list[str]]] = []
+    if not any(getattr(filters, name) for name in _NAMES.values()):
+        return values
     sessions = Hits(store.db, store.names).sessions().values()
     there: dict[str, set[str]] = {
         "flavor": {one.flavor for one in sessions},

@@ -1,7 +1,7 @@
 """The application: each route asks a page, in a thread, with a memory of its own."""
 
 import hmac
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
@@ -21,10 +21,11 @@ from session_memory.core.errors import (
     UnknownSession,
 )
 from session_memory.core.lesson_errors import LessonError, UnknownLesson
+from session_memory.store.session_stamps import session_stamp
 from session_memory.web.asked import PART, THEME_COOKIE, Asked
 from session_memory.web.live import Changes
 from session_memory.web.memories import Memories
-from session_memory.web.page_cache import PageCache
+from session_memory.web.page_cache import Dependency, PageCache
 from session_memory.web.routes import ROUTES, RoutedPage
 from session_memory.web.security import RequestGuard
 from session_memory.web.site import Site
@@ -71,16 +72,25 @@ class _Answering:
         self._cache = PageCache()
 
     def get(self, route: RoutedPage, request: Request) -> Response:
-        """The answer to a question; a kept one as long as the store is unchanged."""
-        asked = (request.url.path, request.url.query, request.headers.get(PART))
+        """The answer to a question; a kept one as long as what it depends on is unchanged."""
         theme = request.cookies.get(THEME_COOKIE)
-        key = self._cache.key(self._changes.mark(), *asked, theme)
-        kept = self._cache.get(key)
+        asked = (request.url.path, request.url.query, request.headers.get(PART), theme)
+        mark = self._changes.mark()
+
+        def stamp() -> Hashable | None:
+            return self._stamp(request.path_params["uid"]) if route.is_about_session else None
+
+        kept = self._cache.get(asked, mark, stamp, route.kept_ms)
         if kept is not None:
             return kept
+        depends = Dependency(mark, stamp())
         answer = self._answer(route, request, {})
-        self._cache.add(key, answer)
+        self._cache.add(asked, depends, answer, route.kept_ms)
         return answer
+
+    def _stamp(self, uid: str) -> Hashable | None:
+        with self._memories.one() as memory:
+            return session_stamp(memory.store.db, uid)
 
     def post(self, route: RoutedPage, request: Request, form: dict[str, str]) -> Response:
         """Carry out a change. What was kept may be wrong afterwards."""

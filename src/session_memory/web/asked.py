@@ -51,7 +51,7 @@ class Asked:
             context = template.new_context({**self._frame(), **values})
             body = "".join(template.blocks[self.part](context))
         else:
-            body = template.render(**self._frame(), **values)
+            body = template.render(**self._frame(), total_sessions=self._listed(), **values)
         return HTMLResponse(body, status)
 
     def _frame(self) -> dict[str, Any]:
@@ -59,7 +59,6 @@ class Asked:
             "site": self.site,
             "theme": self.theme if self.theme in ("light", "dark") else "",
             "here": self.address,
-            "total_sessions": self._listed(),
         }
 
     def _listed(self) -> int:

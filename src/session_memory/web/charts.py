@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import date, timedelta
+from functools import lru_cache
 
 import msgspec
 from markupsafe import Markup, escape
@@ -18,6 +19,11 @@ OUTCOME_FILLS = {
 }
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 1160, 210, 46, 24
 _MILLION = 1_000_000
+_STRIP = {"p": "f-person", "m": "f-model", "t": "f-tool", "+": "f-tool", "x": "f-tool"}
+_STRIP_SVG = Markup(
+    '<svg class="strip" width="132" height="18" viewBox="0 0 132 18" role="img"'
+    ' aria-label="Who worked: model, tools, you; failures and tests">{}</svg>'
+)
 
 
 class MoneyBar(msgspec.Struct, frozen=True):
@@ -196,3 +202,27 @@ def context_curve(points: Sequence[tuple[int, int]], seq: int) -> Markup:
         '<polyline points="{}" class="s-accent" stroke-width="1.3"/>'
         '<circle cx="{:.1f}" cy="{:.1f}" r="3" class="f-accent"/></svg>'
     ).format(width, height, said, line, x, y)
+
+
+@lru_cache(4096)
+def strip(letters: str) -> Markup:
+    """The small drawing of a session in a list; the letters are those of `PageRow`.
+
+    All pieces of a colour are one path: a list has a hundred drawings of 44 pieces."""
+    if not letters:
+        return Markup("")
+    paths: dict[str, list[str]] = {}
+    for place, letter in enumerate(letters):
+        left = 3 * place
+        paths.setdefault(_STRIP[letter.lower()], []).append(f"M{left} 7h2.6v7h-2.6z")
+        if letter.isupper():
+            paths.setdefault("f-bad", []).append(f"M{left + 0.5} 3h1.6v13h-1.6z")
+        elif letter == "+":
+            dot = f"M{left - 0.4:g} 3a1.7 1.7 0 1 0 3.4 0a1.7 1.7 0 1 0-3.4 0"
+            paths.setdefault("f-good", []).append(dot)
+    drawn = Markup("").join(
+        Markup('<path class="{}" d="{}"/>').format(fill, "".join(paths[fill]))
+        for fill in ("f-person", "f-model", "f-tool", "f-bad", "f-good")
+        if fill in paths
+    )
+    return _STRIP_SVG.format(drawn)

@@ -16,6 +16,7 @@ from session_memory.render.code import Colours
 from session_memory.render.outputs import lines_html, output_html
 from session_memory.render.text import safe
 from session_memory.render.word_changes import changed_lines
+from session_memory.web.charts import strip
 
 
 def shown(value: Any) -> Any:
@@ -36,7 +37,7 @@ def templates() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.globals |= {"lines": lines, "answer": answer, "marked": marked}
+    environment.globals |= {"lines": lines, "answer": answer, "marked": marked, "strip": strip}
     return environment
 
 

@@ -12,6 +12,10 @@ from starlette.responses import Response
 
 from session_memory.web.asked import Asked
 
+MINUTE_MS = 60_000
+# Pages without times that pass.
+HOUR_MS = 3_600_000
+_ABOUT_OTHERS = ("like", "family", "find_in_session", "event_inspector")
 GET = ("GET", "HEAD")
 POST = ("POST",)
 API = "/api/v1"
@@ -33,12 +37,20 @@ API_PATHS = (
 
 
 class RoutedPage(NamedTuple):
-    """``name`` is a function of the module ``module`` of this room."""
+    """``name`` is a function of the module ``module`` of this room.
+
+    ``kept_ms`` is how long an answer may be shown again while nothing changes."""
 
     path: str
     module: str
     name: str
     methods: tuple[str, ...] = GET
+    kept_ms: int = MINUTE_MS
+
+    @property
+    def is_about_session(self) -> bool:
+        """Whether the answer depends on one session, and on those below it, alone."""
+        return self.path.startswith("/s/{uid:path}") and self.name not in _ABOUT_OTHERS
 
     def answer(self, asked: Asked) -> Response:
         return _page(self.module, self.name)(asked)
@@ -55,11 +67,11 @@ ROUTES = (
     *(RoutedPage(f"{API}{path}", "api", "answered") for path in API_PATHS),
     RoutedPage("/", "pages.overview", "start"),
     RoutedPage("/sessions", "pages.sessions", "sessions"),
-    RoutedPage("/cost", "pages.cost", "cost"),
-    RoutedPage("/work", "pages.work", "work"),
-    RoutedPage("/learn", "pages.learn", "patterns"),
-    RoutedPage("/patterns", "pages.learn", "patterns"),
-    RoutedPage("/patterns/{id}", "pages.learn", "pattern"),
+    RoutedPage("/cost", "pages.cost", "cost", kept_ms=HOUR_MS),
+    RoutedPage("/work", "pages.work", "work", kept_ms=HOUR_MS),
+    RoutedPage("/learn", "pages.learn", "patterns", kept_ms=HOUR_MS),
+    RoutedPage("/patterns", "pages.learn", "patterns", kept_ms=HOUR_MS),
+    RoutedPage("/patterns/{id}", "pages.learn", "pattern", kept_ms=HOUR_MS),
     RoutedPage("/lessons", "pages.learn", "lessons"),
     RoutedPage("/lessons/{id}", "pages.learn", "lesson"),
     RoutedPage("/retro", "pages.learn", "retro"),

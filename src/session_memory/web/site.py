@@ -1,5 +1,6 @@
 """What all pages share: the files that pages load, outlines of sessions, and the reader's clock."""
 
+import time
 from collections import OrderedDict
 from hashlib import sha256
 from threading import Lock
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from session_memory.views.outline import Outline
 
 MOST_OUTLINES = 24
+SLOW_S, REST = 0.3, 10
 
 
 class RailPlace(NamedTuple):
@@ -37,6 +39,17 @@ PLACES = (
 )
 
 
+class _KeptOutline(NamedTuple):
+    outline: "Outline"
+    made_at: float
+    took: float
+
+    def is_for(self, revision: int) -> bool:
+        if self.outline.revision == revision:
+            return True
+        return self.took > SLOW_S and time.monotonic() - self.made_at < REST * self.took
+
+
 class Site:
     """``is_followed``: the server collects what agents write."""
 
@@ -45,7 +58,7 @@ class Site:
         self.is_followed = is_followed
         # Forms have a token of their own: what a page contains says nothing about the cookie.
         self.form_token = sha256(f"form {token}".encode()).hexdigest()
-        self._outlines: OrderedDict[tuple[str, int], Outline] = OrderedDict()
+        self._outlines: OrderedDict[str, _KeptOutline] = OrderedDict()
         self._lock = Lock()
 
     @property
@@ -55,19 +68,30 @@ class Site:
     def file(self, name: str) -> str:
         return self.assets.address(name)
 
-    def outline(self, memory: Memory, uid: str, revision: int) -> "Outline":
-        """The outline of a session, made once for each revision."""
+    def kept_outline(self, uid: str) -> "Outline | None":
+        """The last outline that was made of a session; nothing is made."""
         with self._lock:
-            known = self._outlines.get((uid, revision))
-            if known is not None:
-                self._outlines.move_to_end((uid, revision))
-                return known
+            known = self._outlines.get(uid)
+        return None if known is None else known.outline
+
+    def outline(self, memory: Memory, uid: str, revision: int) -> "Outline":
+        """The outline of a session, made once for each revision.
+
+        That of a very long session takes a second. While such a session grows, an older outline is
+        returned for a while, so that its pages take a tenth of a processor at most."""
+        with self._lock:
+            known = self._outlines.get(uid)
+            if known is not None and known.is_for(revision):
+                self._outlines.move_to_end(uid)
+                return known.outline
         # Loaded with the first session that is opened: it would delay the start of the server.
         from session_memory.views.outline import outline  # noqa: PLC0415
 
+        began = time.monotonic()
         made = outline(memory.store, uid)
         with self._lock:
-            self._outlines[uid, revision] = made
+            self._outlines[uid] = _KeptOutline(made, began, time.monotonic() - began)
+            self._outlines.move_to_end(uid)
             while len(self._outlines) > MOST_OUTLINES:
                 self._outlines.popitem(last=False)
         return made

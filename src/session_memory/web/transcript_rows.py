@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from session_memory.core.schema import Session
     from session_memory.views.outline import Outline, OutlineLane, OutlineTurn
     from session_memory.views.questions import AskedQuestion
+    from session_memory.views.started_sessions import StartedSessions
 
 SHOWN_LINES = 8
 MOST_TEXT = 64 * 1024
@@ -90,12 +91,15 @@ class EventShown(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RowMaker:
-    """Makes the rows of one session. Its outline says which calls started subagents."""
+    """Makes the rows of one session. ``started`` says which calls started subagents, the outline
+    what turns used."""
 
-    def __init__(self, session: "Session", outline: "Outline | None") -> None:
+    def __init__(
+        self, session: "Session", started: "StartedSessions", outline: "Outline | None" = None
+    ) -> None:
         self._session = session
-        self._lanes = {} if outline is None else {one.uid: one for one in outline.lanes if one.uid}
-        self._calls = {} if outline is None else outline.calls
+        self._lanes = {one.uid: one for one in started.lanes}
+        self._calls = started.calls
         self._colours = Colours(MOST_COLOURED)
         self._context = () if outline is None else outline.context
         self._turns = {} if outline is None else turns_before(outline)

@@ -11,6 +11,7 @@ from session_memory.core.time import now_ms, parse_time
 from session_memory.pricing import Amount
 from session_memory.pricing import shown as money
 from session_memory.store.session_pages import SessionConditions, SessionPages
+from session_memory.views.budget import microdollars
 from session_memory.views.figures import age, plural
 from session_memory.views.overview import Overview
 from session_memory.views.overview import overview as store_overview
@@ -45,8 +46,13 @@ class WorkingNow(msgspec.Struct, frozen=True):
 
 
 def start(asked: Asked) -> Response:
+    """The page; its two slow parts are fetched on their own, so that the sentence comes first."""
+    if asked.part == "money":
+        return asked.page("overview", chart=_chart(asked))
+    if asked.part == "patterns":
+        return asked.page("overview", patterns=_patterns(asked))
     store, config = asked.memory.store, asked.memory.config
-    found = store_overview(store, config)
+    found, limits = store_overview(store, config), config.budget
     today = datetime.now().astimezone()
     counts = _counts(asked, "today")
     return asked.page(
@@ -56,15 +62,15 @@ def start(asked: Asked) -> Response:
         noun="session" if sum(counts.values()) == 1 else "sessions",
         clauses=list(_clauses(counts)),
         cost=money(found.cost_today),
-        limit=_limit(asked),
+        limit="" if limits.day is None else money(Amount(microdollars(limits.day))),
         stored=found.sessions,
         active=_active(asked),
-        chart=_chart(asked) if asked.part == "money" else None,
+        chart=None,
         vanishing=_vanishing(found),
         troubled=_troubled(asked),
         steps=found.next_steps() if not found.sessions or found.to_analyze else [],
         to_analyze=found.to_analyze,
-        patterns=_patterns(asked) if asked.part == "patterns" else None,
+        patterns=None,
     )
 
 
@@ -96,11 +102,6 @@ def _clauses(counts: dict[str, int]) -> Iterator[Clause]:
             yield Clause(
                 f"{_number(number)} {verb}", f"/sessions?q=since%3Atoday+outcome%3A{outcome}"
             )
-
-
-def _limit(asked: Asked) -> str:
-    limit = next((one.limit for one in asked.memory.budget().periods if one.period == "day"), None)
-    return "" if limit is None else money(Amount(limit))
 
 
 def _active(asked: Asked) -> list[WorkingNow]:

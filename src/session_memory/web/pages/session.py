@@ -7,11 +7,13 @@ first part, or the one that the address names, is there without it.
 import msgspec
 from starlette.responses import Response
 
+from session_memory.core.schema import Session
 from session_memory.pricing import Amount
 from session_memory.views.event_lookup import find_event
 from session_memory.views.evicted import readable_events
 from session_memory.views.figures import duration
 from session_memory.views.outline import SECTION, Outline, OutlineTurn
+from session_memory.views.started_sessions import started_sessions
 from session_memory.views.transcript_items import LEVELS, TranscriptOptions
 from session_memory.views.transcript_window import section_of, transcript_part
 from session_memory.web.asked import Asked
@@ -20,6 +22,7 @@ from session_memory.web.rows import cost_shown, event_address, session_address
 from session_memory.web.transcript_rows import RowMaker, subagent
 
 TURNS = 100
+LONG = 5000
 """How many turns are listed at once."""
 MOST_FOUND = 500
 LEVEL_WORDS = {
@@ -61,8 +64,8 @@ def session(asked: Asked) -> Response:
     number = section_of(chosen) if chosen is not None else asked.number("part")
     options = _options(asked)
     part = transcript_part(store, uid, number, options)
-    outline = asked.site.outline(asked.memory, uid, found.revision) if last < 5000 else None
-    maker = RowMaker(found, outline)
+    started = started_sessions(store, read, uid)
+    maker = RowMaker(found, started, _outline(asked, found, last))
     return session_page(
         asked,
         found,
@@ -78,10 +81,16 @@ def session(asked: Asked) -> Response:
         levels=[(level, LEVEL_WORDS[level]) for level in LEVELS],
         hides=asked.query.get("hide") == "1",
         missing=missing,
-        unplaced=[]
-        if outline is None
-        else [subagent(lane) for lane in outline.lanes if lane.uid in outline.unplaced],
+        unplaced=[subagent(lane) for lane in started.lanes if lane.uid in started.unplaced],
     )
+
+
+def _outline(asked: Asked, found: Session, last: int) -> Outline | None:
+    """The outline for the rows of a session. Rows of a long session do not wait for it: it is made
+    for the list of turns, and later rows have what it says."""
+    if last < LONG:
+        return asked.site.outline(asked.memory, found.session_uid, found.revision)
+    return asked.site.kept_outline(found.session_uid)
 
 
 def _heights(last: int) -> list[int]:
@@ -94,16 +103,23 @@ def session_rows(asked: Asked) -> Response:
     """One part of the transcript, as HTML."""
     found, number = session_of(asked), asked.number("number", most=1 << 30)
     options = _options(asked)
-    outline = asked.site.outline(asked.memory, found.session_uid, found.revision)
+    store, uid = asked.memory.store, found.session_uid
+    read, _ = readable_events(store, uid)
+    row = read.sessions.row(uid)
+    last = -1 if row is None else read.events.last_seq(row.id)
+    outline = _outline(asked, found, last)
     is_inside = asked.query.get("inside") == "1"
-    tag = f"{found.revision}.{number}.{options.level}.{int(options.everything)}{int(is_inside)}"
+    made = "" if outline is None else outline.revision
+    shape = f"{options.level}.{int(options.everything)}{int(is_inside)}"
+    tag = f"{found.revision}.{made}.{number}.{shape}"
     if asked.is_current == f'"{tag}"':
         return asked.tagged(Response(), tag)
-    part = transcript_part(asked.memory.store, found.session_uid, number, options)
-    rows = list(RowMaker(found, outline).rows(part.events))
+    part = transcript_part(store, uid, number, options)
+    started = started_sessions(store, read, uid)
+    rows = list(RowMaker(found, started, outline).rows(part.events))
     more = ""
-    if is_inside and number + 1 < outline.sections:
-        more = f"{session_address(found.session_uid)}/rows/{number + 1}?inside=1"
+    if is_inside and number + 1 <= max(last, 0) // SECTION:
+        more = f"{session_address(uid)}/rows/{number + 1}?inside=1"
     answer = asked.page("rows", rows=rows, hidden=part.hidden, is_inside=is_inside, more=more)
     return asked.tagged(answer, tag)
 
@@ -153,7 +169,7 @@ def session_outline(asked: Asked) -> Response:
     """What the map and the keys need, as JSON."""
     found = session_of(asked)
     outline = asked.site.outline(asked.memory, found.session_uid, found.revision)
-    return asked.tagged(asked.json(outline.to_dict()), f"o{found.revision}")
+    return asked.tagged(asked.json(outline.to_dict()), f"o{outline.revision}")
 
 
 def find_in_session(asked: Asked) -> Response:

@@ -49,7 +49,7 @@ def map_strip(asked: Asked) -> Response:
     by = asked.query.get("by", "time")
     width = max(min(asked.number("width", WIDTH), WIDTH), NARROWEST)
     drawing = _drawing(asked, outline, by, most_lanes=STRIP_LANES, width=width)
-    return asked.tagged(asked.page("map_strip", **drawing), f"m{found.revision}.{by}.{width}")
+    return asked.tagged(asked.page("map_strip", **drawing), f"m{outline.revision}.{by}.{width}")
 
 
 def session_map_page(asked: Asked) -> Response:

@@ -65,9 +65,12 @@ class HitGroup(msgspec.Struct, frozen=True):
 
 
 class Found(msgspec.Struct, frozen=True):
+    """``later`` is where the words that contain the given ones are searched, if none was found."""
+
     groups: list[HitGroup]
     nothing: str
     meant: list[Choice]
+    later: str = ""
 
 
 class _QueryState:
@@ -120,6 +123,9 @@ class _QueryState:
 
 def sessions(asked: Asked) -> Response:
     state = _QueryState(asked)
+    if asked.part == "widened":
+        widened, said = _found(asked, state)
+        return asked.page("sessions", widened=widened, said=said)
     store = asked.memory.store
     after = asked.query.get("after")
     page, found, more = None, None, None
@@ -129,7 +135,7 @@ def sessions(asked: Asked) -> Response:
     is_large = store.sessions.count() > MOST_COUNTED
     has_facets = asked.part == "facets" or not (is_large or asked.part == "rows")
     if state.is_search:
-        found, said = _found(asked, state)
+        found, said = _found(asked, state, widen=asked.part != "results")
     else:
         page = session_page(store, filters, sort=state.sort, after=after)
         more = state.address(after=page.next) if page.next else None
@@ -185,8 +191,9 @@ def _nothing(asked: Asked, state: _QueryState) -> str:
     return "No session matches these filters."
 
 
-def _found(asked: Asked, state: _QueryState) -> tuple[Found, str]:
-    results = asked.memory.search(state.text, limit=MOST_HITS)
+def _found(asked: Asked, state: _QueryState, *, widen: bool = True) -> tuple[Found, str]:
+    """The hits. Without ``widen`` words that do not occur find nothing, which is said at once."""
+    results = asked.memory.search(state.text, limit=MOST_HITS, widen=widen)
     store = asked.memory.store
     sessions = [store.sessions.get(one.session.uid) for one in results.sessions]
     rows = {
@@ -213,7 +220,8 @@ def _found(asked: Asked, state: _QueryState) -> tuple[Found, str]:
         for words in results.meant.values()
         for word in words
     ]
-    return Found(groups, "Nothing found.", meant), said
+    later = "" if widen or groups else state.address()
+    return Found(groups, "Nothing found.", meant, later), said
 
 
 def _line(hit: ShownHit) -> HitLine:

@@ -1,0 +1,21 @@
+"""What a page about one session depends on, as a value that changes whenever the page may."""
+
+from session_memory.store.database import Database, Row
+
+# The session and all sessions below it: its page has their titles and their cost.
+_STAMP = """
+    with recursive below (uid) as (
+        select uid from sessions where uid = :uid union
+        select s.uid from sessions s join below b on s.parent_uid = b.uid
+    )
+    select s.uid, s.revision, s.title, s.analyzed_at, s.evicted_at,
+        (select n.set_at from given_names n where n.session_uid = s.uid),
+        (select p.pinned_at from pins p where p.session_uid = s.uid),
+        (select t.set_at from tasks t where t.session_uid = s.uid)
+    from sessions s where s.uid in (select uid from below) order by s.uid
+"""
+
+
+def session_stamp(db: Database, uid: str) -> tuple[Row, ...] | None:
+    """The state of a session and of those below it; None if there is no such session."""
+    return tuple(db.all(_STAMP, {"uid": uid})) or None
