@@ -15,7 +15,7 @@ from session_memory.web.asked import Asked
 MINUTE_MS = 60_000
 # Pages without times that pass.
 HOUR_MS = 3_600_000
-_ABOUT_OTHERS = ("like", "family", "find_in_session", "event_inspector")
+_ABOUT_OTHERS = ("like", "family", "find_in_session", "event_inspector", "session_map_page")
 GET = ("GET", "HEAD")
 POST = ("POST",)
 API = "/api/v1"
