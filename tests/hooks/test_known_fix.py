@@ -208,7 +208,7 @@ def test_the_fingerprints_are_those_that_analysis_stores(orchard: Orchard) -> No
     orchard.collected()
     with open_store(orchard.place) as store:
         stored = [row[0] for row in store.db.all("select fingerprint from error_fingerprints")]
-    assert stored == marks_of(f"Exit code 1\n{ERROR}")
+    assert stored == list(marks_of(f"Exit code 1\n{ERROR}"))
     assert errors_in_output(ERROR, failed=True) and not masked_marks_of(ERROR)
 
 
@@ -242,3 +242,20 @@ def test_prompts_and_starts_ask_both_databases(orchard: Orchard) -> None:
     asked = "rename the marmalade exporter of the orchard to jam exporter, and make the check pass"
     assert b'ref=\\"claude:a0000001\\"' in ask("prompt", prompt=asked)
     assert ask("prompt", prompt="translate the whole user manual into Finnish") == b""
+
+
+@pytest.mark.only("sqlite")
+def test_an_edit_of_one_file_is_no_fix_of_the_error_in_another(orchard: Orchard) -> None:
+    orchard.solved()
+    orchard.collected()
+    assert orchard.hook(ERROR.replace("kumquat.py:3", "pear.py:9")) == ""
+    assert orchard.hook(ERROR.replace("src/kumquat.py:3", "/tmp/checkout/src/kumquat.py:9"))
+
+
+@pytest.mark.only("sqlite")
+def test_an_error_that_went_away_by_itself_as_often_has_no_fix(orchard: Orchard) -> None:
+    orchard.solved()
+    orchard.session(fail, succeed)
+    assert orchard.collected().hook() == ""
+    orchard.solved()
+    assert orchard.collected().hook()

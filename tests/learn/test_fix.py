@@ -230,3 +230,13 @@ def test_one_word_is_not_much_alike(fleet: SyntheticFleet) -> None:
     with fleet.learned() as store:
         found = asked(store, "there is no such switch")
     assert all(one.likeness < 0.9 for one in found.remedies)
+
+
+def test_what_a_command_prints_beside_its_error_is_not_the_error(fleet: SyntheticFleet) -> None:
+    printed = "[Ledger] Deleted the evaluation of the zonal switch"
+    fleet.session("claude", problem=printed)
+    with fleet.learned() as store:
+        assert asked(store, printed).basis == "same"
+        problem = 'src/kumquat.py:3: error: Name "peel" is not defined  [name-defined]'
+        found = asked(store, f"{printed}\n{problem}\nFound 1 error in 1 file")
+    assert found.basis != "same"

@@ -38,7 +38,10 @@ _RISKY = re.compile(
 _PLACEHOLDER = re.compile(r"<(?:path|url|id|time|address|name|hex)>")
 # A change of the directory and variables before a command.
 _BEFORE = re.compile(r"^(?:cd [^&;]{1,200}(?:&&|;)\s*|env |\w+=\S*\s+)+")
+# The path of a file, with a directory or a line behind it.
+_FILE = re.compile(r"[\w.-]*[/\\][\w./\\-]*\.\w{1,5}\b|[\w.-]+\.\w{1,5}(?=[:(]\d)")
 KINDS = frozenset({"edit", "command", "instead"})
+BY_ITSELF = "again"
 CERTAINTIES = ("certain", "likely")
 LEAST_LETTERS = 12
 
@@ -65,6 +68,11 @@ class KnownFix:
         is_of_tool = bool(_OF_TOOL.search(self.sample)) and self.how["kind"] != "edit"
         return is_of_tool and len(text) <= LONGEST_GENERAL and not _PLACE.search(text)
 
+    def is_of_other_file(self, line: str) -> bool:
+        """Whether an edit resolved the error in another file than the one that has it now."""
+        named, before = _files_in(line), _files_in(self.sample)
+        return self.how["kind"] == "edit" and bool(named and before) and not named & before
+
     def is_like(self, other: "KnownFix") -> bool:
         """Whether both changed the same file, or ran the same program for the same."""
         mine, others = self._names, other._names
@@ -79,24 +87,33 @@ class KnownFix:
         return {" ".join(words[:3])}
 
 
-def marks_of(text: str) -> list[str]:
+def _files_in(line: str) -> "set[str]":
+    """The names of the files in a line, without directories."""
+    return {one.replace("\\", "/").rpartition("/")[2] for one in _FILE.findall(line)}
+
+
+def marks_of(text: str) -> dict[str, str]:
     """The fingerprints of the errors in the output of a failed command, as analysis stores them,
-    unless there is a secret in them."""
-    return [] if was_stopped(text) else _marks(errors_in_output(text, failed=True, masked=False))
+    unless there is a secret in them. Each has the line of its error."""
+    return {} if was_stopped(text) else _marks(errors_in_output(text, failed=True, masked=False))
 
 
-def masked_marks_of(text: str) -> list[str]:
+def masked_marks_of(text: str) -> dict[str, str]:
     """The fingerprints of errors that may have a secret in them, which analysis masks.
 
     Masking takes longer to load than everything else, and few errors have a secret."""
     found = errors_in_output(text, failed=True, masked=False)
     if not any(_MAY_BE_SECRET.search(one.text) for one in found):
-        return []
+        return {}
     return _marks(errors_in_output(text, failed=True))
 
 
-def _marks(found: "list[ErrorLine]") -> list[str]:
-    return list(dict.fromkeys(fingerprint(one.text) for one in found if _tells(one)))
+def _marks(found: "list[ErrorLine]") -> dict[str, str]:
+    marks: dict[str, str] = {}
+    for one in found:
+        if _tells(one):
+            marks.setdefault(fingerprint(one.text), one.text)
+    return marks
 
 
 def _tells(error: ErrorLine) -> bool:
@@ -107,15 +124,22 @@ def _tells(error: ErrorLine) -> bool:
     return sum(map(str.isalpha, words)) >= LEAST_LETTERS
 
 
-def known_fix(stored: StoredFixes, marks: "list[str]", cwd: str, session: str) -> KnownFix | None:
+def known_fix(
+    stored: StoredFixes, marks: "dict[str, str]", cwd: str, session: str
+) -> KnownFix | None:
     """What resolved one of the errors in other sessions of this repository.
 
     The first error that was resolved counts. Of several fixes the most frequent one is taken, then
-    the most certain and the newest. If each time something else helped, nothing is known.
+    the most certain and the newest. If each time something else helped, nothing is known. Neither
+    is anything if the error went away by itself as often.
     """
     if not marks:
         return None
-    found = [one for one in stored.errors(marks) if one.how in KINDS and not _is_of(one, session)]
+    found = [
+        one
+        for one in stored.errors(list(marks))
+        if (one.how in KINDS or one.how == BY_ITSELF) and not _is_of(one, session)
+    ]
     here = _of_repository(found, cwd) if found else []
     others = [one for one in found if one not in here]
     return _chosen(stored, marks, here) or _chosen(stored, marks, others, elsewhere=True)
@@ -123,24 +147,28 @@ def known_fix(stored: StoredFixes, marks: "list[str]", cwd: str, session: str) -
 
 def _chosen(
     stored: StoredFixes,
-    marks: "list[str]",
+    marks: "dict[str, str]",
     here: "list[ErrorOfSession]",
     *,
     elsewhere: bool = False,
 ) -> KnownFix | None:
-    for mark in marks:
-        same = [one for one in here if one.fingerprint == mark]
+    for mark, line in marks.items():
+        same = [one for one in here if one.fingerprint == mark and one.how in KINDS]
+        by_itself = sum(one.fingerprint == mark and one.how == BY_ITSELF for one in here)
         fixes = [
             fix
             for fix in _held(stored, same[:MOST_READ])
-            if not _RISKY.search(fix.how["text"]) and (not elsewhere or fix.is_general)
+            if not _RISKY.search(fix.how["text"])
+            and (not elsewhere or fix.is_general)
+            and not fix.is_of_other_file(line)
         ]
         if not fixes:
             continue
         for fix in fixes:
             fix.is_elsewhere = elsewhere
         alike = {fix: sum(map(fix.is_like, fixes)) for fix in fixes}
-        if len(fixes) < FEW or max(alike.values()) > 1:
+        most = max(alike.values())
+        if most > by_itself and (len(fixes) < FEW or most > 1):
             return min(fixes, key=lambda fix: (-alike[fix], fix.doubt, -fix.ended, fix.ref))
     return None
 

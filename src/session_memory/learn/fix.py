@@ -12,6 +12,7 @@ from session_memory.core.time import parse_time
 from session_memory.learn.digest import Digest, ErrorSnippet, Resolution
 from session_memory.learn.digest.error_lines import error_line, error_lines
 from session_memory.learn.digest.fingerprints import fingerprint
+from session_memory.learn.digest.runner_lines import DIAGNOSTIC
 from session_memory.learn.digests import digest_of
 from session_memory.learn.error_search import ErrorQuestion, usefulness
 from session_memory.learn.fix_order import Rated, is_same_call, shares, way_of
@@ -112,9 +113,14 @@ def _with_success(
 
 
 def _marks(text: str, asked: str) -> Iterator[str]:
-    """The fingerprints of the errors in a text; else of each of its lines."""
+    """The fingerprints of the errors in a text. Without a diagnostic of a compiler or a test run,
+    each line may be the error."""
     yield fingerprint(asked)
-    yield from (fingerprint(error.text) for error in error_lines(text))
+    errors = error_lines(text)
+    yield from (fingerprint(error.text) for error in errors)
+    if errors and errors[0].grade == DIAGNOSTIC:
+        # What else a compiler or a test run prints is the same whatever is wrong.
+        return
     lines = dict.fromkeys(line.strip() for line in text.splitlines())
     yield from (fingerprint(one) for one in list(lines)[-MOST_LINES:] if len(one) >= SHORTEST_LINE)
 
