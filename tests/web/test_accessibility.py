@@ -101,3 +101,55 @@ def test_no_page_has_a_serious_issue(
     lines = [f"{path}: {one[1]} {one[2][:3]}" for path, bad in found.items() for one in bad]
     assert not lines, "\n".join(lines)
     watched.close()
+
+
+@pytest.mark.only("sqlite")
+def test_keys_unfold_hide_open_subagents_and_print(browser: Browser, server: WebServer) -> None:
+    watched = Watched(browser, server, viewport={"width": 1280, "height": 900})
+    watched.page.add_init_script(
+        "window.print = () => { document.documentElement.dataset.printed ="
+        " String(document.querySelectorAll('.part:not([data-filled])').length) }"
+    )
+    page = watched.open("/s/91d4f0a7")
+    page.wait_for_selector(".turn")
+    # Nothing is hidden at first; one key hides what was left behind, and shows it again.
+    left = page.locator(".ev.left").first
+    assert left.is_visible()
+    page.keyboard.press("h")
+    assert not left.is_visible() and "hide=1" in page.url
+    page.keyboard.press("h")
+    assert left.is_visible() and "hide=1" not in page.url
+    # Subagents open in place, to any depth.
+    page = watched.open("/s/7ac31f58")
+    page.wait_for_selector(".turn")
+    page.keyboard.press("s")
+    page.wait_for_selector(".sub-ag[open] .inside .ev")
+    ids = page.evaluate("[...document.querySelectorAll('[id]')].map(one => one.id)")
+    assert len(ids) == len(set(ids))
+    page.keyboard.press("s")
+    assert page.locator(".sub-ag[open]").count() == 0
+    # Space shows an output in full width, and again as it was.
+    page.keyboard.press("j")
+    before = page.evaluate("document.querySelector('.talk').offsetWidth")
+    page.keyboard.press(" ")
+    assert page.evaluate("document.querySelector('.talk').offsetWidth") > before
+    page.keyboard.press(" ")
+    assert page.evaluate("document.querySelector('.talk').offsetWidth") == before
+    # The focus is visible wherever Tab leads.
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        assert page.evaluate(
+            "(at => at === document.body || getComputedStyle(at).outlineStyle !== 'none'"
+            " || !!at.closest('.find'))(document.activeElement)"
+        ), page.evaluate("document.activeElement.outerHTML")
+    page.keyboard.press("Control+p")
+    page.wait_for_selector("html[data-printed='0']")
+    page.emulate_media(media="print")
+    for name, is_shown in ((".rail", False), (".inspect", False), (".ev", True)):
+        assert page.locator(name).first.is_visible() is is_shown
+    assert page.locator("details.more").first.evaluate("one => one.offsetHeight > 40")
+    page.emulate_media(media="screen")
+    page.keyboard.press(".")
+    page.wait_for_url("**?depth=full")
+    assert watched.said == [] and watched.elsewhere == []
+    watched.close()

@@ -3,6 +3,8 @@ import { fetchPart, fill, replace } from "./swap.js";
 
 const NEAR = "3000px";
 const EVENT_HEIGHT = 64;
+// A page with more parts than this is printed as far as it is filled.
+const MOST_PRINTED = 60;
 const reader = /** @type {HTMLElement | null} */ (document.querySelector(".reader[data-session]"));
 
 /** @param {HTMLElement} part */
@@ -39,12 +41,22 @@ if (reader) {
   /** @param {HTMLElement} part */
   const empty = (part) => {
     asking.get(part)?.abort();
-    if (!("filled" in part.dataset) || part.contains(document.activeElement) || part.querySelector(".sel")) return;
+    if (printing || !("filled" in part.dataset) || part.contains(document.activeElement) || part.querySelector(".sel")) return;
     // The height stays as it was, so that nothing on the screen moves.
     part.style.height = `${part.offsetHeight}px`;
     delete part.dataset.filled;
     part.replaceChildren();
   };
+
+  let printing = false;
+  addEventListener("keydown", async (event) => {
+    if (event.key !== "p" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    printing = true;
+    if (parts.length <= MOST_PRINTED) for (const part of parts) await load(part);
+    print();
+  });
+  addEventListener("afterprint", () => { printing = false; });
 
   for (const part of parts) if (!("filled" in part.dataset)) estimate(part);
   const watcher = new IntersectionObserver((seen) => {
