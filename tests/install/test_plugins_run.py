@@ -76,7 +76,7 @@ const answers = { first, second,
   unknown: await failed("unknown", true), recall: await use("recall", { query: "x" }),
   died: await use("recall", { query: "die" }), again: await use("recall", { query: "y" }),
   cost: await use("cost", {}), tools: Object.keys(tools) };
-on.session_shutdown();
+answers.ended = await on.session_shutdown({}, ctx);
 console.log(JSON.stringify(answers));
 """
 
@@ -138,3 +138,4 @@ def test_pi_has_the_tools_and_gives_failed_commands_to_the_hook(tmp_path: Path) 
     assert told(start, "pi", "start") == {**place, "source": "resume"}
     assert told(prompt, "pi", "prompt") == {**place, "prompt": "mend it"}
     assert told(seen["second"]["message"]["content"], "pi", "prompt")["prompt"] == "again"
+    assert told(seen["ended"], "pi", "end") == place

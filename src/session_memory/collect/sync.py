@@ -28,6 +28,9 @@ from session_memory.derive.live_sources import LIVE
 from session_memory.derive.reindex import ensure_index
 from session_memory.store.store import Store
 
+# Some agents name a log after so many characters of its id.
+SHORT_ID = 8
+
 
 def sync(
     store: Store,
@@ -89,11 +92,13 @@ def sync_sessions(
     *,
     host: str | None = None,
 ) -> SyncOutcome:
-    """Read what is new in the sources whose paths contain one of these ids of sessions."""
+    """Read what is new in the sources whose paths contain one of these ids of sessions, or whose
+    names end with the beginning of one."""
     started = time.perf_counter()
     with collector_off(), store.db.operation_lock(shared=True):
         run = Sync(store, config, host or this_host(config), ReadProgress())
-        run.look_for(where, lambda path: any(one in path for one in ids))
+        endings = tuple(f"-{one[:SHORT_ID]}.jsonl" for one in ids)
+        run.look_for(where, lambda path: path.endswith(endings) or any(one in path for one in ids))
         run.read()
     run.outcome.report.seconds = round(time.perf_counter() - started, 3)
     return run.outcome

@@ -21,6 +21,7 @@ from session_memory.install.skill import shared_skill
 
 EVENTS = {
     "failure": AgentEvent("postToolUse", "bash"),
+    "end": AgentEvent("sessionEnd"),
     "prompt": AgentEvent("userPromptSubmitted"),
     "start": AgentEvent("sessionStart"),
 }
@@ -77,6 +78,7 @@ def _plugin(request: Request) -> PluginFiles:
     # Hooks of plugins are read in the form of Claude Code, with its names of events and tools.
     events = {
         "failure": AgentEvent("PostToolUse", "Bash"),
+        "end": AgentEvent("SessionEnd"),
         "prompt": AgentEvent("UserPromptSubmit"),
         "start": AgentEvent("SessionStart"),
     }

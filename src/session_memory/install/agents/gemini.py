@@ -19,6 +19,7 @@ from session_memory.install.skill import shared_skill
 
 EVENTS = {
     "failure": AgentEvent("AfterTool", "run_shell_command"),
+    "end": AgentEvent("SessionEnd"),
     "prompt": AgentEvent("BeforeAgent"),
     "start": AgentEvent("SessionStart"),
 }

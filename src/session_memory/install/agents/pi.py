@@ -10,6 +10,7 @@ from session_memory.mcp.catalog import TOOLS
 
 EVENTS = {
     "failure": "tool_result",
+    "end": "session_shutdown",
     "prompt": "before_agent_start",
     "start": "before_agent_start",
 }

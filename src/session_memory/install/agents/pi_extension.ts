@@ -150,5 +150,8 @@ export default function (pi) {
     });
     if (text) return { content: [...event.content, { type: "text", text }] };
   });
-  pi.on("session_shutdown", () => memory.stop());
+  pi.on("session_shutdown", (_event, ctx) => {
+    memory.stop();
+    if (EVENTS.includes("end")) return ask("end", place(ctx));
+  });
 }

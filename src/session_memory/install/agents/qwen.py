@@ -16,6 +16,7 @@ from session_memory.install.skill import shared_skill
 
 EVENTS = {
     "failure": AgentEvent("PostToolUseFailure", "run_shell_command"),
+    "end": AgentEvent("SessionEnd"),
     "prompt": AgentEvent("UserPromptSubmit"),
     "start": AgentEvent("SessionStart"),
 }
