@@ -9,9 +9,13 @@ import pytest
 from starlette.testclient import TestClient
 
 from session_memory import Memory
+from session_memory.core.schema import Session
 from session_memory.core.time import now_ms
 from session_memory.pricing import shown as money
 from session_memory.store import open_store
+from session_memory.views.outline import outline
+from session_memory.web.map_axis import shared_axes
+from session_memory.web.pages.compare import common_past, turn_pairs
 from session_memory.web.routes import ROUTES
 from session_memory.web.site import PLACES
 
@@ -129,6 +133,33 @@ def test_two_sessions_are_compared(client: TestClient, memory: Memory) -> None:
         assert f"/s/{uid}" in page
         assert money(memory.session(uid).cost_with_subagents) in page
     assert client.get("/compare?a=none&b=none").status_code == 404
+
+
+def test_forks_are_joined_at_their_common_past(client: TestClient, memory: Memory) -> None:
+    fork = next(one.record for one in memory.sessions() if one.record.relation == "fork")
+    parent = memory.session(fork.parent_uid or "").record
+    common = common_past(memory.store, [parent, fork])
+    assert common is not None and common.ts is not None
+    shared = {event.event_uid for event in memory.session(parent.session_uid).events}
+    inherited = [event for _, event in memory.store.events.inherited(row_id(memory, fork))]
+    assert common.number == len([event for event in inherited if event.event_uid in shared])
+    outlines = [outline(memory.store, one.session_uid) for one in (parent, fork)]
+    axes = shared_axes(outlines, [common.ts, common.ts])
+    first, second = (axis.at(None, common.ts) for axis in axes)
+    assert first is not None and second is not None and abs(first - second) < 0.1
+    pairs = turn_pairs(outlines, common)
+    past = [one["both"] for one in pairs if one["both"]]
+    assert past and all(turn.seq <= common.seqs[0] for turn in past)
+    turns = [turn for one in pairs for turn in (one["both"], *one["sides"]) if turn]
+    assert len(turns) == sum(len(one.turns) for one in outlines)
+    page = client.get(f"/compare?a={parent.session_uid}&b={fork.session_uid}").text
+    assert page.count("the common past") == 3 and page.count('<svg class="wide"') == 2
+
+
+def row_id(memory: Memory, session: Session) -> int:
+    row = memory.store.sessions.row(session.session_uid)
+    assert row is not None
+    return row.id
 
 
 def test_words_are_found_inside_of_a_session(client: TestClient, memory: Memory) -> None:

@@ -1,24 +1,38 @@
 """Two sessions side by side, and their maps on one axis; forks from their last common event on."""
 
+from itertools import zip_longest
 from typing import Any
 
+import msgspec
 from starlette.responses import Response
 
 from session_memory.core.schema import Session
+from session_memory.core.time import parse_time
 from session_memory.pricing import shown as money
 from session_memory.pricing import tree_amounts
 from session_memory.render.phrases import outcome_words
+from session_memory.store import Store
 from session_memory.views.figures import count_or_zero, duration
 from session_memory.views.learning import show_digest
 from session_memory.views.lookup import find_session
 from session_memory.views.outline import Outline
 from session_memory.views.session_titles import best_title
 from session_memory.web.asked import Asked
+from session_memory.web.map_axis import shared_axes
 from session_memory.web.map_drawing import session_map
 from session_memory.web.pages.session import shown_turns
 from session_memory.web.rows import dot_of, event_address, session_address, short_model
 
 MOST_TURNS = 60
+
+
+class CommonPast(msgspec.Struct, frozen=True):
+    """The last event that two sessions share: its number in each of them, and when it was."""
+
+    event_uid: str
+    number: int
+    seqs: tuple[int, int]
+    ts: int | None
 
 
 def compare(asked: Asked) -> Response:
@@ -27,18 +41,54 @@ def compare(asked: Asked) -> Response:
     uids = [find_session(store, name) for name in names]
     sessions = [one for uid in uids if (one := store.sessions.get(uid)) is not None]
     outlines = [asked.site.outline(asked.memory, one.session_uid, one.revision) for one in sessions]
-    sides = [_side(asked, one, lines) for one, lines in zip(sessions, outlines, strict=True)]
-    common = _common(asked, sessions) if len(sessions) == 2 else None
+    sides = [_side(asked, one) for one in sessions]
+    if len(sides) != 2:
+        return asked.page("compare", sides=sides, given=names)
+    common = common_past(store, sessions)
     return asked.page(
         "compare",
         sides=sides,
-        facts=_table(sides) if len(sides) == 2 else [],
-        common=common,
         given=names,
+        facts=_table(sides),
+        common=common,
+        ends=[event_address(one.session_uid, common.event_uid) for one in sessions]
+        if common
+        else [],
+        maps=_maps(outlines, sides, common),
+        pairs=turn_pairs(outlines, common)[:MOST_TURNS],
+        left_out=max(max(len(one.turns) for one in outlines) - MOST_TURNS, 0),
     )
 
 
-def _side(asked: Asked, session: Session, outline: Outline) -> dict[str, Any]:
+def _maps(
+    outlines: list[Outline], sides: list[dict[str, Any]], common: CommonPast | None
+) -> list[dict[str, Any]]:
+    """Both maps on one axis. Forks are joined at their last common event."""
+    join = None if common is None else common.ts
+    axes = shared_axes(outlines, [join, join])
+    return [
+        {"side": side, "drawing": session_map(one, "time", axis=axis, join=join)}
+        for one, axis, side in zip(outlines, axes, sides, strict=True)
+        if one.events
+    ]
+
+
+def turn_pairs(outlines: list[Outline], common: CommonPast | None) -> list[dict[str, Any]]:
+    """The turns of the common past, then those of both sessions in pairs."""
+    ends = common.seqs if common else (-1, -1)
+    shown = [shown_turns(one) for one in outlines]
+    past = [turn for turn in shown[0] if turn.seq <= ends[0]]
+    past = past or [turn for turn in shown[1] if turn.seq <= ends[1]]
+    later = [
+        [turn for turn in some if turn.seq > end] for some, end in zip(shown, ends, strict=True)
+    ]
+    return [
+        *({"both": turn, "sides": []} for turn in past),
+        *({"both": None, "sides": list(pair)} for pair in zip_longest(*later)),
+    ]
+
+
+def _side(asked: Asked, session: Session) -> dict[str, Any]:
     store, uid = asked.memory.store, session.session_uid
     digest = show_digest(store, uid).digest
     passed = sum(one.passed is True for one in digest.tests)
@@ -46,9 +96,6 @@ def _side(asked: Asked, session: Session, outline: Outline) -> dict[str, Any]:
         "title": best_title(store, uid),
         "address": session_address(uid),
         "dot": dot_of(session),
-        "map": session_map(outline, "time") if outline.events else None,
-        "turns": shown_turns(outline)[:MOST_TURNS],
-        "left_out": max(len(outline.turns) - MOST_TURNS, 0),
         "facts": {
             "outcome": outcome_words(session),
             "cost with subagents": money(tree_amounts(store, [uid])[uid]),
@@ -73,24 +120,23 @@ def _table(sides: list[dict[str, Any]]) -> list[tuple[str, str, str, bool]]:
     ]
 
 
-def _common(asked: Asked, sessions: list[Session]) -> dict[str, str] | None:
+def common_past(store: Store, sessions: list[Session]) -> CommonPast | None:
     """The last event that both sessions have; None if they share no history."""
-    store = asked.memory.store
+    held: list[dict[str, int]] = []
+    times: dict[str, str | None] = {}
     rows = [store.sessions.row(one.session_uid) for one in sessions]
-    held = []
-    for row, session in zip(rows, sessions, strict=True):
+    for row in rows:
         if row is None:
             return None
         own = {uid: seq for seq, _, _, uid, _ in store.events.chain(row.id)}
         for seq, event in store.events.inherited(row.id):
             own.setdefault(event.event_uid or "", seq)
-        held.append((session, own))
-    shared = held[0][1].keys() & held[1][1].keys()
+            times[event.event_uid or ""] = event.ts
+        held.append(own)
+    shared = held[0].keys() & held[1].keys()
     if not shared:
         return None
-    last = max(shared, key=lambda uid: held[0][1][uid])
-    return {
-        "a": event_address(sessions[0].session_uid, last),
-        "b": event_address(sessions[1].session_uid, last),
-        "number": f"{len(shared):,}",
-    }
+    last = max(shared, key=lambda uid: held[0][uid])
+    ts = times.get(last)
+    seqs = (held[0][last], held[1][last])
+    return CommonPast(last, len(shared), seqs, None if ts is None else parse_time(ts))
