@@ -157,9 +157,19 @@ def test_every_key_of_a_session_does_what_the_help_says(
     watched.close()
 
 
-def test_two_marked_rows_are_offered_for_comparing(browser: Browser, server: WebServer) -> None:
+def test_rows_that_are_new_and_rows_that_are_compared(browser: Browser, server: WebServer) -> None:
     watched = Watched(browser, server, viewport={"width": 1280, "height": 900})
     page = watched.open("/sessions")
+    assert page.locator(".srow.fresh").count() == 0
+    page.evaluate("sessionStorage.visit = '1'")
+    page.reload()
+    rows = page.locator(".srow").count()
+    assert page.locator(".srow.fresh").count() == rows > 2
+    page.click(".srow")
+    page.wait_for_selector(".reader")
+    page.go_back()
+    until(page, f"document.querySelectorAll('.srow.fresh').length == {rows - 1}")
+    page.reload()
     for key in ("j", "x", "j", "x"):
         page.keyboard.press(key)
     page.wait_for_selector("a.pill")

@@ -3,7 +3,7 @@
 import json
 import re
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote
 
 import pytest
 from starlette.testclient import TestClient
@@ -11,12 +11,26 @@ from starlette.testclient import TestClient
 from session_memory import Memory
 from session_memory.pricing import shown as money
 from session_memory.testing.collecting import collected
+from session_memory.views.hit_days import hit_days
 from session_memory.views.outline import SECTION
 from session_memory.views.spending_days import spending_days
 
 from .conftest import Client
 
 DATA = Path(__file__).parent.parent / "data"
+
+
+def test_hits_by_day_are_those_of_the_search(client: TestClient, memory: Memory) -> None:
+    found = hit_days(memory.store, "tide", now=1)
+    assert found.is_all and found.total == memory.search("tide", limit=0).total
+    assert sum(found.days.values()) == found.total
+    days = client.get("/sessions?q=tide", headers={"X-Part": "days"}).text
+    assert "<html" not in days and "Hits by day" in days
+    bars = re.findall(r'href="([^"]*)"><g><title>[^<]*: (\d+)</title>', days)
+    assert sum(int(count) for _, count in bars) == found.total
+    for address, count in bars:
+        text = parse_qs(address.replace("&amp;", "&").partition("?")[2])["q"][0]
+        assert memory.search(text, limit=0).total == int(count)
 
 
 def rows_in(page: str) -> list[str]:

@@ -1,6 +1,6 @@
 """Figures as SVG. Colours are classes, so themes and print are a matter of the style sheet."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, timedelta
 from functools import lru_cache
 
@@ -19,6 +19,7 @@ OUTCOME_FILLS = {
 }
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 1160, 210, 46, 24
 _MILLION = 1_000_000
+MOST_DAY_BARS = 90
 _STRIP = {"p": "f-person", "m": "f-model", "t": "f-tool", "+": "f-tool", "x": "f-tool"}
 _STRIP_SVG = Markup(
     '<svg class="strip" width="132" height="18" viewBox="0 0 132 18" role="img"'
@@ -111,6 +112,39 @@ def _drawing(width: int, height: int, label: str, parts: Sequence[Markup]) -> Ma
     return Markup(
         '<svg class="wide" viewBox="0 0 {} {}" role="group" aria-label="{}">{}</svg>'
     ).format(width, height, label, Markup("").join(parts))
+
+
+def day_bars(
+    counts: Mapping[date, int], label: str, address: Callable[[date, date], str]
+) -> Markup:
+    """Small bars of counts by day, or by several days if there are many. Each opens its days."""
+    first, last = min(counts), max(counts)
+    step = max(-(-((last - first).days + 1) // MOST_DAY_BARS), 1)
+    number = (last - first).days // step + 1
+    sums = [0] * number
+    for day, count in counts.items():
+        sums[(day - first).days // step] += count
+    width = _WIDTH / number
+    parts: list[Markup] = []
+    for place, count in enumerate(sums):
+        begin = first + timedelta(days=place * step)
+        end = min(begin + timedelta(days=step - 1), last)
+        height = 34 * count / max(sums)
+        body = _rect(place * width + width * 0.1, 38 - height, min(width * 0.8, 40), height, "f-k2")
+        body += Markup('<rect x="{:.1f}" y="0" width="{:.1f}" height="40" class="over"/>').format(
+            place * width, width
+        )
+        span = f"{_day(begin)}" if begin == end else f"{_day(begin)} to {_day(end)}"
+        group = Markup("<g><title>{}: {}</title>{}</g>").format(span, count, body)
+        if count:
+            parts.append(Markup('<a href="{}">{}</a>').format(address(begin, end), group))
+    parts.append(_text(0, 54, _day(first)))
+    parts.append(_text(_WIDTH, 54, _day(last), "t-end"))
+    return _drawing(_WIDTH, 58, f"{label}, {_day(first)} to {_day(last)}", parts)
+
+
+def _day(day: date) -> str:
+    return day.strftime("%d %b %Y").lstrip("0")
 
 
 def share_bar(share: float, fill: str = "f-k1", width: int = 120) -> Markup:

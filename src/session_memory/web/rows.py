@@ -6,6 +6,7 @@ from urllib.parse import quote
 import msgspec
 
 from session_memory.core.schema import Session
+from session_memory.core.time import parse_time
 from session_memory.derive.agents import short_model as without_maker
 from session_memory.pricing import Amount
 from session_memory.pricing import shown as money
@@ -30,7 +31,7 @@ class ListRow(msgspec.Struct, frozen=True, kw_only=True):
     cost: str
     when: str
     revision: int
-    seen: bool = True
+    ended: int = 0
 
 
 def session_address(uid: str) -> str:
@@ -66,6 +67,7 @@ def list_row(row: PageRow) -> ListRow:
         cost=cost_shown(row.amount),
         when=day_or_time(session.ended_at or session.started_at),
         revision=session.revision,
+        ended=parse_time(session.ended_at) if session.ended_at else 0,
     )
 
 

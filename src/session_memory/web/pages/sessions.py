@@ -5,18 +5,22 @@ removes such a filter, so the address is all the state there is.
 """
 
 from collections.abc import Iterable, Iterator
+from datetime import date
 from urllib.parse import urlencode
 
 import msgspec
 from starlette.responses import Response
 
+from session_memory.core.time import now_ms
 from session_memory.search.query import parse
 from session_memory.views.figures import plural
+from session_memory.views.hit_days import hit_days
 from session_memory.views.periods import period
 from session_memory.views.search import ShownHit
 from session_memory.views.session_pages import facets, rows_of, session_page
 from session_memory.views.sessions import SORTS, Filter
 from session_memory.web.asked import Asked
+from session_memory.web.charts import day_bars
 from session_memory.web.rows import DOTS, ListRow, event_address, list_row, session_address
 
 MOST_HITS = 60
@@ -134,7 +138,9 @@ def sessions(asked: Asked) -> Response:
     # To count the values of very many sessions takes longer than to list the first ones.
     is_large = store.sessions.count() > MOST_COUNTED
     has_facets = asked.part == "facets" or not (is_large or asked.part == "rows")
-    if state.is_search:
+    if asked.part == "days":
+        filters = Filter()
+    elif state.is_search:
         found, said = _found(asked, state, widen=asked.part != "results")
     else:
         page = session_page(store, filters, sort=state.sort, after=after)
@@ -153,6 +159,8 @@ def sessions(asked: Asked) -> Response:
             for field in state.fields
         ],
         orders=list(_orders(state)),
+        here_address=state.address(),
+        days=_days(asked, state) if asked.part == "days" and state.is_search else None,
         facets=list(_facets(asked, state, filters)) if has_facets else [],
         facets_address="" if has_facets else state.address(),
     )
@@ -185,6 +193,20 @@ def _facets(asked: Asked, state: _QueryState, filters: Filter) -> Iterator[Shown
             yield ShownFacet(FACET_NAMES[field], field, choices)
 
 
+def _days(asked: Asked, state: _QueryState) -> dict[str, object] | None:
+    """The hits by day. Of very many hits, those of the best ones."""
+    found = hit_days(asked.memory.store, state.text, now=now_ms())
+    if len(found.days) < 2:
+        return None
+    others = [field for field in state.fields if field[0] not in ("since", "until")]
+
+    def address(first: date, last: date) -> str:
+        return state.address([*others, ("since", str(first)), ("until", str(last))])
+
+    note = "" if found.is_all else f"the best {found.counted:,} hits by day"
+    return {"drawing": day_bars(found.days, "Hits by day", address), "note": note}
+
+
 def _nothing(asked: Asked, state: _QueryState) -> str:
     if not asked.memory.store.sessions.count():
         return "The store is empty. Run session-memory sync to collect your agents' logs."
@@ -212,9 +234,10 @@ def _found(asked: Asked, state: _QueryState, *, widen: bool = True) -> tuple[Fou
     ]
     number = f"{results.total:,}" if results.total_exact else f"at least {results.total:,}"
     hits = "hit" if results.total == 1 else "hits"
-    said = f"{number} {hits} in {plural(len(groups), 'session')}" if groups else ""
+    where = f"in {plural(len(groups), 'session')}"
+    said = f"{number} {hits} {where}" if groups else ""
     if results.total > MOST_HITS:
-        said += f", the best {MOST_HITS} are shown"
+        said = f"{number} {hits}; the best {MOST_HITS} are shown, {where}"
     meant = [
         Choice(text=word, address=state.address(words=word))
         for words in results.meant.values()

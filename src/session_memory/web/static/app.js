@@ -3,6 +3,7 @@ import "./keys.js";
 import "./palette.js";
 import "./search.js";
 import "./list.js";
+import "./fresh.js";
 import "./parts.js";
 import "./transcript.js";
 import "./map.js";

@@ -7,7 +7,7 @@ const watcher = new IntersectionObserver((seen) => {
     watcher.unobserve(target);
     fetchPart(target.getAttribute("href") ?? "", { part: "rows" }).then((html) => {
       replace(target, html);
-      watch();
+      document.dispatchEvent(new Event("swapped"));
     });
   }
 }, { rootMargin: "1200px" });
