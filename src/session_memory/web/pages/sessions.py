@@ -130,6 +130,8 @@ def sessions(asked: Asked) -> Response:
     if asked.part == "widened":
         widened, said = _found(asked, state)
         return asked.page("sessions", widened=widened, said=said)
+    if asked.part == "days":
+        return asked.page("sessions", days=_days(asked, state) if state.is_search else None)
     store = asked.memory.store
     after = asked.query.get("after")
     page, found, more = None, None, None
@@ -138,9 +140,7 @@ def sessions(asked: Asked) -> Response:
     # To count the values of very many sessions takes longer than to list the first ones.
     is_large = store.sessions.count() > MOST_COUNTED
     has_facets = asked.part == "facets" or not (is_large or asked.part == "rows")
-    if asked.part == "days":
-        filters = Filter()
-    elif state.is_search:
+    if state.is_search:
         found, said = _found(asked, state, widen=asked.part != "results")
     else:
         page = session_page(store, filters, sort=state.sort, after=after)
@@ -160,7 +160,7 @@ def sessions(asked: Asked) -> Response:
         ],
         orders=list(_orders(state)),
         here_address=state.address(),
-        days=_days(asked, state) if asked.part == "days" and state.is_search else None,
+        days=None,
         facets=list(_facets(asked, state, filters)) if has_facets else [],
         facets_address="" if has_facets else state.address(),
     )
