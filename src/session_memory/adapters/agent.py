@@ -18,6 +18,7 @@ import msgspec
 from session_memory.adapters.base import Cursor, Readable, Record, SourceRef, Unlisted
 
 if TYPE_CHECKING:
+    from session_memory.adapters.event_text import EventTexts
     from session_memory.core.changes import Change
     from session_memory.core.history import History
 
@@ -80,6 +81,8 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     - ``discover(root)``: every source below a root.
     - ``recognizes(head)``: whether the first bytes of a loose file look like this agent's log.
     - ``read(source, cursor)``: the records of a source after the cursor, each with its cursor.
+    - ``texts(line)``: of one line of a log alone, the text and the arguments of each event that
+      ``read`` gives for it, faster; None if ``read`` has to do it.
     - ``bookkeeping``: the kinds of records that give no events.
     - ``dump(database, ref)``: the rows of a database as lines, for an agent that keeps one.
 
@@ -122,6 +125,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     discover: Callable[[Path], Iterable[SourceRef | Unlisted]]
     recognizes: Callable[[bytes], bool]
     read: Callable[[Readable, Cursor], Iterator[tuple[Cursor, Record]]]
+    texts: "Callable[[bytes], EventTexts | None] | None" = None
     bookkeeping: frozenset[str] = frozenset()
     dump: Dump | None = None
     directories: tuple[str, ...] = ()

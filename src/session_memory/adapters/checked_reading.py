@@ -14,6 +14,7 @@ from typing import Any
 from session_memory.adapters import first_schema
 from session_memory.adapters.agent import Agent
 from session_memory.adapters.base import Cursor, Readable, Record, SourceRef
+from session_memory.adapters.event_text import EventTexts
 from session_memory.adapters.guarded import adapter_failing
 from session_memory.adapters.record_checks import checked_record
 from session_memory.core.errors import StoreError
@@ -55,6 +56,15 @@ def reading_of(agent: Agent, ref: SourceRef) -> Reading:
     if is_ours(agent):
         return lambda source, cursor, end: agent.read(source, cursor)
     return partial(_checked, agent)
+
+
+def texts_of(agent: Agent, ref: SourceRef) -> Callable[[bytes], EventTexts | None] | None:
+    """The function that reads the texts of one record alone; None if only `reading_of` can.
+
+    What other packages give is checked, so their functions are not asked.
+    """
+    is_log = ref.role in LOGS and not first_schema.is_first_schema(ref)
+    return agent.texts if is_log and is_ours(agent) else None
 
 
 def adapter_failures(flavor: str, path: str) -> AbstractContextManager[None]:

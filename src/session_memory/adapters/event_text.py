@@ -7,6 +7,13 @@ from session_memory.adapters.base import NativeEvent
 
 DEEPEST = 50
 
+EventTexts = list[tuple[str, object]]
+"""The text and the arguments of each event of a record."""
+
+
+class NoText(Exception):
+    """An event has no text of its own, so its summary stands for it."""
+
 
 def strings_in(value: Any, depth: int = 0) -> Iterator[str]:
     """Every text and number in a JSON value, in order, without the names of fields."""
@@ -26,13 +33,24 @@ def strings_in(value: Any, depth: int = 0) -> Iterator[str]:
                 yield from strings_in(inner, depth + 1)
 
 
+def text_with_arguments(text: str, arguments: object) -> str:
+    """The text of a call with these arguments; raises `NoText` if it has none."""
+    given = "\n".join(_given(arguments))
+    text = f"{text}\n{given}" if text and text != given else given or text
+    if not text:
+        raise NoText
+    return text
+
+
 def event_text(event: NativeEvent) -> str:
     """The whole text of an event: what was said or printed, and what a call was given."""
     text = event.body or event.text
     if event.arguments is None:
         return text or event.summary
-    given = "\n".join(_given(event.arguments))
-    return f"{text}\n{given}" if text and text != given else given or text or event.summary
+    try:
+        return text_with_arguments(text, event.arguments)
+    except NoText:
+        return event.summary
 
 
 def _given(arguments: Any) -> Iterable[str]:

@@ -12,7 +12,7 @@ import msgspec
 
 from session_memory.adapters import neutral
 from session_memory.adapters.base import Cursor, NativeEvent, Record, SourceRef
-from session_memory.adapters.checked_reading import adapter_failures, reading_of
+from session_memory.adapters.checked_reading import adapter_failures, reading_of, texts_of
 from session_memory.adapters.event_text import event_text
 from session_memory.core.errors import AdapterFailed
 from session_memory.core.schema import SessionEvent
@@ -103,16 +103,28 @@ class Bodies:
         return [] if row is None else self._translated(row, self._records.at(place))
 
     def _read(self, place: RecordPlace) -> list[Body]:
-        records = self._read_at(place)
+        row = self._records.source(place.source)
+        if row is None:
+            return []
+        data = self._records.at(place)
+        if (texts := self._reader_of(row).texts) is not None and b"\n" not in data:
+            found = texts(data)
+            if found is not None:
+                return [Body(text, arguments) for text, arguments in found]
+        records = self._translated(row, data)
         events = next((record.events for record in records if record.events), [])
         more = [record.text for record in records if record.continues]
         last = len(events) - 1
         return [_body(one, more if at == last else []) for at, one in enumerate(events)]
 
-    def _translated(self, row: SourceRow, data: bytes) -> list[Record]:
-        """The records in ``data``. If the adapter fails, a neutral substitute reads them."""
+    def _reader_of(self, row: SourceRow) -> "_SourceReader":
         if (known := self._readers.get(row.uid)) is None:
             known = self._readers[row.uid] = _SourceReader(row)
+        return known
+
+    def _translated(self, row: SourceRow, data: bytes) -> list[Record]:
+        """The records in ``data``. If the adapter fails, a neutral substitute reads them."""
+        known = self._reader_of(row)
         source = _RecordBytes(known.ref, data)
         problem = known.agent.problem
         try:
@@ -139,6 +151,7 @@ class _SourceReader:
         self.ref, self.agent = ref, reader_of(row)
         self.path = str(ref.path)
         self.read = reading_of(self.agent, ref)
+        self.texts = texts_of(self.agent, ref)
 
 
 class _RecordBytes:

@@ -31,9 +31,16 @@ from session_memory.pricing import Amount, session_amounts
 from session_memory.pricing.own_prices import own_prices
 from session_memory.pricing.table import price_table
 from session_memory.store.brief_events import brief_events
-from session_memory.store.digests import DigestRow, Digests, ErrorRow, SignalRow, UnanalyzedSession
+from session_memory.store.digests import (
+    DigestRow,
+    Digests,
+    ErrorRow,
+    SignalRow,
+    UnanalyzedSession,
+    packed_body,
+)
 from session_memory.store.pieces import write_in_pieces
-from session_memory.store.recall import Recall
+from session_memory.store.recall import Recall, SessionTerms, session_terms
 from session_memory.store.store import Store
 
 BATCH = 100
@@ -114,7 +121,7 @@ def _index_evicted(store: Store) -> None:
     for uid in recall.absent_evicted():
         if (digest := digest_of(store, uid)) is not None:
             with recall.saving(store.transaction()):
-                recall.save(uid, _asked_by(digest), recall_terms(digest))
+                recall.save(uid, _asked_by(digest), session_terms(recall_terms(digest)))
 
 
 def _asked_by(digest: Digest) -> str | None:
@@ -211,7 +218,7 @@ class _Rows(NamedTuple):
     signals: list[SignalRow]
     evidence: str
     events: int
-    terms: dict[str, int]
+    terms: SessionTerms
     asked_by: str | None
 
 
@@ -223,7 +230,7 @@ def _rows(unread: UnanalyzedSession, read: ReadSession, prices: str) -> _Rows:
         [_signal(place, signal) for place, signal in enumerate(signals_in(digest))],
         msgspec.json.encode(digest.outcome.evidence).decode(),
         digest.events,
-        read.terms,
+        session_terms(read.terms),
         _asked_by(digest),
     )
 
@@ -271,7 +278,7 @@ def _row(unread: UnanalyzedSession, digest: Digest, prices: str) -> DigestRow:
         directives=msgspec.json.encode(list(islice(asked, MOST_WISHES))).decode(),
         analysis=version.code,
         analysis_release=version.release,
-        body=encoded(digest),
+        body=packed_body(encoded(digest)),
     )
 
 

@@ -10,6 +10,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import chain
 
 from session_memory.core.lazy_patterns import lazy_pattern
 from session_memory.search.stems import stem
@@ -50,17 +51,12 @@ FILLING_PAIRS = frozenset(_FILLING_PAIRS.split())
 
 def terms_in(text: str) -> list[str]:
     """Every term of a text, in order."""
-    return [term for token in _tokens(text) for term in _token_terms(token)]
+    return list(chain.from_iterable(map(_token_terms, _tokens(text))))
 
 
 def count_terms(text: str) -> dict[str, int]:
-    """How often each term occurs in a text. Faster than `terms_in` for a long text."""
-    tokens = Counter(_tokens(text))
-    counts: dict[str, int] = {}
-    for token, count in tokens.items():
-        for term in _token_terms(token):
-            counts[term] = counts.get(term, 0) + count
-    return counts
+    """How often each term occurs in a text."""
+    return Counter(chain.from_iterable(map(_token_terms, _tokens(text))))
 
 
 def _tokens(text: str) -> list[str]:

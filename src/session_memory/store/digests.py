@@ -28,7 +28,7 @@ class AnalysisVersion(msgspec.Struct, frozen=True):
 
 
 class DigestRow(msgspec.Struct, kw_only=True):
-    """A row of ``digests`` with ``body`` unpacked. Times are milliseconds."""
+    """A row of ``digests``; `packed_body` makes its ``body``. Times are milliseconds."""
 
     session_uid: str
     version: int
@@ -227,9 +227,7 @@ class Digests:
             return False
         if known[0] is not None:
             self.forget(row.session_uid)
-        body = zstd.compress(row.body, LEVEL)
-        values = {**storable(row), "body": body}
-        self._db.insert("digests", _DIGEST, [[values[name] for name in _DIGEST]])
+        self._db.insert("digests", _DIGEST, [_values(row)])
         self._db.insert("error_fingerprints", _ERROR, map(_values, errors))
         self._db.insert("signals", _SIGNAL, map(_values, signals))
         given = {"outcome": row.outcome, "evidence": escaped(evidence), "uid": row.session_uid}
@@ -291,6 +289,11 @@ class Digests:
 
     def count(self) -> int:
         return int(self._db.value(_COUNT))
+
+
+def packed_body(body: bytes) -> bytes:
+    """The JSON of a digest as it is stored. Packing takes long: do it before the transaction."""
+    return zstd.compress(body, LEVEL)
 
 
 def _error(row: "Row") -> ErrorRow:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -64,10 +64,23 @@ _DECODER = msgspec.json.Decoder(dict[str, int])
 Posting = tuple[int, int]
 
 
+class SessionTerms(NamedTuple):
+    """The terms of a session, ready to be stored: all of them packed, and the weight by number."""
+
+    packed: bytes
+    weights: dict[int, int]
+
+
+def session_terms(terms: Mapping[str, int]) -> SessionTerms:
+    """The terms, which map to weights, for `Recall.save`. Make them before the transaction."""
+    # Two terms with the same number are one term for the index.
+    return SessionTerms(_packed(terms), {_number(term): terms[term] for term in terms})
+
+
 class Recall:
     def __init__(self, db: "Database") -> None:
         self._db = db
-        # The rows that `saving` writes at its end, by the number of the session.
+        # The weights that `saving` writes at its end, by the number of the session.
         self._rows: dict[int, dict[int, int]] = {}
 
     @contextmanager
@@ -77,20 +90,24 @@ class Recall:
         with transaction:
             self._rows.clear()
             yield
-            rows = sorted(row for one in self._rows.values() for row in one.items())
+            rows = [
+                (term << SESSION_BITS | session, weight)
+                for session, weights in self._rows.items()
+                for term, weight in weights.items()
+            ]
+            rows.sort()
             self._db.insert("recall_terms", ("place", "weight"), rows)
             self._rows.clear()
 
-    def save(self, uid: str, asked_by: str | None, terms: Mapping[str, int]) -> None:
-        """Replace the terms of a session, which map to weights. Call this inside `saving`.
+    def save(self, uid: str, asked_by: str | None, terms: SessionTerms) -> None:
+        """Replace the terms of a session. Call this inside `saving`.
 
         ``asked_by`` is the session that started a subagent.
         """
         self.forget(uid)
         columns = ("session_uid", "asked_by", "terms")
-        number = self._db.insert_one("recall_sessions", columns, (uid, asked_by, _packed(terms)))
-        # Two terms with the same number are one term for the index.
-        self._rows[number] = {_place(term, number): weight for term, weight in terms.items()}
+        number = self._db.insert_one("recall_sessions", columns, (uid, asked_by, terms.packed))
+        self._rows[number] = terms.weights
 
     def forget(self, uid: str) -> None:
         """Delete the terms of a session. Call this inside a transaction."""

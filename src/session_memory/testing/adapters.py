@@ -19,9 +19,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, ClassVar
 
+import msgspec
+
 from session_memory.adapters import jsonl
 from session_memory.adapters.agent import Agent
 from session_memory.adapters.base import Cursor, NativeEvent, Record, SourceRef, Unlisted
+from session_memory.adapters.event_text import event_text
 from session_memory.collect.database_copies import dump_of, dumped
 from session_memory.collect.native import opened, unpacked
 from session_memory.core.ids import FLAVOR, NATIVE_ID
@@ -123,6 +126,20 @@ class AdapterContract:
             for seen, (cursor, _) in enumerate(whole, start=1):
                 rest = list(self.adapter.read(source, cursor))
                 assert rest == whole[seen:], f"{source.ref.path} differs after item {seen}"
+
+    def test_the_texts_of_a_line_are_those_that_read_gives(self) -> None:
+        if self.adapter.texts is None:
+            return
+        for source in self._logs():
+            # A line alone does not name the session of a log that lies beside it.
+            ref = msgspec.structs.replace(source.ref, session=source.ref.session or " ")
+            for line in (*source.data.split(b"\n"), self.unknown[:-1], *HOSTILE):
+                texts = self.adapter.texts(line.rstrip(b"\n"))
+                if texts is not None:
+                    alone = BytesSource(ref, line.rstrip(b"\n") + b"\n")
+                    records = [record for _, record in self.adapter.read(alone, Cursor())]
+                    events = next((record.events for record in records if record.events), [])
+                    assert texts == [(event_text(one), one.arguments) for one in events], line
 
     def test_the_beginning_of_a_log_gives_the_beginning_of_its_items(self) -> None:
         for source in self._logs():

@@ -17,6 +17,7 @@ AGENT = Agent(
     discover=lazy(f"{_HERE}.layout:discover"),
     recognizes=lazy(f"{_HERE}.layout:recognizes"),
     read=lazy(f"{_HERE}.source:read"),
+    texts=lazy(f"{_HERE}.texts:texts"),
     changes_noted=lazy(f"{_HERE}.changes:changes_noted"),
     bookkeeping=BOOKKEEPING,
     directories=(".claude",),

@@ -164,12 +164,12 @@ class ClaudeLine(msgspec.Struct, gc=False):
     planContent: str | None = None
 
 
-_strict = msgspec.json.Decoder(ClaudeLine).decode
+strict_line = msgspec.json.Decoder(ClaudeLine).decode
 
 
 def decode(line: bytes) -> tuple[ClaudeLine, bool]:
     """The line, and whether it had to be read leniently. ``ValueError`` if it is no record."""
-    return decode_line(line, _strict, _repair_blocks)
+    return decode_line(line, strict_line, _repair_blocks)
 
 
 def _repair_blocks(record: dict[str, Any]) -> None:

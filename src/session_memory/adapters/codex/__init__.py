@@ -18,6 +18,7 @@ AGENT = Agent(
     discover=lazy(f"{_HERE}.layout:discover"),
     recognizes=lazy(f"{_HERE}.layout:recognizes"),
     read=lazy(f"{_HERE}.source:read"),
+    texts=lazy(f"{_HERE}.texts:texts"),
     bookkeeping=BOOKKEEPING,
     directories=(".codex",),
     resume_command=("codex", "resume"),

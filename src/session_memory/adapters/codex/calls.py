@@ -47,7 +47,7 @@ _PATCHED_FILE = re.compile(r"\*\*\* (?:Update|Add|Delete) File: ([^\n\\\"'`]{1,5
 def to_call(native: Call, kind: str, call_id: str) -> NativeEvent:
     """The event of a call; ``kind`` is the type of the item."""
     tool = _TOOLS.get(kind) or _tool_name(native)
-    arguments = _arguments(native)
+    arguments = arguments_of(native)
     command = shell_text(tool, arguments)
     kinds, path, summary = ["tool_call"], None, command or _best_argument(arguments)
     edited = _edited(tool, arguments, command)
@@ -91,7 +91,8 @@ def _tool_name(native: Call) -> str:
     return name
 
 
-def _arguments(native: Call) -> Any:
+def arguments_of(native: Call) -> Any:
+    """What a call was given, decoded if it is JSON."""
     for given in (native.arguments, native.input, native.action):
         if given is not None:
             break

@@ -227,12 +227,12 @@ class Completed(msgspec.Struct, gc=False):
     item: TurnItem = msgspec.field(default_factory=TurnItem)
 
 
-_kind = msgspec.json.Decoder(LineKind).decode
+strict_kind = msgspec.json.Decoder(LineKind).decode
 
 
 def decode_kind(line: bytes) -> tuple[LineKind, bool]:
     """The kind of a line, and whether it had to be read leniently."""
-    return decode_line(line, _kind)
+    return decode_line(line, strict_kind)
 
 
 def decoder(shape: type[P]) -> tuple[Callable[[bytes], Any], Callable[[bytes], Any]]:

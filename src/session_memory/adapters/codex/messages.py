@@ -60,6 +60,14 @@ def _user_item(reading: LogReading, native: CodexMessage, record: Record) -> Non
         _prompt(reading, record, "\n".join(part for part in parts if not injected_as(part)))
 
 
+def text_of_user_item(native: CodexMessage) -> str:
+    """The text of the event that `_user_item` makes."""
+    parts = texts(native.content)
+    if _injected(native, parts):
+        return "\n".join(parts)
+    return "\n".join(part for part in parts if not injected_as(part))
+
+
 def _injected(native: CodexMessage, parts: list[str]) -> str:
     """What a message is if no person wrote it. Newer versions log it; in older ones the text shows
     it."""

@@ -76,6 +76,13 @@ def read_output(output: object, answers: str = "") -> Outcome:
     return outcome
 
 
+def text_of_output(output: object) -> str:
+    """The text of an outcome alone."""
+    text, flag = _text_of(output)
+    value = _json_object(text) if text.startswith("{") else None
+    return text if value is None else _from_json(text, value, flag).text
+
+
 def _text_of(output: object) -> tuple[str, bool | None]:
     """The text of an output, and the success flag that some versions log beside it."""
     match output:

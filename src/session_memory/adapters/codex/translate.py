@@ -32,9 +32,13 @@ from session_memory.core.time import time_or_none
 
 _DETAIL = 120
 
-_CALLS = (
+CALLS = (
     *("function_call", "custom_tool_call", "local_shell_call"),
     *("web_search_call", "tool_search_call", "image_generation_call"),
+)
+OUTPUTS = (
+    *("function_call_output", "custom_tool_call_output", "local_shell_call_output"),
+    "tool_search_output",
 )
 
 Entry = tuple[Translate, type[Any]]
@@ -43,11 +47,8 @@ _RESPONSE_ITEMS: dict[str, Entry] = {
     "message": (messages.message, CodexMessage),
     "agent_message": (messages.between_agents, CodexMessage),
     "reasoning": (messages.reasoning, Reasoning),
-    "function_call_output": (tools.output, Output),
-    "custom_tool_call_output": (tools.output, Output),
-    "local_shell_call_output": (tools.output, Output),
-    "tool_search_output": (tools.output, Output),
-    **{kind: (tools.call_of(kind), Call) for kind in _CALLS},
+    **dict.fromkeys(OUTPUTS, (tools.output, Output)),
+    **{kind: (tools.call_of(kind), Call) for kind in CALLS},
 }
 _EVENTS: dict[str, Entry] = {
     "user_message": (messages.user_message, EventText),
@@ -92,6 +93,11 @@ _DECODERS = {
     for entries in (_RESPONSE_ITEMS, _EVENTS, _ITEMS, _LINES)
     for _, shape in entries.values()
 }
+
+
+def strict_payload(line: bytes, within: str) -> Any:
+    """The payload of a ``response_item`` whose type is ``within``; raises what is `REFUSED`."""
+    return _DECODERS[_RESPONSE_ITEMS[within][1]][0](line).payload
 
 
 def from_line(reading: LogReading, offset: int, length: int, line: bytes | None) -> Record:

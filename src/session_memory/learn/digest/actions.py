@@ -149,9 +149,22 @@ class Action:
         return tuple(self._changed()) if self.is_edit else ()
 
     @cached_property
-    def changed_names(self) -> frozenset[str]:
-        """The names of things in the lines that an edit removes and adds."""
-        return names_in("\n".join(self.changed_lines))
+    def _changed_text(self) -> str:
+        return "\n".join(self.changed_lines)
+
+    @cached_property
+    def _lowered_change(self) -> str:
+        return self._changed_text.lower()
+
+    @cached_property
+    def _changed_names(self) -> frozenset[str]:
+        return names_in(self._changed_text)
+
+    def changes_named(self, names: frozenset[str]) -> frozenset[str]:
+        """Those of the names that are in the lines that an edit removes and adds."""
+        # Most changes have none, and to look for a few names is faster than to find all.
+        lowered = self._lowered_change
+        return names & self._changed_names if any(one in lowered for one in names) else frozenset()
 
     @cached_property
     def _changes(self) -> list[Change]:

@@ -179,7 +179,7 @@ def _edit_score(failure: FailedCheck, action: Action, names: frozenset[str]) -> 
         score += 3
     elif _is_subject(failure, files):
         score += 2
-    own = names & action.changed_names
+    own = action.changes_named(names)
     if own:
         score += 1.5 if score or len(own) > 1 else 2
     if failure.is_about_call and score < 3:

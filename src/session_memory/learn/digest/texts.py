@@ -29,6 +29,8 @@ class Texts:
 
     def __init__(self, bodies: "Bodies | None") -> None:
         self._bodies = bodies
+        # Later edits of a file are compared with these.
+        self._replaced: dict[int, tuple[str, str] | None] = {}
         self._words = self._outputs = self._edits = self._reasons = self._calls = self._messages = 0
 
     def words(self, event: BriefEvent) -> str:
@@ -99,14 +101,20 @@ class Texts:
         if self._bodies is None or self._edits >= MOST_EDITS:
             return None
         self._edits += 1
-        given = self._bodies.at(event.source, event.place, event.length, event.block).arguments
-        match given:
-            case {"old_string": str(old), "new_string": str(new)} if old != new:
-                return old, new
-        return None
+        if event.seq not in self._replaced:
+            body = self._bodies.at(event.source, event.place, event.length, event.block)
+            self._replaced[event.seq] = _replaced(body.arguments)
+        return self._replaced[event.seq]
 
     def _text(self, event: BriefEvent) -> str:
         if self._bodies is None:
             return ""
         found = self._bodies.at(event.source, event.place, event.length, event.block)
         return without_injected(escaped(found.text))
+
+
+def _replaced(given: Any) -> tuple[str, str] | None:
+    match given:
+        case {"old_string": str(old), "new_string": str(new)} if old != new:
+            return old, new
+    return None
