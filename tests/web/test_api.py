@@ -1,17 +1,20 @@
 """The JSON API gives what the command line prints, and an error for everything it does not know."""
 
 import json
-import re
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from effort import times
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 from starlette.testclient import TestClient
 
 from session_memory import Memory
 from session_memory.web.api import ENDPOINTS
+from session_memory.web.api_description import description
 from session_memory.web.routes import API, API_PATHS
 
 ODD = st.one_of(
@@ -75,27 +78,65 @@ def test_the_description_names_every_endpoint(client: TestClient) -> None:
     assert tuple(one.path for one in ENDPOINTS) == API_PATHS
 
 
-@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda one: one.path)
+def drawn(data: st.DataObject, schema: dict[str, Any]) -> str:
+    """A value that the description allows, or one that it does not."""
+    if data.draw(st.booleans()):
+        return data.draw(ODD)
+    if "enum" in schema:
+        return str(data.draw(st.sampled_from(schema["enum"])))
+    if schema["type"] == "integer":
+        return str(data.draw(st.integers(schema["minimum"], schema["maximum"])))
+    return data.draw(st.text(max_size=30))
+
+
+@pytest.fixture(scope="module")
+def described(demo_store: Path) -> dict[str, Any]:
+    return msgspec.to_builtins(description(API, ENDPOINTS))  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("path", [f"{API}{one.path.replace(':path', '')}" for one in ENDPOINTS])
 @settings(
     max_examples=times(12),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(data=st.data())
-def test_any_parameters_give_an_answer_or_an_error(
-    client: TestClient, endpoint: Any, data: st.DataObject
+def test_any_parameters_give_what_the_description_says(
+    client: TestClient, described: dict[str, Any], path: str, data: st.DataObject
 ) -> None:
-    names = [*(parameter.name for parameter in endpoint.parameters), "odd"]
-    chosen = data.draw(st.lists(st.sampled_from(names), unique=True, max_size=3))
-    values = {name: data.draw(ODD) for name in chosen}
-    for parameter in endpoint.parameters:
-        if parameter.choices and parameter.name in values and data.draw(st.booleans()):
-            values[parameter.name] = data.draw(st.sampled_from(parameter.choices))
-    path = re.sub(
-        r"\{uid\}", data.draw(st.sampled_from(["91d4f0a7", "none", "%20", "a:b"])), endpoint.path
-    )
-    answer = client.get(f"{API}{path}", params=values)
+    """The description alone says what is asked and what must come back."""
+    operation = described["paths"][path]["get"]
+    known = {one["name"]: one["schema"] for one in operation["parameters"] if one["in"] == "query"}
+    names = data.draw(st.lists(st.sampled_from([*known, "odd"]), unique=True, max_size=3))
+    required = [one["name"] for one in operation["parameters"] if one["required"]]
+    if data.draw(st.booleans()):
+        names = [*(name for name in required if name in known and name not in names), *names]
+    values = {name: drawn(data, known.get(name, {"type": "string"})) for name in names}
+    uid = data.draw(st.sampled_from(["91d4f0a7", "none", "%20", "a:b"]))
+    answer = client.get(path.replace("{uid}", uid), params=values)
+    said = operation["responses"][str(answer.status_code)]
     assert answer.status_code in (200, 400, 404)
-    body = answer.json() if answer.headers["Content-Type"] == "application/json" else None
-    if answer.status_code != 200 and body is not None:
-        assert set(body["error"]) == {"kind", "message", "hint"}
+    assert answer.headers["Content-Type"] == "application/json"
+    schema = said["content"]["application/json"]["schema"]
+    validator(schema, described["components"]).validate(answer.json())
+
+
+def validator(schema: dict[str, Any], components: dict[str, Any]) -> Draft202012Validator:
+    return Draft202012Validator({**schema, "components": components})
+
+
+def test_the_description_is_one_that_programs_can_read(described: dict[str, Any]) -> None:
+    operations = [path["get"] for path in described["paths"].values()]
+    assert len({one["operationId"] for one in operations}) == len(operations)
+    for one in operations:
+        for response in one["responses"].values():
+            Draft202012Validator.check_schema(response["content"]["application/json"]["schema"])
+    for schema in described["components"]["schemas"].values():
+        Draft202012Validator.check_schema(schema)
+
+
+def test_errors_are_json_everywhere_below_the_api(client: TestClient) -> None:
+    for path in ("/none", "/sessions/none", "/sessions?odd=1"):
+        answer = client.get(f"{API}{path}")
+        assert answer.status_code in (400, 404)
+        assert set(answer.json()["error"]) == {"kind", "message", "hint"}

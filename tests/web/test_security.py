@@ -152,3 +152,16 @@ def test_the_printed_address_waits_for_the_server_and_is_taken(demo_store: Path)
         WebServer(lambda: Memory(str(demo_store), Config(), create=False), port=server.port)
     server.stop()
     server.run()
+
+
+def test_a_person_reads_why_there_is_no_answer(client: TestClient, client_of: Client) -> None:
+    browser = {"Accept": "text/html"}
+    stranger = client_of("unused", cookies=False)
+    refused = stranger.get("/sessions", headers=browser)
+    assert refused.status_code == 403 and "session-memory web" in refused.text
+    missing = client.get("/nothing/here", headers=browser)
+    assert missing.status_code == 404 and "There is no such page." in missing.text
+    for page in (refused, missing):
+        assert page.headers["Content-Type"].startswith("text/html")
+        assert page.text.count("<h1") == 1 and "<style" not in page.text
+    assert client.get("/nothing").headers["Content-Type"].startswith("text/plain")

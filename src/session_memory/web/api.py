@@ -3,7 +3,6 @@
 The OpenAPI document is made from ``ENDPOINTS``.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -22,29 +21,13 @@ from session_memory.views.session import EventSelection, show_session
 from session_memory.views.session_pages import session_page
 from session_memory.views.sessions import Filter
 from session_memory.views.stats import SECTIONS
+from session_memory.web.api_description import description
+from session_memory.web.api_endpoints import MOST, USUAL, Endpoint, Parameter
 from session_memory.web.asked import Asked
 from session_memory.web.pages.session_head import session_of
 from session_memory.web.routes import API
 
-MOST, USUAL = 500, 50
 LONGEST_TEXT = 4000
-
-
-class Parameter(msgspec.Struct, frozen=True):
-    """A parameter of an endpoint. ``choices`` are all its values; without them it is a text."""
-
-    name: str
-    says: str
-    choices: tuple[str, ...] = ()
-    is_number: bool = False
-    is_required: bool = False
-
-
-class Endpoint(msgspec.Struct, frozen=True):
-    path: str
-    says: str
-    answer: Callable[[Asked], dict[str, Any]]
-    parameters: tuple[Parameter, ...] = ()
 
 
 def _text(asked: Asked, name: str) -> str | None:
@@ -235,62 +218,4 @@ def answered(asked: Asked) -> Response:
 
 def openapi(asked: Asked) -> Response:
     """The description of the API for programs."""
-    paths = {f"{API}{one.path.replace(':path', '')}": {"get": _operation(one)} for one in ENDPOINTS}
-    error = {
-        "type": "object",
-        "properties": {
-            "error": {
-                "type": "object",
-                "properties": {
-                    "kind": {"type": "string"},
-                    "message": {"type": "string"},
-                    "hint": {"type": ["string", "null"]},
-                },
-                "required": ["kind", "message", "hint"],
-            }
-        },
-        "required": ["error"],
-    }
-    return asked.json(
-        {
-            "openapi": "3.1.0",
-            "info": {"title": "Session Memory", "version": "1"},
-            "paths": paths,
-            "components": {"schemas": {"Error": error}},
-        }
-    )
-
-
-def _operation(endpoint: Endpoint) -> dict[str, Any]:
-    given = [
-        {"name": "uid", "in": "path", "required": True, "schema": {"type": "string"}}
-        for _ in range("{uid" in endpoint.path)
-    ]
-    failed = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
-    return {
-        "summary": endpoint.says,
-        "parameters": [*given, *(_described(one) for one in endpoint.parameters)],
-        "responses": {
-            "200": {
-                "description": "The answer.",
-                "content": {"application/json": {"schema": {"type": "object"}}},
-            },
-            "400": {"description": "A wrong parameter.", "content": failed},
-            "404": {"description": "No such session.", "content": failed},
-        },
-    }
-
-
-def _described(one: Parameter) -> dict[str, Any]:
-    schema: dict[str, Any] = {"type": "integer" if one.is_number else "string"}
-    if one.choices:
-        schema["enum"] = list(one.choices)
-    if one.is_number:
-        schema |= {"minimum": 1, "maximum": MOST}
-    return {
-        "name": one.name,
-        "in": "query",
-        "description": one.says,
-        "required": one.is_required,
-        "schema": schema,
-    }
+    return asked.json(description(API, ENDPOINTS))

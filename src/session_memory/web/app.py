@@ -10,7 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, ExceptionHandler
 
 from session_memory.core.errors import (
     AmbiguousSession,
@@ -23,6 +23,7 @@ from session_memory.core.errors import (
 from session_memory.core.lesson_errors import LessonError, UnknownLesson
 from session_memory.store.session_stamps import session_stamp
 from session_memory.web.asked import PART, THEME_COOKIE, Asked
+from session_memory.web.failures import Failures
 from session_memory.web.live import Changes
 from session_memory.web.memories import Memories
 from session_memory.web.page_cache import Dependency, PageCache
@@ -50,16 +51,18 @@ def make_app(
 ) -> ASGIApp:
     """The whole application behind its guard."""
     answering = _Answering(memories, changes, site)
+    failures = Failures(site.file("app.css"))
     routes = [
-        Route(route.path, _endpoint(route, answering), methods=list(route.methods))
+        Route(route.path, _endpoint(route, answering, failures), methods=list(route.methods))
         for route in ROUTES
     ]
     routes.append(Route("/events", changes.endpoint))
     routes.append(Route("/static/{version}/{name}", _static(site)))
     if mcp is not None:
         routes.append(Route(MCP_PATH, mcp.endpoint, methods=["GET", "POST"]))
-    app = Starlette(routes=routes, exception_handlers={404: _no_page})
-    return RequestGuard(app, token, port, () if mcp is None else (MCP_PATH,))
+    handlers = {404: _no_page(failures), 500: _broken(failures)}
+    app = Starlette(routes=routes, exception_handlers=handlers)
+    return RequestGuard(app, token, port, failures, () if mcp is None else (MCP_PATH,))
 
 
 class _Answering:
@@ -111,7 +114,9 @@ class _Answering:
                 return _failed(asked, error, 400)
 
 
-def _endpoint(route: RoutedPage, answering: _Answering) -> Callable[[Request], object]:
+def _endpoint(
+    route: RoutedPage, answering: _Answering, failures: Failures
+) -> Callable[[Request], object]:
     async def endpoint(request: Request) -> Response:
         try:
             if request.method != "POST":
@@ -121,9 +126,9 @@ def _endpoint(route: RoutedPage, answering: _Answering) -> Callable[[Request], o
                 return PlainTextResponse("The form is not one of ours.\n", 403)
             return await run_in_threadpool(answering.post, route, request, form)
         except SessionMemoryError as error:
-            hint = f"\n{error.hint}" if error.hint else ""
             status = 400 if isinstance(error, _WRONG) else 503
-            return PlainTextResponse(f"{error}{hint}\n", status)
+            kind = type(error).__name__
+            return failures.said(request, status, str(error), error.hint or "", kind)
 
     return endpoint
 
@@ -162,5 +167,18 @@ def _static(site: Site) -> Callable[[Request], object]:
     return endpoint
 
 
-async def _no_page(request: Request, _error: Exception) -> Response:
-    return PlainTextResponse("There is no such page.\n", 404)
+def _no_page(failures: Failures) -> ExceptionHandler:
+    async def answer(request: Request, _error: Exception) -> Response:
+        return failures.said(request, 404, "There is no such page.", kind="UnknownPage")
+
+    return answer
+
+
+def _broken(failures: Failures) -> ExceptionHandler:
+    """The error itself is written to the server's own log."""
+
+    async def answer(request: Request, _error: Exception) -> Response:
+        hint = "What happened stands in the window where session-memory web runs."
+        return failures.said(request, 500, "This page could not be made.", hint, "InternalError")
+
+    return answer

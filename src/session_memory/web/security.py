@@ -11,8 +11,11 @@ from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qsl, quote, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from session_memory.web.failures import Failures
 
 TOKEN_BYTES = 32
 PARAMETER = "t"
@@ -30,10 +33,8 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-_REFUSED = (
-    "This page needs the address that session-memory web printed when it started.\n"
-    "Run: session-memory web\n"
-)
+_REFUSED = "This page needs the address that session-memory web prints."
+_HINT = "Run session-memory web again: it opens the page, also of a server that runs already."
 
 
 def new_token() -> str:
@@ -44,8 +45,14 @@ class RequestGuard:
     """Answers requests that may not pass itself, and adds the headers to every answer."""
 
     def __init__(
-        self, app: ASGIApp, token: str, port: int, for_programs: Iterable[str] = ()
+        self,
+        app: ASGIApp,
+        token: str,
+        port: int,
+        failures: Failures,
+        for_programs: Iterable[str] = (),
     ) -> None:
+        self._failures = failures
         self._app = app
         self._token = token
         # Paths that programs ask, which have no cookie.
@@ -82,11 +89,11 @@ class RequestGuard:
             return None
         given = self._given(scope)
         if given is not None:
-            return self._welcome(scope) if self._is_token(given) else self._unknown()
+            return self._welcome(scope) if self._is_token(given) else self._unknown(scope)
         if scope["path"] in self._for_programs:
             return self._refused_program(headers)
         if not self._is_token(self._kept(headers)):
-            return self._unknown()
+            return self._unknown(scope)
         if scope["method"] == "POST" and not self._is_our_page(headers):
             return PlainTextResponse("Changes can only be made from our own pages.\n", 403)
         return None
@@ -127,9 +134,8 @@ class RequestGuard:
         answer.set_cookie(self._cookie, self._token, path="/", httponly=True, samesite="strict")
         return answer
 
-    @staticmethod
-    def _unknown() -> Response:
-        return PlainTextResponse(_REFUSED, 403)
+    def _unknown(self, scope: Scope) -> Response:
+        return self._failures.said(Request(scope), 403, _REFUSED, _HINT, "TokenMissing")
 
     def _is_our_page(self, headers: Headers) -> bool:
         return self._is_our_origin(headers) and headers.get("sec-fetch-site") == "same-origin"
