@@ -259,3 +259,15 @@ def test_an_error_that_went_away_by_itself_as_often_has_no_fix(orchard: Orchard)
     assert orchard.collected().hook() == ""
     orchard.solved()
     assert orchard.collected().hook()
+
+
+@pytest.mark.only("sqlite")
+def test_an_edit_that_the_checkout_still_has_is_not_given(orchard: Orchard) -> None:
+    orchard.solved()
+    orchard.collected()
+    file = orchard.checkout / "src" / "kumquat.py"
+    file.parent.mkdir()
+    file.write_text(f"{IMPORT}\n")
+    assert orchard.hook() == ""
+    file.write_text("import os\n")
+    assert orchard.hook()

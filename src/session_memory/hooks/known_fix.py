@@ -5,13 +5,14 @@ In doubt there is no answer, because a wrong one costs the model more than none.
 
 import re
 
+from session_memory.hooks.in_place import is_in_place
 from session_memory.hooks.repository import all_names
 from session_memory.learn.digest.error_lines import ErrorLine
 from session_memory.learn.digest.fingerprints import fingerprint, normalized
 from session_memory.learn.digest.output_errors import errors_in_output, was_stopped
 from session_memory.learn.digest.runner_lines import STATUS_LINE
 from session_memory.store.stored_fixes import ErrorOfSession, StoredFixes
-from session_memory.views.checkout import light_names
+from session_memory.views.checkout import light_names, root_of
 
 TYPE_CHECKING = False  # As in `agents`.
 if TYPE_CHECKING:
@@ -72,6 +73,11 @@ class KnownFix:
         """Whether an edit resolved the error in another file than the one that has it now."""
         named, before = _files_in(line), _files_in(self.sample)
         return self.how["kind"] == "edit" and bool(named and before) and not named & before
+
+    def is_in_place(self, root: str) -> bool:
+        """Whether it is an edit that this checkout still has, although the error came back."""
+        how = self.how
+        return how["kind"] == "edit" and is_in_place(root, how["text"], how.get("lines", []))
 
     def is_like(self, other: "KnownFix") -> bool:
         """Whether both changed the same file, or ran the same program for the same."""
@@ -142,24 +148,25 @@ def known_fix(
     ]
     here = _of_repository(found, cwd) if found else []
     others = [one for one in found if one not in here]
-    return _chosen(stored, marks, here) or _chosen(stored, marks, others, elsewhere=True)
+    return _chosen(stored, marks, here, root_of(cwd)) or _chosen(stored, marks, others)
 
 
 def _chosen(
     stored: StoredFixes,
     marks: "dict[str, str]",
-    here: "list[ErrorOfSession]",
-    *,
-    elsewhere: bool = False,
+    found: "list[ErrorOfSession]",
+    root: str | None = None,
 ) -> KnownFix | None:
+    """The fix among errors of the checkout at ``root``, or of other repositories without it."""
+    elsewhere = root is None
     for mark, line in marks.items():
-        same = [one for one in here if one.fingerprint == mark and one.how in KINDS]
-        by_itself = sum(one.fingerprint == mark and one.how == BY_ITSELF for one in here)
+        same = [one for one in found if one.fingerprint == mark and one.how in KINDS]
+        by_itself = sum(one.fingerprint == mark and one.how == BY_ITSELF for one in found)
         fixes = [
             fix
             for fix in _held(stored, same[:MOST_READ])
             if not _RISKY.search(fix.how["text"])
-            and (not elsewhere or fix.is_general)
+            and (fix.is_general if root is None else not fix.is_in_place(root))
             and not fix.is_of_other_file(line)
         ]
         if not fixes:
