@@ -271,3 +271,18 @@ def test_an_edit_that_the_checkout_still_has_is_not_given(orchard: Orchard) -> N
     assert orchard.hook() == ""
     file.write_text("import os\n")
     assert orchard.hook()
+
+
+@pytest.mark.only("sqlite")
+def test_another_form_of_a_call_is_no_fix_of_another_program(orchard: Orchard) -> None:
+    error = "EPERM: operation not permitted, open the log of the tools"
+    orchard.session(
+        lambda log: fail(log, "cd web && ./bin/wrangler deploy", error),
+        lambda log: succeed(log, "cd web && LOG=none ./bin/wrangler deploy"),
+    )
+    orchard.collected()
+    assert orchard.hook(error, tool_input={"command": "vitest run"}) == ""
+    given = orchard.hook(
+        error, tool_input={"command": "(cd api; ../bin/wrangler deploy --dry-run)"}
+    )
+    assert "ran instead | cd web && LOG=none" in given

@@ -59,8 +59,9 @@ def _known_fix(hook: HookInput, store: str) -> "KnownFix | None":
     reader = QuickReader(store)
     try:
         stored, cwd = StoredFixes(reader), hook.cwd or os.getcwd()
-        found = known_fix(stored, marks, cwd, hook.session)
-        return found or known_fix(stored, masked_marks_of(hook.output), cwd, hook.session)
+        asked = (cwd, hook.session, hook.command)
+        found = known_fix(stored, marks, *asked)
+        return found or known_fix(stored, masked_marks_of(hook.output), *asked)
     finally:
         reader.close()
 

@@ -3,6 +3,7 @@
 In doubt there is no answer, because a wrong one costs the model more than none.
 """
 
+import os
 import re
 
 from session_memory.hooks.in_place import is_in_place
@@ -41,6 +42,7 @@ _PLACEHOLDER = re.compile(r"<(?:path|url|id|time|address|name|hex)>")
 _BEFORE = re.compile(r"^(?:cd [^&;]{1,200}(?:&&|;)\s*|env |\w+=\S*\s+)+")
 # The path of a file, with a directory or a line behind it.
 _FILE = re.compile(r"[\w.-]*[/\\][\w./\\-]*\.\w{1,5}\b|[\w.-]+\.\w{1,5}(?=[:(]\d)")
+_BETWEEN = re.compile(r"[\s;&|()\"']+")
 KINDS = frozenset({"edit", "command", "instead"})
 BY_ITSELF = "again"
 CERTAINTIES = ("certain", "likely")
@@ -73,6 +75,15 @@ class KnownFix:
         """Whether an edit resolved the error in another file than the one that has it now."""
         named, before = _files_in(line), _files_in(self.sample)
         return self.how["kind"] == "edit" and bool(named and before) and not named & before
+
+    def is_of_other_program(self, words: "set[str]") -> bool:
+        """Whether it is a call in another form, and now another program failed.
+
+        A script may call a tool that is missing."""
+        if self.how["kind"] != "instead" or _OF_TOOL.search(self.sample):
+            return False
+        program = os.path.basename(_BEFORE.sub("", self.call).partition(" ")[0]).strip("…")
+        return bool(program) and program not in words
 
     def is_in_place(self, root: str) -> bool:
         """Whether it is an edit that this checkout still has, although the error came back."""
@@ -131,7 +142,7 @@ def _tells(error: ErrorLine) -> bool:
 
 
 def known_fix(
-    stored: StoredFixes, marks: "dict[str, str]", cwd: str, session: str
+    stored: StoredFixes, marks: "dict[str, str]", cwd: str, session: str, command: str
 ) -> KnownFix | None:
     """What resolved one of the errors in other sessions of this repository.
 
@@ -148,16 +159,22 @@ def known_fix(
     ]
     here = _of_repository(found, cwd) if found else []
     others = [one for one in found if one not in here]
-    return _chosen(stored, marks, here, root_of(cwd)) or _chosen(stored, marks, others)
+    words = {os.path.basename(word) for word in _BETWEEN.split(command)}
+    return _chosen(stored, marks, here, words, root_of(cwd)) or _chosen(
+        stored, marks, others, words
+    )
 
 
 def _chosen(
     stored: StoredFixes,
     marks: "dict[str, str]",
     found: "list[ErrorOfSession]",
+    words: "set[str]",
     root: str | None = None,
 ) -> KnownFix | None:
-    """The fix among errors of the checkout at ``root``, or of other repositories without it."""
+    """The fix among errors of the checkout at ``root``, or of other repositories without it.
+
+    ``words`` are those of the command that failed."""
     elsewhere = root is None
     for mark, line in marks.items():
         same = [one for one in found if one.fingerprint == mark and one.how in KINDS]
@@ -168,6 +185,7 @@ def _chosen(
             if not _RISKY.search(fix.how["text"])
             and (fix.is_general if root is None else not fix.is_in_place(root))
             and not fix.is_of_other_file(line)
+            and not fix.is_of_other_program(words)
         ]
         if not fixes:
             continue
