@@ -12,6 +12,7 @@ from importlib.util import find_spec
 
 TYPE_CHECKING = False  # Importing typing takes time. Type checkers know this name.
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     Row = tuple[Any, ...]
@@ -21,9 +22,14 @@ _SYSTEM = ("libpq.so.5", "libpq.5.dylib")
 _CONNECTED = 0
 _DONE, _HAS_ROWS = 1, 2
 _INTEGER, _BYTES = 20, 17
-_INTEGERS = frozenset({20, 21, 23, 26})
-_NUMBERS = frozenset({700, 701, 1700})
 _BOOLEAN = 16
+# How values of these types are read. They come as texts, which end at a NUL.
+_READERS: "dict[int, Callable[[bytes], Any]]" = {
+    **dict.fromkeys((20, 21, 23, 26), int),
+    **dict.fromkeys((700, 701, 1700), float),
+    _BOOLEAN: lambda text: text == b"t",
+    _BYTES: lambda text: bytes.fromhex(text[2:].decode()),
+}
 
 
 class ServerError(Exception):
@@ -38,8 +44,9 @@ def library() -> "ctypes.CDLL | None":
             found = ctypes.CDLL(path)
         except OSError:
             continue
-        for name in ("PQconnectdbParams", "PQexecParams", "PQexec", "PQgetvalue"):
+        for name in ("PQconnectdbParams", "PQexecParams", "PQexec"):
             getattr(found, name).restype = ctypes.c_void_p
+        found.PQgetvalue.restype = ctypes.c_char_p
         found.PQftype.restype = ctypes.c_uint
         return found
     return None
@@ -101,27 +108,23 @@ class LibpqRows:
         try:
             if libpq.PQresultStatus(result) not in (_DONE, _HAS_ROWS):
                 raise ServerError("the statement failed")
-            types = [libpq.PQftype(result, column) for column in range(libpq.PQnfields(result))]
+            columns = [
+                (column, _READERS.get(libpq.PQftype(result, column), bytes.decode))
+                for column in range(libpq.PQnfields(result))
+            ]
+            # A prompt may be compared with 20,000 rows, so each value is one call.
+            value, is_null = libpq.PQgetvalue, libpq.PQgetisnull
             return [
-                tuple(self._value(result, row, column, of) for column, of in enumerate(types))
+                tuple(
+                    read(text)
+                    if (text := value(result, row, column)) or not is_null(result, row, column)
+                    else None
+                    for column, read in columns
+                )
                 for row in range(libpq.PQntuples(result))
             ]
         finally:
             libpq.PQclear(result)
-
-    def _value(self, result: ctypes.c_void_p, row: int, column: int, of: int) -> "Any":
-        libpq = self._libpq
-        if libpq.PQgetisnull(result, row, column):
-            return None
-        address, length = libpq.PQgetvalue(result, row, column), libpq.PQgetlength
-        text = ctypes.string_at(address, length(result, row, column))
-        if of in _INTEGERS:
-            return int(text)
-        if of == _BYTES:
-            return bytes.fromhex(text[2:].decode())
-        if of == _BOOLEAN:
-            return text == b"t"
-        return float(text) if of in _NUMBERS else text.decode()
 
     def close(self) -> None:
         self._libpq.PQfinish(self._connection)
