@@ -73,6 +73,35 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
         return values
 
 
+class ComparedSession(msgspec.Struct, frozen=True):
+    """A session before or after a lesson. ``shows``: it has the lesson's pattern."""
+
+    uid: str
+    started_at: int
+    shows: bool
+
+
+def compared_sessions(
+    store: Store, lesson: Lesson, periods: Sequence[AppliedPeriod], *, days: int
+) -> dict[str, list[ComparedSession]]:
+    """The sessions that `measure` counts before and after a lesson, in order of time."""
+    mine = [period for period in periods if period.lesson == lesson.id]
+    found: dict[str, list[ComparedSession]] = {BEFORE: [], AFTER: []}
+    if not mine:
+        return found
+    fleet = fleet_of(store, MIN_MS, MAX_MS)
+    showing = _showing(store, fleet, lesson)
+    for session in fleet.sessions:
+        side = _side(session, lesson, mine, days)
+        if side is not None:
+            uid = session.session_uid
+            found[side].append(ComparedSession(uid, session.started_at or 0, uid in showing))
+    return {
+        side: sorted(some, key=lambda one: (one.started_at, one.uid))
+        for side, some in found.items()
+    }
+
+
 class _Occurrences(msgspec.Struct):
     times: int = 0
     tokens: int = 0

@@ -18,6 +18,12 @@ from session_memory.learn.applied_registry import AppliedState
 from session_memory.learn.curate import suggested_text
 from session_memory.learn.lesson import Lesson, lesson_id
 from session_memory.learn.lessons import Decision, Lessons
+from session_memory.learn.measure import (
+    ComparedSession,
+    Measurement,
+    compared_sessions,
+    measure,
+)
 from session_memory.learn.patterns import Pattern, patterns
 from session_memory.learn.proposals import Proposal, propose, seen_in
 from session_memory.learn.signal import PROBLEM
@@ -96,6 +102,27 @@ def show_lesson(lessons: Lessons, applied: AppliedLessons, store: Store, name: s
     lesson = lessons.find(name)
     row = _row(lessons, lesson, applied.live(), evidence(store))
     return LessonPage(row, lessons.decisions(lesson.id), lessons.versions(lesson.id))
+
+
+class LessonEffect(msgspec.Struct, frozen=True):
+    """What `lessons measure` says about a lesson, and the sessions that it compared."""
+
+    measured: Measurement
+    sessions: dict[str, list[ComparedSession]]
+
+
+def lesson_effect(
+    lessons: Lessons,
+    applied: AppliedLessons,
+    store: Store,
+    config: Config,
+    name: str,
+    days: int = 90,
+) -> LessonEffect:
+    lesson, periods = lessons.find(name), applied.periods()
+    least = config.lessons.measure_sessions
+    (measured,) = measure(store, [lesson], periods, least=least, days=days)
+    return LessonEffect(measured, compared_sessions(store, lesson, periods, days=days))
 
 
 def _row(

@@ -11,6 +11,7 @@ from session_memory.views.figures import plural
 from session_memory.views.learning import find_pattern, pattern_dict
 from session_memory.views.lessons import (
     applied_of,
+    lesson_effect,
     lessons_of,
     show_lesson,
     suggested_lessons,
@@ -18,6 +19,7 @@ from session_memory.views.lessons import (
 from session_memory.views.retro import to_markdown
 from session_memory.views.session_pages import rows_of
 from session_memory.web.asked import Asked
+from session_memory.web.effect_drawing import EffectSide, effect_drawing
 from session_memory.web.markup import answer
 from session_memory.web.rows import cost_shown, event_address, list_row, session_address
 
@@ -111,14 +113,38 @@ def lesson(asked: Asked) -> Response:
     store, config = asked.memory.store, asked.memory.config
     found = show_lesson(lessons_of(store, config), applied_of(store), store, asked.path["id"])
     one = found.row.lesson
+    if asked.part == "effect":
+        return asked.page("lesson", effect=_effect(asked))
     return asked.page(
         "lesson",
         lesson=one,
+        effect=None,
+        address=f"/lessons/{one.id}",
         files=found.row.live,
         decisions=found.decisions,
         seen=plural(found.row.seen, "session"),
         sessions=[(uid, session_address(uid)) for uid in one.session_uids[:MOST_EVIDENCE]],
     )
+
+
+def _effect(asked: Asked) -> dict[str, Any]:
+    store, config = asked.memory.store, asked.memory.config
+    folder, applied = lessons_of(store, config), applied_of(store)
+    found = lesson_effect(folder, applied, store, config, asked.path["id"])
+    measured = found.measured
+    sides = [
+        EffectSide("before", measured.before, found.sessions["before"]),
+        EffectSide("after", measured.after, found.sessions["after"]),
+    ]
+    is_applied = measured.applied_at is not None
+    return {
+        "verdict": measured.verdict.replace("_", " "),
+        "reason": measured.reason,
+        "applied": (measured.applied_at or "")[:10],
+        "drawing": effect_drawing(sides, session_address) if is_applied else "",
+        "rows": [side.words for side in sides] if is_applied else [],
+        "command": f"session-memory lessons measure {measured.lesson}",
+    }
 
 
 def retro(asked: Asked) -> Response:
