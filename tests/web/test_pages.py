@@ -9,8 +9,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from session_memory import Memory
+from session_memory.pricing import Amount
 from session_memory.pricing import shown as money
+from session_memory.store.digests import Digests
 from session_memory.testing.collecting import collected
+from session_memory.views.detour_costs import detour_costs
 from session_memory.views.hit_days import hit_days
 from session_memory.views.outline import SECTION
 from session_memory.views.spending_days import spending_days
@@ -160,6 +163,20 @@ def test_the_cost_page_shows_the_figures_of_the_command_line(
     for row in memory.cost(by="repo").rows[:5]:
         assert money(row.tally.amount) in page
     assert client.get("/cost?range=week").status_code == 400
+
+
+def test_detours_say_what_problems_cost_and_whether_it_was_measured(
+    client: TestClient, memory: Memory
+) -> None:
+    found = detour_costs(memory.store, None, None)
+    problems = [row for row in Digests(memory.store.db).signals() if row.polarity == "problem"]
+    total = sum(row.microdollars for row in problems)
+    assert sum(row.microdollars for row in found) == total > 0
+    page = client.get("/cost?range=all", headers={"X-Part": "detours"}).text
+    for row in found:
+        assert row.title in page and money(Amount(row.microdollars)) in page
+        assert row.basis in ("measured", "estimated")
+    assert detour_costs(memory.store, 0, 1) == []
 
 
 @pytest.mark.parametrize("tab", ["changes", "digest", "cost", "family", "like"])

@@ -10,12 +10,15 @@ from starlette.responses import Response
 from session_memory.core.errors import InvalidRecord
 from session_memory.pricing import Amount
 from session_memory.pricing import shown as money
+from session_memory.views.detour_costs import detour_costs
+from session_memory.views.figures import plural
 from session_memory.views.periods import period
 from session_memory.views.session_pages import rows_of
+from session_memory.views.session_titles import best_titles
 from session_memory.views.spending_days import SPLITS, DaySpending, SpendingDays, spending_days
 from session_memory.web.asked import Asked
 from session_memory.web.charts import FILLS, OUTCOME_FILLS, MoneyBar, share_bar, spending_bars
-from session_memory.web.rows import cost_shown, list_row
+from session_memory.web.rows import cost_shown, list_row, session_address
 
 MOST_NAMES = 3
 MOST_DAYS = 400
@@ -81,6 +84,8 @@ def cost(asked: Asked) -> Response:
     if split not in SPLITS:
         raise InvalidRecord("by must be one of " + ", ".join(SPLITS), field="by")
     store = asked.memory.store
+    if asked.part == "detours":
+        return asked.page("cost", detours=_detours(asked, chosen))
     found = spending_days(store, split=split, since=chosen.since, until=chosen.until)
     fills = _fills(found, split)
     budget = asked.memory.budget() if chosen.range == "month" and chosen.is_this_month else None
@@ -89,6 +94,8 @@ def cost(asked: Asked) -> Response:
     return asked.page(
         "cost",
         heading=chosen.name,
+        detours=None,
+        here_address=_address(chosen, split),
         total=money(found.totals.amount),
         total_address=_sessions(chosen.query()),
         on_course=None if month is None else money(Amount(month.forecast)),
@@ -218,6 +225,27 @@ def _shares(
         percent = f"{100 * rest / (total or 1):.0f} %"
         bar = share_bar(rest / largest, "f-k4")
         yield ShareRow(f"{len(named) - len(shown)} others", bar, money(Amount(rest)), percent)
+
+
+def _detours(asked: Asked, chosen: _Period) -> list[dict[str, object]]:
+    """Problems that analysis found, and the sessions in which they cost most."""
+    found = detour_costs(asked.memory.store, chosen.since, chosen.until)
+    titles = best_titles(asked.memory.store, {uid for row in found for uid, _ in row.dearest})
+    highest = max((row.microdollars for row in found), default=1)
+    return [
+        {
+            "title": row.title,
+            "basis": row.basis,
+            "sessions": plural(row.sessions, "session"),
+            "cost": money(Amount(row.microdollars)),
+            "bar": share_bar(row.microdollars / highest, "f-warn"),
+            "dearest": [
+                (f"{session_address(uid)}/map", titles.get(uid, uid), money(Amount(amount)))
+                for uid, amount in row.dearest
+            ],
+        }
+        for row in found
+    ]
 
 
 def _dearest(asked: Asked, chosen: _Period) -> list[dict[str, object]]:
