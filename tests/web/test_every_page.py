@@ -10,10 +10,14 @@ from starlette.testclient import TestClient
 
 from session_memory import Memory
 from session_memory.core.schema import Session
-from session_memory.core.time import now_ms
+from session_memory.core.time import now_ms, parse_time
 from session_memory.pricing import shown as money
 from session_memory.store import open_store
+from session_memory.testing.claude import ClaudeHome, call
+from session_memory.testing.collecting import collected
+from session_memory.views.open_calls import waiting_call
 from session_memory.views.outline import outline
+from session_memory.views.pattern_courses import pattern_courses
 from session_memory.web.map_axis import shared_axes
 from session_memory.web.pages.compare import common_past, turn_pairs
 from session_memory.web.routes import ROUTES
@@ -58,6 +62,44 @@ def test_every_pattern_has_a_page_with_its_sessions(client: TestClient, memory: 
     for one in listing.patterns[:20]:
         assert f"/patterns/{one.id}" in page
         assert one.session_uids[0] in client.get(f"/patterns/{one.id}").text
+
+
+def test_problems_are_counted_alike_on_both_pages(client: TestClient, memory: Memory) -> None:
+    problems = memory.patterns(polarity="problem").total
+    assert f"{problems} problems" in client.get("/", headers={"X-Part": "patterns"}).text
+    assert f"{problems} problem" in client.get("/learn").text
+    listing = memory.patterns(noise=True).patterns
+    courses = pattern_courses(memory.store, listing)
+    assert courses and all(sum(courses[one.id]) == one.sessions for one in listing)
+    assert "No lesson is in a file yet" in client.get("/", headers={"X-Part": "lessons"}).text
+
+
+def test_a_call_without_a_result_says_what_a_session_waits_for(
+    claude: ClaudeHome, tmp_path: Path
+) -> None:
+    for name, tool, argument in (
+        ("busy", "Bash", {"command": "pytest -q"}),
+        ("asks", "AskUserQuestion", {"questions": []}),
+        ("done", "Bash", {"command": "ls"}),
+    ):
+        log = claude.session(name)
+        log.prompt("go")
+        log.answer(call(tool, "c1", **argument))
+        if name == "done":
+            log.result("here")
+    with collected(claude.write(), tmp_path / "memory.db") as store:
+        ended = {
+            name: parse_time(store.sessions.get(f"claude:{name}").ended_at or "")  # type: ignore[union-attr]
+            for name in ("busy", "asks", "done")
+        }
+        later = {name: at + 61_000 for name, at in ended.items()}
+        busy = waiting_call(store, "claude:busy", later["busy"])
+        assert busy is not None and (busy.tool, busy.for_person) == ("Bash", False)
+        assert "pytest" in busy.summary
+        asks = waiting_call(store, "claude:asks", later["asks"])
+        assert asks is not None and asks.for_person
+        assert waiting_call(store, "claude:done", later["done"]) is None
+        assert waiting_call(store, "claude:busy", ended["busy"] + 1000) is None
 
 
 OURS = {"Origin": HERE, "Sec-Fetch-Site": "same-origin"}

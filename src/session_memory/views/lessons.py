@@ -31,6 +31,8 @@ from session_memory.learn.targets import Target, default_targets, target
 from session_memory.store import Store
 from session_memory.views.learning import find_pattern
 
+MEASURED_DAYS = 90
+
 
 def lessons_of(store: Store, config: Config, directory: Path | None = None) -> Lessons:
     """The folder of lessons: ``directory``, else the configured one, else beside the store."""
@@ -117,12 +119,21 @@ def lesson_effect(
     store: Store,
     config: Config,
     name: str,
-    days: int = 90,
+    days: int = MEASURED_DAYS,
 ) -> LessonEffect:
     lesson, periods = lessons.find(name), applied.periods()
     least = config.lessons.measure_sessions
     (measured,) = measure(store, [lesson], periods, least=least, days=days)
     return LessonEffect(measured, compared_sessions(store, lesson, periods, days=days))
+
+
+def live_effects(store: Store, config: Config, most: int) -> list[Measurement]:
+    """The measured effect of the lessons that are or were in files."""
+    lessons, periods = lessons_of(store, config), applied_of(store).periods()
+    live = {period.lesson for period in periods}
+    found = [one for one in lessons.read()[0] if one.id in live][:most]
+    least = config.lessons.measure_sessions
+    return measure(store, found, periods, least=least, days=MEASURED_DAYS) if found else []
 
 
 def _row(

@@ -16,9 +16,11 @@ from session_memory.views.lessons import (
     show_lesson,
     suggested_lessons,
 )
+from session_memory.views.pattern_courses import pattern_courses
 from session_memory.views.retro import to_markdown
 from session_memory.views.session_pages import rows_of
 from session_memory.web.asked import Asked
+from session_memory.web.charts import spark
 from session_memory.web.effect_drawing import EffectSide, effect_drawing
 from session_memory.web.markup import answer
 from session_memory.web.rows import cost_shown, event_address, list_row, session_address
@@ -31,13 +33,19 @@ DAYS = (1, 7, 30, 90)
 def patterns(asked: Asked) -> Response:
     repo = asked.query.get("repo")
     noise = asked.query.get("noise") == "1"
-    listing = asked.memory.patterns(repo=repo, noise=noise, limit=MOST_PATTERNS)
-    rows = [_pattern(one) for one in listing.to_dict()["patterns"]]
+    listing = asked.memory.patterns(repo=repo, noise=noise)
+    some = listing.patterns[:MOST_PATTERNS]
+    courses = pattern_courses(asked.memory.store, some)
+    rows = [
+        _pattern(pattern_dict(one)) | {"course": spark(courses.get(one.id, ()))} for one in some
+    ]
+    problems = sum(one.polarity == "problem" for one in listing.patterns)
+    successes = plural(listing.total - problems, "success", "successes")
     return asked.page(
         "patterns",
         problems=[row for row in rows if row["polarity"] == "problem"],
         successes=[row for row in rows if row["polarity"] != "problem"],
-        total=listing.total,
+        lead=f"{plural(problems, 'problem')} and {successes}",
         hidden=listing.hidden,
         unread=listing.unread,
         sessions=listing.sessions,

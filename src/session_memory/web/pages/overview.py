@@ -10,22 +10,25 @@ from starlette.responses import Response
 from session_memory.core.time import now_ms, parse_time
 from session_memory.pricing import Amount
 from session_memory.pricing import shown as money
+from session_memory.store import Store
 from session_memory.store.session_pages import SessionConditions, SessionPages
 from session_memory.views.budget import microdollars
 from session_memory.views.figures import age, plural
+from session_memory.views.lessons import live_effects
+from session_memory.views.open_calls import waiting_call
 from session_memory.views.overview import Overview
 from session_memory.views.overview import overview as store_overview
 from session_memory.views.periods import period
-from session_memory.views.session_pages import rows_of
+from session_memory.views.session_pages import PageRow, rows_of
 from session_memory.views.sessions import Filter, conditions_of
 from session_memory.views.spending_days import spending_days
 from session_memory.web.asked import Asked
-from session_memory.web.charts import OUTCOME_FILLS, MoneyBar, spending_bars
+from session_memory.web.charts import OUTCOME_FILLS, MoneyBar, intervals, spending_bars
 from session_memory.web.rows import ListRow, list_row
 
 WEEKS = 8
 ACTIVE_MS = 10 * 60 * 1000
-MOST_ACTIVE, MOST_TROUBLED, MOST_PATTERNS = 3, 4, 4
+MOST_ACTIVE, MOST_TROUBLED, MOST_PATTERNS, MOST_LESSONS = 3, 4, 4, 4
 TROUBLED_DAYS = 3
 _SMALL = (
     *("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
@@ -43,6 +46,8 @@ class Clause(msgspec.Struct, frozen=True):
 class WorkingNow(msgspec.Struct, frozen=True):
     row: ListRow
     ago: str
+    waits: str = ""
+    for_person: bool = False
 
 
 def start(asked: Asked) -> Response:
@@ -51,6 +56,8 @@ def start(asked: Asked) -> Response:
         return asked.page("overview", chart=_chart(asked))
     if asked.part == "patterns":
         return asked.page("overview", patterns=_patterns(asked))
+    if asked.part == "lessons":
+        return asked.page("overview", lessons=_lessons(asked))
     store, config = asked.memory.store, asked.memory.config
     found, limits = store_overview(store, config), config.budget
     today = datetime.now().astimezone()
@@ -68,9 +75,13 @@ def start(asked: Asked) -> Response:
         chart=None,
         vanishing=_vanishing(found),
         troubled=_troubled(asked),
-        steps=found.next_steps() if not found.sessions or found.to_analyze else [],
+        # Who reads this has opened the page already.
+        steps=[step for step in found.next_steps() if step.command != "web"]
+        if not found.sessions or found.to_analyze
+        else [],
         to_analyze=found.to_analyze,
         patterns=None,
+        lessons=None,
     )
 
 
@@ -109,10 +120,39 @@ def _active(asked: Asked) -> list[WorkingNow]:
     store, now = asked.memory.store, now_ms()
     conditions = SessionConditions(since=now - ACTIVE_MS, roots=True)
     sessions = SessionPages(store.db).page(conditions, "newest", MOST_ACTIVE)
-    return [
-        WorkingNow(list_row(row), age(parse_time(row.session.ended_at or ""), now))
-        for row in rows_of(store, sessions)
-    ]
+    return [_working(store, row, now) for row in rows_of(store, sessions)]
+
+
+def _working(store: Store, row: PageRow, now: int) -> WorkingNow:
+    """A session whose last call has no result for a minute is open; it says what it waits for."""
+    shown, ago = list_row(row), age(parse_time(row.session.ended_at or ""), now)
+    call = waiting_call(store, row.session.session_uid, now)
+    if call is None:
+        return WorkingNow(shown, ago)
+    what = f"{call.tool} {call.summary}".strip()
+    who = "you" if call.for_person else what
+    return WorkingNow(shown, age(call.since, now), f"open, waits for {who}", call.for_person)
+
+
+def _lessons(asked: Asked) -> list[dict[str, Any]]:
+    """The lessons in files, with their effect as `lessons measure` says it."""
+    found = live_effects(asked.memory.store, asked.memory.config, MOST_LESSONS)
+    rows = []
+    for one in found:
+        sides = [
+            (side.low, side.rate, side.high)
+            for side in (one.before, one.after)
+            if side.rate is not None
+        ]
+        rows.append(
+            {
+                "id": one.lesson,
+                "title": one.title,
+                "verdict": one.verdict.replace("_", " "),
+                "drawing": intervals(sides[0], sides[1]) if len(sides) == 2 else "",
+            }
+        )
+    return rows
 
 
 def _chart(asked: Asked) -> dict[str, Any]:
