@@ -25,6 +25,7 @@ from typing import Any
 import apsw
 import pytest
 from effort import EFFORT
+from late import note_what_is_loaded
 from rewriting import share_the_rewriting
 
 from session_memory.testing.claude import ClaudeHome
@@ -158,6 +159,7 @@ def _runs_on_its_database(item: pytest.Item) -> bool:
 
 
 def pytest_collection_finish() -> None:
+    note_what_is_loaded()
     # The tests themselves stay until the end: no search for garbage has to visit them.
     gc.collect()
     gc.freeze()

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from effort import times
+from late import late_or_skip
 
 from session_memory import Memory, SessionStore
 from session_memory.collect.live_histories import collected_histories
@@ -25,8 +26,8 @@ from session_memory.testing.collecting import check_sound, events_of, usage_of
 
 from .generated_homes import write_mycode_home, write_power_loop_database
 
-power_loop_store = pytest.importorskip(
-    "power_loop.runtime.session_store", reason="power-loop is not installed: run tools/setup dev"
+power_loop_store = late_or_skip(
+    "power_loop.runtime.session_store", "power-loop is not installed: run tools/setup dev"
 )
 
 # Ten times as many, 200 sessions, with EFFORT=10.

@@ -14,24 +14,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from late import Late, late_or_skip
 
 from session_memory import SessionStore
 from session_memory.store import Store
 from session_memory.testing.collecting import check_sound, collect, events_of, usage_of
 
-pytest.importorskip("power_loop", reason="power-loop is not installed: run tools/setup dev")
+NO_POWER_LOOP = "power-loop is not installed: run tools/setup dev"
 
-from llm_client.interface import LLMRequest, LLMResponse, LLMTokenUsage
-from power_loop import (
-    AgentLoopConfig,
-    StatefulAgentLoop,
-    ToolDefinition,
-    ToolRegistry,
-)
-from power_loop.contracts.errors import SessionPendingError
-from power_loop.runtime.compact import DefaultCompactor
-from power_loop.runtime.session_store import SessionStore as TheirStore
-from power_loop.tools.spawn_agent import register_spawn_agent
+power_loop = late_or_skip("power_loop", NO_POWER_LOOP)
+compact = Late("power_loop.runtime.compact")
+errors = Late("power_loop.contracts.errors")
+interface = Late("llm_client.interface")
+spawn_agent = Late("power_loop.tools.spawn_agent")
+their_stores = Late("power_loop.runtime.session_store")
 
 pytestmark = pytest.mark.only("sqlite")
 BOTH = pytest.mark.only("sqlite", "postgresql")
@@ -56,15 +52,15 @@ class Model:
         self.sent: list[list[Message]] = []
         self.is_strict = True
 
-    async def complete(self, request: LLMRequest, **_: Any) -> LLMResponse:
+    async def complete(self, request: Any, **_: Any) -> Any:
         if self.is_strict:
             assert_valid(request.messages)
         self.sent.append([dict(message) for message in request.messages])
         answer = self.script.pop(0)
-        used = LLMTokenUsage(prompt_tokens=100, completion_tokens=10, total_tokens=110)
+        used = interface.LLMTokenUsage(prompt_tokens=100, completion_tokens=10, total_tokens=110)
         if isinstance(answer, str):
-            return LLMResponse(raw_text=answer, token_usage=used)
-        return LLMResponse(raw_text="", tool_calls=answer, token_usage=used)
+            return interface.LLMResponse(raw_text=answer, token_usage=used)
+        return interface.LLMResponse(raw_text="", tool_calls=answer, token_usage=used)
 
 
 def assert_valid(messages: list[Message]) -> None:
@@ -86,8 +82,8 @@ class Tools:
     def __init__(self, dies_at: int | None = None) -> None:
         self.ran: list[int] = []
         self.dies_at = dies_at
-        self.registry = ToolRegistry()
-        self.registry.register(ToolDefinition("count", "Counts."), self.count)
+        self.registry = power_loop.ToolRegistry()
+        self.registry.register(power_loop.ToolDefinition("count", "Counts."), self.count)
 
     def count(self, n: int) -> str:
         if n == self.dies_at:
@@ -96,12 +92,12 @@ class Tools:
         return f"counted {n}"
 
 
-def loop_over(
-    store: Any, model: Model, tools: Tools | None = None, **config: Any
-) -> StatefulAgentLoop:
-    settings = AgentLoopConfig(system_prompt="Count.", **{"compactor": None, **config})
+def loop_over(store: Any, model: Model, tools: Tools | None = None, **config: Any) -> Any:
+    settings = power_loop.AgentLoopConfig(system_prompt="Count.", **{"compactor": None, **config})
     registry = None if tools is None else tools.registry
-    return StatefulAgentLoop(llm=model, store=store, config=settings, tool_registry=registry)
+    return power_loop.StatefulAgentLoop(
+        llm=model, store=store, config=settings, tool_registry=registry
+    )
 
 
 def seen(store: Any, session: str) -> list[tuple[Any, ...]]:
@@ -123,8 +119,8 @@ def ours(opened: Store) -> Reopen:
 
 @pytest.fixture
 def theirs(tmp_path: Path) -> Iterator[Reopen]:
-    with TheirStore.open(tmp_path / "theirs.db") as store:
-        yield lambda: TheirStore(store._conn, store.path)
+    with their_stores.SessionStore.open(tmp_path / "theirs.db") as store:
+        yield lambda: their_stores.SessionStore(store._conn, store.path)
 
 
 def run(coroutine: Any) -> Any:
@@ -160,7 +156,7 @@ def dies_before_the_first_of_two_tools(reopen: Reopen) -> Any:
     assert (state.pending["tool_call_ids"], state.pending["round_index"]) == (["a", "b"], 0)
     model = Model("Three.")
     loop = loop_over(store, model, tools)
-    with pytest.raises(SessionPendingError, match="2 unresolved tool_calls .*: count,count"):
+    with pytest.raises(errors.SessionPendingError, match="2 unresolved tool_calls .*: count,count"):
         run(loop.send("And now?", session_id=session))
     result = run(loop.resume(session))
     assert (result.status, result.final_text, tools.ran) == ("completed", "Three.", [1, 2])
@@ -216,7 +212,7 @@ def has_two_sessions_at_once(reopen: Reopen) -> Any:
 def spawns(reopen: Reopen) -> Any:
     """An ephemeral child is gone when it returns; its parent has what it said."""
     store, tools = reopen(), Tools()
-    register_spawn_agent(tools.registry)
+    spawn_agent.register_spawn_agent(tools.registry)
     model = Model(
         [call("s", "spawn_agent", task="Count three.")],
         [call("c", n=3)],
@@ -231,7 +227,7 @@ def spawns(reopen: Reopen) -> Any:
 
 def has_linked_and_detached_children(reopen: Reopen) -> Any:
     store, tools = reopen(), Tools()
-    register_spawn_agent(tools.registry)
+    spawn_agent.register_spawn_agent(tools.registry)
     specs = [
         {"name": kind, "system_prompt": "Be brief.", "lifecycle": kind, "metadata": {"of": kind}}
         for kind in ("linked", "detached")
@@ -254,7 +250,7 @@ def has_linked_and_detached_children(reopen: Reopen) -> Any:
 
 def spawns_too_deep(reopen: Reopen) -> Any:
     store, tools = reopen(), Tools()
-    register_spawn_agent(tools.registry)
+    spawn_agent.register_spawn_agent(tools.registry)
     deeper = [[call(f"s{n}", "spawn_agent", task="Deeper.")] for n in range(4)]
     model = Model(*deeper, *(f"Back at {n}." for n in range(3, -1, -1)))
     result = run(loop_over(store, model, tools).send("Dig."))
@@ -267,7 +263,7 @@ def spawns_too_deep(reopen: Reopen) -> Any:
 def compacts_once(reopen: Reopen) -> Any:
     store, tools = reopen(), Tools()
     model = Model([call("a", n=1)], "One.", "Two.", "A summary.", "Three.")
-    compactor = DefaultCompactor(absolute_threshold=30, keep_last_n=1)
+    compactor = compact.DefaultCompactor(absolute_threshold=30, keep_last_n=1)
     loop = loop_over(store, model, tools, compactor=compactor)
     session = run(loop.send("Count one. " + "x" * 60)).session_id
     [fold] = store.list_compactions(session) or [None]
@@ -339,7 +335,7 @@ def test_a_crash_at_each_tool_leaves_exactly_the_calls_without_a_result(
         "tool_calls": left,
     }
     loop = loop_over(store, Model("Six."), again)
-    with pytest.raises(SessionPendingError) as refused:
+    with pytest.raises(errors.SessionPendingError) as refused:
         run(loop.send("And?", session_id=session))
     assert refused.value.pending_tool_calls == left and refused.value.assistant_seq == 2
     assert run(loop.resume(session)).final_text == "Six."
@@ -400,7 +396,7 @@ def test_the_note_is_where_the_folded_messages_were_also_the_second_time(ours: R
     """Over power-loop's own store, notes came after the messages that they precede."""
     store, model = ours(), Model("One.", "Two.", "Three.", "Four.")
     notes = Model("First note.", "Second note.", "Third note.")
-    compactor = DefaultCompactor(absolute_threshold=25, keep_last_n=1, summary_llm=notes)
+    compactor = compact.DefaultCompactor(absolute_threshold=25, keep_last_n=1, summary_llm=notes)
     loop = loop_over(store, model, compactor=compactor)
     session = run(loop.send("A" * 40)).session_id
     for letter in "BCD":
@@ -421,7 +417,7 @@ def test_a_compaction_that_would_split_a_call_folds_what_it_can(ours: Reopen) ->
         loop = loop_over(store, calls, Tools(dies_at=1))
         run(loop.send("Hello? " + "x" * 80, session_id=session))
         run(loop.send("Count.", session_id=session))
-    compactor = DefaultCompactor(absolute_threshold=25, keep_last_n=1)
+    compactor = compact.DefaultCompactor(absolute_threshold=25, keep_last_n=1)
     model = Model("A note.", "Fine.")
     model.is_strict = False
     loop = loop_over(store, model, Tools(), compactor=compactor)
@@ -450,7 +446,7 @@ def test_recalled_memory_moves_what_a_compaction_folds_and_breaks_nothing(ours: 
     store, notes = ours(), Model(*(f"Note {n}." for n in range(20)))
     model = Model(*([call("a", n=n), call("b", n=n)] if n % 2 else f"{n}." for n in range(1, 11)))
     model.is_strict = False
-    compactor = DefaultCompactor(absolute_threshold=30, keep_last_n=1, summary_llm=notes)
+    compactor = compact.DefaultCompactor(absolute_threshold=30, keep_last_n=1, summary_llm=notes)
     loop = loop_over(store, model, Tools(), memory=Memory(), compactor=compactor)
     session = run(loop.send("A" * 60)).session_id
     for letter in "BCDE":
@@ -484,7 +480,9 @@ def test_calls_without_ids_are_run_and_do_not_stay_pending(ours: Reopen) -> None
 
 def test_a_cancelled_loop_can_be_resumed(ours: Reopen) -> None:
     store, stop, tools = ours(), threading.Event(), Tools()
-    tools.registry.register(ToolDefinition("stop", "Stops."), lambda: stop.set() or "stopped")
+    tools.registry.register(
+        power_loop.ToolDefinition("stop", "Stops."), lambda: stop.set() or "stopped"
+    )
     calls = [call("a", "stop"), call("b", n=2)]
     result = run(loop_over(store, Model(calls), tools).send("Count.", stop_event=stop))
     assert (result.status, tools.ran) == ("cancelled", [])

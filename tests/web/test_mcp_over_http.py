@@ -5,10 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import httpx2
 import pytest
-from mcp.client.session import ClientSession
-from mcp.client.streamable_http import streamable_http_client
+from late import Late
 from starlette.testclient import TestClient
 
 from session_memory import Memory
@@ -22,6 +20,10 @@ from session_memory.web.site import Site
 
 from .conftest import HERE, PORT, TOKEN
 from .serving import served
+
+httpx2 = Late("httpx2")
+mcp_session = Late("mcp.client.session")
+over_http = Late("mcp.client.streamable_http")
 
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
 
@@ -86,11 +88,11 @@ def test_the_official_client_asks_over_http(demo_store: Path, tmp_path: Path) ->
     endpoint = McpEndpoint(AskedMemory(str(demo_store), None, tmp_path))
 
     async def ask(port: int, token: str) -> str:
-        headers = {"Authorization": f"Bearer {token}"}
+        headers, address = {"Authorization": f"Bearer {token}"}, f"http://127.0.0.1:{port}/mcp"
         async with (
             httpx2.AsyncClient(headers=headers) as http,
-            streamable_http_client(f"http://127.0.0.1:{port}/mcp", http_client=http) as streams,
-            ClientSession(streams[0], streams[1]) as session,
+            over_http.streamable_http_client(address, http_client=http) as streams,
+            mcp_session.ClientSession(streams[0], streams[1]) as session,
         ):
             await session.initialize()
             tools = await session.list_tools()
