@@ -19,8 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
 # One worker more than there are processors: many tests wait for the database or another process.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 1)
-# With more effort (tests/effort.py) a test may take as long as it likes.
-PYTEST_ARGS ?= -n $(WORKERS) --dist worksteal $(if $(EFFORT),-o faulthandler_timeout=0)
+PYTEST_ARGS ?= -n $(WORKERS) --dist worksteal
 BENCH_ARGS ?=
 RECALL_ARGS ?=
 MINUTES ?= 20

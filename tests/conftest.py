@@ -25,6 +25,7 @@ from typing import Any
 import apsw
 import pytest
 from effort import EFFORT
+from hanging import HangLimit
 from late import note_what_is_loaded
 from rewriting import share_the_rewriting
 
@@ -63,6 +64,7 @@ _ON_THE_SERVER = count(1)
 
 def pytest_configure(config: pytest.Config) -> None:
     _count_no_memory()
+    config.pluginmanager.register(HangLimit())
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # A shell starts background jobs (`make test &`) with SIGINT ignored, and child processes
         # inherit that. Tests interrupt their children, so the usual handler is set again.
