@@ -24,6 +24,8 @@ def browser() -> Iterator[Browser]:
         pytest.skip("NO PAGE IS OPENED IN A BROWSER: install chromium")
     # Chromium refuses its sandbox to root; the pages are ours.
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    # Without a simulated graphics card the processor has less to do.
+    arguments += ["--disable-gpu", "--disable-software-rasterizer", "--in-process-gpu"]
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=path, args=arguments)
         yield started

@@ -12,6 +12,7 @@ PostgreSQL server starts it, for all workers, and it is removed at the end.
 
 import gc
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -24,8 +25,9 @@ from typing import Any
 
 import apsw
 import pytest
-from effort import EFFORT
+from effort import EFFORT, times
 from hanging import HangLimit
+from hypothesis import settings
 from late import note_what_is_loaded
 from rewriting import share_the_rewriting
 
@@ -60,10 +62,15 @@ GUARD = pytest.StashKey[Guard]()
 # the server has only so many.
 COLLECTED_EVERY = 10
 _ON_THE_SERVER = count(1)
+_DIRECTORIES = count(1)
+_NOT_IN_NAMES = re.compile(r"\W")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     _count_no_memory()
+    # Half as many examples as usual, for tests that do not say how many.
+    settings.register_profile("tests", settings(), max_examples=times(50))
+    settings.load_profile("tests")
     config.pluginmanager.register(HangLimit())
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # A shell starts background jobs (`make test &`) with SIGINT ignored, and child processes
@@ -138,7 +145,7 @@ def _every_nth_on_a_server(items: Iterable[pytest.Item]) -> list[pytest.Item]:
         if every is not None and _runs_on_both(item):
             module = item.nodeid.partition("::")[0]
             seen[module] += 1
-            if EFFORT <= 1 and seen[module] % every.args[0] != 1:
+            if EFFORT <= 1 and (seen[module] - 1) % every.args[0]:
                 continue
         kept.append(item)
     return kept
@@ -222,6 +229,15 @@ def empty_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
             patch.delenv(name, raising=False)
         patch.setenv("HOME", str(tmp_path_factory.mktemp("empty-home")))
         yield
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty directory. pytest's own takes a millisecond, for a link to each and its removal."""
+    name = _NOT_IN_NAMES.sub("_", request.node.name)[:30]
+    path = tmp_path_factory.getbasetemp() / f"{name}-{next(_DIRECTORIES)}"
+    path.mkdir(mode=0o700)
+    return path
 
 
 @pytest.fixture(scope="session")

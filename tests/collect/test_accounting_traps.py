@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from session_memory.core.schema import Cost, Usage
 from session_memory.testing.claude import ClaudeHome, call, text, thinking, usage
 from session_memory.testing.collecting import (
@@ -15,6 +17,8 @@ from session_memory.testing.collecting import (
     every_usage,
     new_store,
 )
+
+pytestmark = pytest.mark.every(3)
 
 Counted = dict[str, tuple[int, int, int, int]]
 
@@ -232,6 +236,7 @@ def test_minimal_lines_without_session_uuid_or_time_are_counted_too(claude: Clau
     assert {name: row[1] for name, row in counted(claude).items()} == {"msg_None": 5, "msg_a1": 5}
 
 
+@pytest.mark.every(1)  # No other gives a server its statements.
 def test_a_smaller_repetition_in_a_later_sync_moves_the_usage_to_the_last_block(
     claude: ClaudeHome,
 ) -> None:

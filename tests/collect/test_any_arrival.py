@@ -6,6 +6,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from unittest.mock import patch
 
+import pytest
 from effort import IS_REPEATABLE, times
 from families import File, Step, arrivals, families, forks, strangers, thefts, trees
 from hypothesis import HealthCheck, given, settings
@@ -27,6 +28,8 @@ from session_memory.testing.collecting import (
     new_store,
     rebuilt,
 )
+
+pytestmark = pytest.mark.every(3)
 
 # More of them: EFFORT=50 pytest tests/collect/test_any_arrival.py
 EXAMPLES = {
@@ -119,6 +122,7 @@ def test_any_family_of_logs_gives_one_store_however_it_arrives(database: str) ->
     check_many(families(), database)
 
 
+@pytest.mark.every(1)  # No other gives a server its statements.
 def test_forks_of_forks_give_one_store_however_they_arrive(database: str) -> None:
     check_many(forks(), database)
 

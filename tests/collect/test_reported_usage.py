@@ -33,6 +33,8 @@ from session_memory.views.cost_audit import audit
 from session_memory.views.transcript import Transcript
 from session_memory.views.transcript_items import SessionStart, TranscriptOptions
 
+pytestmark = pytest.mark.every(3)
+
 LATER = 4_000_000_000_000
 
 

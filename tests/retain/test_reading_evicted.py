@@ -13,6 +13,8 @@ from session_memory.cli import main
 from session_memory.core.errors import ArchiveError, SessionEvicted
 from session_memory.memory import Memory
 
+pytestmark = pytest.mark.every(3)
+
 UID = "claude:alpha"
 ONE = {
     "show": ("show", UID),

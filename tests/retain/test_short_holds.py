@@ -24,6 +24,8 @@ from session_memory.store.retention_archive import Archive
 from session_memory.store.sessions import Sessions
 from session_memory.testing.collecting import check_same, check_sound, collect, contents, rebuilt
 
+pytestmark = pytest.mark.every(3)
+
 COUNT = 6
 
 
@@ -143,6 +145,7 @@ def test_a_rebuild_reads_logs_outside_of_its_transactions(filled: Keeper) -> Non
     check_same(before, contents(filled.store))
 
 
+@pytest.mark.every(1)  # No other gives a server its statements.
 @pytest.mark.parametrize("goes_on", [False, True])
 def test_a_rebuild_writes_forks_one_by_one(
     keeper: Keeper, monkeypatch: pytest.MonkeyPatch, goes_on: bool

@@ -25,6 +25,8 @@ from session_memory.testing.collecting import (
     new_store,
 )
 
+pytestmark = pytest.mark.every(3)
+
 ALPHA, BETA = "claude:alpha", "claude:beta"
 
 

@@ -7,6 +7,9 @@ from session_memory.search.recall_terms import terms_in
 from session_memory.search.stems import stem
 from session_memory.search.synonyms import synonyms
 
+# No text here reaches a database.
+pytestmark = pytest.mark.only("sqlite")
+
 
 @pytest.mark.parametrize(
     "words",

@@ -139,7 +139,8 @@ alter table dictionaries alter column body set storage external;
 
     def all(self, sql: str, params: Params | None = None) -> list[Row]:
         cursor = self._run(sql, params)
-        return cursor.fetchall() if cursor.description else []
+        # `description` would make an object of each column.
+        return cursor.fetchall() if cursor.rownumber is not None else []
 
     def one(self, sql: str, params: Params | None = None) -> Row | None:
         return self._run(sql, params).fetchone()
