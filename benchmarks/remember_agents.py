@@ -21,18 +21,19 @@ import argparse
 import dataclasses
 import json
 import signal
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 from budgets import table
-from real_agents import isolation
-from real_agents.agent import Agent
+from real_agents.agents import AGENTS, WithMemory
 from real_agents.checks import CHECKS, Result, examine
-from real_agents.drivers import AGENTS
-from real_agents.model import serving
-from real_agents.npm import Npm
 from real_agents.running import PLUGIN, PROJECT, USER, Bed
+
+from session_memory.conformance import isolation
+from session_memory.conformance.npm import Npm
+from session_memory.conformance.server import serving
 
 
 def main() -> None:
@@ -74,7 +75,8 @@ def _prepare(scratch: Path, options: argparse.Namespace) -> None:
     words.append(f"--options={options.options}")
     flags = ["--inside", *(["--json"] if options.json else [])]
     program = [sys.executable, __file__, *words, *flags]
-    sys.exit(isolation.run_without_network(program))
+    words, environment = isolation.words_without_network(program)
+    sys.exit(subprocess.run(words, env=environment).returncode)
 
 
 def _measure(scratch: Path, options: argparse.Namespace) -> None:
@@ -100,7 +102,7 @@ def _measure(scratch: Path, options: argparse.Namespace) -> None:
     sys.exit(any(result.failed or not result.passed for result in results))
 
 
-def _chosen(options: argparse.Namespace) -> list[Agent]:
+def _chosen(options: argparse.Namespace) -> list[WithMemory]:
     names = options.agents.split(",")
     return [agent for agent in AGENTS if agent.name in names]
 

@@ -38,7 +38,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     # Agents that know no MCP servers get the list of tools in a file.
     "install": BASE | {"mcp"},
     # Commands start the servers and hooks, and connect agents with them.
-    "cli": SURFACE | {"mcp", "hooks", "install", "web"},
+    "cli": SURFACE | {"mcp", "hooks", "install", "web", "conformance"},
     # The web server answers MCP clients too.
     "web": SURFACE | {"mcp"},
     # Some agents ask the server instead of starting a hook.
@@ -47,6 +47,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "integrations": SURFACE,
     # Contract suites run against anything below the surfaces; nothing in the package needs them.
     "testing": UPPER | {"views", "adapters"},
+    # Drives real agents and compares what is read from their logs with the script.
+    "conformance": BASE | {"adapters", "collect"},
     # The modules directly in the package.
     "__init__": BASE | {"live", "memory"},
     "__main__": {"cli"},

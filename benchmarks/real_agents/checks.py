@@ -4,12 +4,17 @@ import json
 import re
 from dataclasses import dataclass, field
 
-from real_agents.agent import SERVER
-from real_agents.model import Model, Script
-from real_agents.planted import KNOWN, MENDED, QUERY, RECALLED, UNKNOWN, make_repository, plant
-from real_agents.running import PLUGIN, Bed, Run
+from real_agents.agents import SERVER
+from real_agents.planted import CHECKED_FILES, KNOWN, MENDED, QUERY, RECALLED, UNKNOWN, plant
+from real_agents.prefix import broken_prefix
+from real_agents.running import PLUGIN, Bed
+from real_agents.script import Script
 from real_agents.settings_files import not_only_ours
-from real_agents.wires import Reply, Sent
+from session_memory.conformance.place import make_repository
+from session_memory.conformance.reply import Reply
+from session_memory.conformance.running import Run
+from session_memory.conformance.sent import Sent
+from session_memory.conformance.server import Model
 
 CHECKS = {
     "install": "`install` succeeds, a second time it changes nothing",
@@ -63,7 +68,7 @@ def examine(bed: Bed, model: Model, result: Result) -> None:
     agent, place = bed.agent, bed.place
     agent.configure(place)
     agent.trust(place)
-    make_repository(place.repo, bed.environment)
+    make_repository(place, CHECKED_FILES, bed.environment)
     plant(bed.memory, bed.store, place.repo, place.home.parent / "planted")
     before = _files(bed)
     if bed.level == PLUGIN:
@@ -97,7 +102,7 @@ def _check_optional(bed: Bed, model: Model, result: Result) -> None:
     run = bed.play(model, script)
     asked = script.requests
     reason = _missing(run, asked, 1)
-    if reason is None and (part := asked[1].broken_prefix(asked[0])):
+    if reason is None and (part := broken_prefix(asked[1], asked[0])):
         reason = f"the prefix changed: {part}"
     for name, mark in (("prompt", MARK), ("start", START_MARK)):
         if name in has:
@@ -220,7 +225,7 @@ def _fails(bed: Bed, model: Model, result: Result) -> Run:
     broken = [
         f"request {place}: {part}"
         for place in range(1, min(len(asked), 4))
-        if (part := asked[place].broken_prefix(asked[place - 1]))
+        if (part := broken_prefix(asked[place], asked[place - 1]))
     ]
     result.check("prefix", _missing(run, asked, 3) or "; ".join(broken) or None)
     return run

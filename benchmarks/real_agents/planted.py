@@ -21,7 +21,7 @@ QUERY = "currency table with net amounts"
 MENDED = "tax_rate net_minor"
 RECALLED = "Let the currency table carry net amounts"
 
-_CHECKS = {
+CHECKED_FILES = {
     "tools/check_prices.py": "import price_columns\n\nprice_columns.check()\n",
     "tools/price_columns.py": '''\
 COLUMNS = "gross_minor tax_rate".split()
@@ -56,15 +56,6 @@ _TASKS = (
     "Repair the check of the price tables",
     "Speed up the search of the shop",
 )
-
-
-def make_repository(repo: Path, environment: dict[str, str]) -> None:
-    for name, text in _CHECKS.items():
-        (repo / name).parent.mkdir(parents=True, exist_ok=True)
-        (repo / name).write_text(text)
-    who = ("-c", "user.name=Ada", "-c", "user.email=ada@example.invalid")
-    for words in (("init", "-q", "-b", "main"), ("add", "-A"), ("commit", "-q", "-m", "Begin")):
-        subprocess.run(["git", *who, *words], cwd=repo, env=environment, check=True)
 
 
 def plant(program: str, store: Path, repo: Path, scratch: Path) -> None:

@@ -1,19 +1,18 @@
 """One agent's place in the scratch directory, and one run of a program in it."""
 
 import json
-import os
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
-import time
-from dataclasses import dataclass
 from pathlib import Path
 
-from real_agents.agent import Agent, Place
-from real_agents.isolation import end_all_in, proxies
-from real_agents.model import Model, Script
+from real_agents.agents import WithMemory
+from real_agents.script import Script
+from session_memory.conformance.driver import Launch
+from session_memory.conformance.place import AgentPlace
+from session_memory.conformance.running import Run, run_agent
+from session_memory.conformance.server import Model
 
 PROGRAM = "session-memory"
 USER, PROJECT, PLUGIN = "user", "project", "plugin"
@@ -21,20 +20,12 @@ USER, PROJECT, PLUGIN = "user", "project", "plugin"
 GRACE = 20.0
 
 
-@dataclass(frozen=True)
-class Run:
-    status: int | None
-    seconds: float
-    output: str
-    left: list[str]
-
-
 class Bed:
     """The home, the repository and the environment of one agent."""
 
     def __init__(
         self,
-        agent: Agent,
+        agent: WithMemory,
         program: Path,
         node: Path,
         directory: Path,
@@ -46,25 +37,12 @@ class Bed:
         further ones of `install`."""
         self.agent, self.level, self._options = agent, level, options
         self._program, self._directory = program, directory
-        home, repo, temporary = directory / "home", directory / "webshop", directory / "tmp"
-        shutil.rmtree(directory, ignore_errors=True)
-        for made in (home, repo, temporary):
-            made.mkdir(parents=True)
-        self.place = Place(home, repo, url)
+        self.place = AgentPlace.made(directory, url, "webshop")
         found = shutil.which(PROGRAM, path=str(Path(sys.executable).parent))
         if found is None:
             raise SystemExit(f"{PROGRAM} is not installed beside {sys.executable}")
         self.memory = found
-        paths = (node, "/usr/local/bin", "/usr/bin", "/bin")
-        self.environment = {
-            "HOME": str(home),
-            "TMPDIR": str(temporary),
-            "PATH": os.pathsep.join(map(str, paths)),
-            "LANG": "C.UTF-8",
-            "TERM": "xterm-256color",
-            "NO_COLOR": "1",
-            **proxies(),
-        }
+        self.environment = self.place.environment(node)
 
     @property
     def store(self) -> Path:
@@ -130,32 +108,11 @@ class Bed:
     def play(self, model: Model, script: Script) -> Run:
         """One session of the agent; whatever it leaves behind is ended."""
         model.play(script)
-        words = [str(self._program), *self.agent.arguments(script.prompt)]
+        words = [str(self._program), *self.agent.arguments(Launch(script.prompt), self.place)]
         environment = self.environment | self.agent.environment(self.place)
         log = self._directory / f"{script.name}.log"
-        begun = time.monotonic()
-        with log.open("wb") as output:
-            process = subprocess.Popen(
-                words,
-                cwd=self.place.repo,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-            status = _wait(process, self.agent.seconds)
-        seconds = time.monotonic() - begun
-        left = end_all_in(self.place.home, GRACE)
+        seconds = self.agent.seconds
+        run = run_agent(words, self.place.repo, environment, log, seconds, grace=GRACE)
         for number, sent in enumerate(script.requests):
             (self._directory / f"{script.name}-{number}.json").write_bytes(sent.raw)
-        return Run(status, seconds, log.read_text(errors="replace"), left)
-
-
-def _wait(process: "subprocess.Popen[bytes]", seconds: float) -> int | None:
-    try:
-        return process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        return None
+        return run

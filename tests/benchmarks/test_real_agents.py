@@ -1,4 +1,4 @@
-"""The bench with real agents: its model speaks all formats, and its checks see what is wrong."""
+"""The bench with real agents: its script is played, and its checks see what is wrong."""
 
 import json
 import re
@@ -9,15 +9,20 @@ from typing import Any
 
 import pytest
 
+from session_memory.conformance.reply import ModelCall, Reply
+from session_memory.conformance.sent import Sent
+from session_memory.conformance.server import serving
+from session_memory.conformance.wires import WIRES
+from session_memory.conformance.wires.base import Wire
 from session_memory.install.agents import NAMES
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 sys.path.insert(0, str(BENCHMARKS))
+from real_agents.agents import AGENTS  # noqa: E402
 from real_agents.checks import CHECKS  # noqa: E402
-from real_agents.drivers import AGENTS  # noqa: E402
-from real_agents.model import Script, serving  # noqa: E402
+from real_agents.prefix import broken_prefix  # noqa: E402
+from real_agents.script import Script  # noqa: E402
 from real_agents.settings_files import not_only_ours  # noqa: E402
-from real_agents.wires import WIRES, Call, Reply, Sent, Wire  # noqa: E402
 
 pytestmark = [pytest.mark.only("sqlite"), pytest.mark.no_store]
 
@@ -42,7 +47,8 @@ def body(wire: Wire, *said: str, **more: Any) -> bytes:
 
 @pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.name)
 def test_the_model_plays_its_script_to_the_session_only(wire: Wire) -> None:
-    script = Script("one", "shell", "the task", (Reply("yes", (Call("shell", {"cmd": "ls"}),)),))
+    call = ModelCall("shell", {"cmd": "ls"})
+    script = Script("one", "shell", "the task", (Reply("yes", (call,)),))
     with serving() as model:
         model.play(script)
         answers = []
@@ -55,9 +61,9 @@ def test_the_model_plays_its_script_to_the_session_only(wire: Wire) -> None:
                 answers.append(answer.read().decode())
     assert "Scripted" in answers[0] and "shell" not in answers[0]
     assert "shell" in answers[1] and "cmd" in answers[1]
-    assert "The script is over" in answers[2]
+    assert "The script" in answers[2]
     assert [sent.wire.name for sent in script.requests] == [wire.name] * 2
-    assert script.requests[1].broken_prefix(script.requests[0]) is None
+    assert broken_prefix(script.requests[1], script.requests[0]) is None
 
 
 @pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.name)
@@ -66,11 +72,11 @@ def test_a_changed_prefix_is_seen(wire: Wire) -> None:
         return Sent.of(wire, path_of(wire), body(wire, *said, **more))
 
     first = sent("one", "two")
-    assert sent("one", "two", "three").broken_prefix(first) is None
-    assert sent("one", "two").broken_prefix(first) is None
-    assert sent("one", "two!", "three").broken_prefix(first) == wire.conversation
-    assert sent("zero", "one", "two").broken_prefix(first) == wire.conversation
-    assert sent("one", "two", tools=[{"name": "shell"}]).broken_prefix(first) == "tools"
+    assert broken_prefix(sent("one", "two", "three"), first) is None
+    assert broken_prefix(sent("one", "two"), first) is None
+    assert broken_prefix(sent("one", "two!", "three"), first) == wire.conversation
+    assert broken_prefix(sent("zero", "one", "two"), first) == wire.conversation
+    assert broken_prefix(sent("one", "two", tools=[{"name": "shell"}]), first) == "tools"
 
 
 def test_marks_for_the_cache_are_no_part_of_the_prompt() -> None:
@@ -80,8 +86,8 @@ def test_marks_for_the_cache_are_no_part_of_the_prompt() -> None:
         return Sent.of(WIRES[0], "/v1/messages", raw.encode())
 
     marked = [{"type": "text", "text": 'a "b"', "cache_control": {"type": "ephemeral"}}]
-    assert sent('a "b"', marked).broken_prefix(sent(marked)) is None
-    assert sent("a b", marked).broken_prefix(sent(marked)) == "messages"
+    assert broken_prefix(sent('a "b"', marked), sent(marked)) is None
+    assert broken_prefix(sent("a b", marked), sent(marked)) == "messages"
 
 
 def test_only_our_parts_may_go_from_settings() -> None:

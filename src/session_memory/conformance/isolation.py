@@ -1,7 +1,7 @@
-"""A place without a network, whose processes all end with the bench.
+"""A place without a network, whose processes all end with the kit.
 
 If the machine allows it, the agents run in namespaces of their own: a network with nothing but
-loopback, and process ids of their own, so that what an agent left behind ends with the bench.
+loopback, and process ids of their own, so that what an agent left behind ends with the kit.
 Elsewhere the agents get proxies that lead nowhere.
 """
 
@@ -12,13 +12,14 @@ import subprocess
 import time
 from pathlib import Path
 
-INSIDE = "REMEMBER_AGENTS_WITHOUT_NETWORK"
+INSIDE = "SESSION_MEMORY_WITHOUT_NETWORK"
 _UNSHARE = ["--user", "--map-root-user", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"]
 _NOWHERE = "http://127.0.0.1:9"
 
 
-def run_without_network(words: list[str]) -> int:
-    """Run a program in namespaces of its own, or with the network if there are none."""
+def words_without_network(words: list[str]) -> tuple[list[str], dict[str, str]]:
+    """How a program is started in namespaces of its own, or with the network if there are none: the
+    words and the variables."""
     environment, unshare = dict(os.environ), shutil.which("unshare")
     if unshare is not None and shutil.which("ip") is not None:
         tried = [unshare, *_UNSHARE, "ip", "link", "set", "lo", "up"]
@@ -26,7 +27,7 @@ def run_without_network(words: list[str]) -> int:
             begin = 'ip link set lo up && exec "$@"'
             words = [unshare, *_UNSHARE, "sh", "-c", begin, "sh", *words]
             environment[INSIDE] = "1"
-    return subprocess.run(words, env=environment).returncode
+    return words, environment
 
 
 def is_without_network() -> bool:

@@ -1,0 +1,189 @@
+"""Compares what our adapter read with what the script did.
+
+A difference has a key. A driver declares the keys that its agent's log cannot tell, with the
+reason; a declared difference that is not there is a difference too, so the declarations stay true.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from session_memory.conformance.found import FoundInLogs, buckets, sum_of
+from session_memory.core.schema import Session, Usage
+
+TALK = ("main", "subagents")
+SIDE = ("summary", "aux")
+_FORK, _MAIN = "fork", "main"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """`key` is what is compared; `text` says what differs."""
+
+    key: str
+    text: str
+
+
+def compare(truth: dict[str, Any], found: FoundInLogs, *, per_turn: bool) -> list[Difference]:
+    """All differences between a truth as in `EXPECTED.json` and what was found in the logs."""
+    parts = (
+        _played(truth),
+        _turns(truth, found) if per_turn else _requests(truth, found),
+        _prompts(truth, found),
+        _calls(truth, found),
+        _interrupts(truth, found),
+        _sessions(truth, found),
+        _lines(found),
+    )
+    return [difference for part in parts for difference in part]
+
+
+def _played(truth: dict[str, Any]) -> Iterator[Difference]:
+    if truth["skipped"]:
+        yield Difference("script", f"{truth['skipped']} replies of the script were not asked for")
+
+
+def _of_groups(truth: dict[str, Any], groups: tuple[str, ...]) -> list[dict[str, Any]]:
+    return [request for request in truth["requests"] if request["group"] in groups]
+
+
+def _tokens(request: dict[str, Any]) -> dict[str, int]:
+    return {name: count for name, count in request["tokens"].items() if name != "total"}
+
+
+def _requests(truth: dict[str, Any], found: FoundInLogs) -> Iterator[Difference]:
+    """Each request that was answered in full, by its id where the log has it, to the token."""
+    left = list(found.usage)
+    missing: Counter[str] = Counter()
+    for request in _of_groups(truth, (*TALK, *SIDE)):
+        group, usage = request["group"], _taken(left, request)
+        if usage is None:
+            missing[group] += 1
+        elif buckets(usage) != _tokens(request):
+            wrong = _changed(_tokens(request), buckets(usage))
+            yield Difference("tokens", f"request {request['seq']}: {wrong}")
+        elif usage.model != request["model"]:
+            name = f"{usage.model} instead of {request['model']}"
+            yield Difference("model", f"request {request['seq']}: {name}")
+    for group, count in missing.items():
+        key = "requests" if group in TALK else f"{group} requests"
+        yield Difference(key, f"{count} answered requests are not in the log")
+    broken = {one["message_id"] for one in _of_groups(truth, ("incomplete",))}
+    if partial := [usage for usage in left if usage.usage_id in broken]:
+        yield Difference(
+            "incomplete", f"{len(partial)} requests count that were not answered in full"
+        )
+    if left := [usage for usage in left if usage.usage_id not in broken]:
+        named = ", ".join(sorted(usage.usage_id for usage in left)[:3])
+        yield Difference("extra", f"usage of {len(left)} requests that nobody made: {named}")
+
+
+def _taken(left: list[Usage], request: dict[str, Any]) -> Usage | None:
+    """The usage of a request, which is taken from those that are left."""
+    match = [usage for usage in left if usage.usage_id == request["message_id"]]
+    match = match or [usage for usage in left if buckets(usage) == _tokens(request)]
+    if not match:
+        return None
+    left.remove(match[0])
+    return match[0]
+
+
+def _changed(expected: dict[str, int], found: dict[str, int]) -> str:
+    names = [name for name in expected if expected[name] != found[name]]
+    return ", ".join(f"{name} {found[name]} instead of {expected[name]}" for name in names)
+
+
+def _turns(truth: dict[str, Any], found: FoundInLogs) -> Iterator[Difference]:
+    """The tokens of each session, for an agent that logs them per turn."""
+    expected: dict[str, Counter[str]] = {}
+    for request in _of_groups(truth, TALK):
+        expected.setdefault(request["session"], Counter()).update(_tokens(request))
+    sessions: dict[str, list[Usage]] = {}
+    for usage in found.usage:
+        sessions.setdefault(usage.session_uid, []).append(usage)
+    have = [sum_of(usages) for usages in sessions.values()]
+    for session, tokens in expected.items():
+        if +tokens in have:
+            have.remove(+tokens)
+        else:
+            closest = min(have, key=lambda one: abs(one.total() - tokens.total()), default=None)
+            seen = "nothing" if closest is None else _changed(dict(tokens), Counter(closest))
+            yield Difference("tokens", f"{session}: {seen}")
+    if count := len(_of_groups(truth, SIDE)):
+        yield Difference("side requests", f"{count} requests are not in the log")
+
+
+def _prompts(truth: dict[str, Any], found: FoundInLogs) -> Iterator[Difference]:
+    expected = Counter(truth["prompts"])
+    have = Counter(event.summary.strip().strip('"') for event in found.of_kind("user_msg"))
+    for name, texts in (("missing", expected - have), ("not sent", have - expected)):
+        if texts:
+            yield Difference("prompts", f"{name}: {'; '.join(sorted(texts))[:200]}")
+
+
+def _calls(truth: dict[str, Any], found: FoundInLogs) -> Iterator[Difference]:
+    """The calls, and which of them failed; by their ids where the wire has them."""
+    calls = [call for request in _of_groups(truth, TALK) for call in request["tools"]]
+    made, failed = found.of_kind("tool_call"), found.of_kind("tool_result")
+    failed = [event for event in failed if event.is_error]
+    wrong = [call for call in calls if call["fails"]]
+    for key, expected, events in (("calls", calls, made), ("tool errors", wrong, failed)):
+        if len(expected) != len(events):
+            names = Counter(call["name"] for call in expected)
+            names.subtract(str(event.tool) for event in events)
+            differing = {name: count for name, count in names.items() if count}
+            yield Difference(key, f"{len(events)} instead of {len(expected)} {differing}")
+        elif all(call["id"] for call in expected):
+            ids = {call["id"] for call in expected} ^ {event.call_id for event in events}
+            if ids:
+                yield Difference(key, f"other ids: {', '.join(sorted(map(str, ids)))[:200]}")
+
+
+def _interrupts(truth: dict[str, Any], found: FoundInLogs) -> Iterator[Difference]:
+    seen = found.of_kind("human_intervention")
+    if truth["truth"]["interrupted"] and not seen:
+        yield Difference("interrupt", "no event says that the user stopped the agent")
+    elif seen and not truth["truth"]["interrupted"] and not truth["truth"]["denied"]:
+        kinds = ", ".join(sorted({str(event.native_kind) for event in seen}))
+        yield Difference("interrupt", f"nobody stopped the agent, but there is {kinds}")
+
+
+def _sessions(truth: dict[str, Any], found: FoundInLogs) -> Iterator[Difference]:
+    """One session, its forks and its subagents, each with the right parent."""
+    relations = Counter(session.relation for session in found.sessions)
+    expected = {
+        None: 1,
+        "subagent": truth["truth"]["subagents"],
+        "fork": truth["truth"]["forks"],
+    }
+    for relation in {*expected, *relations}:
+        if relations[relation] != expected.get(relation, 0):
+            name = f"{relation} sessions" if relation else "sessions without a parent"
+            count = f"{relations[relation]} instead of {expected.get(relation, 0)}"
+            yield Difference("sessions", f"{count} {name}")
+    roots = {session.session_uid for session in found.sessions if session.relation is None}
+    for session in found.sessions:
+        if session.relation is not None and session.parent_uid not in roots:
+            yield Difference("parents", f"{session.session_uid} has parent {session.parent_uid}")
+    yield from _owners(truth, found)
+
+
+def _owners(truth: dict[str, Any], found: FoundInLogs) -> Iterator[Difference]:
+    """Each request counts for the session that made it."""
+    by_uid: dict[str, Session] = {one.session_uid: one for one in found.sessions}
+    owner = {usage.usage_id: by_uid[usage.session_uid] for usage in found.usage}
+    for request in _of_groups(truth, TALK):
+        session = owner.get(request["message_id"])
+        kind = request["session"] if request["session"] in (_FORK, _MAIN) else "subagent"
+        if session is not None and (session.relation or _MAIN) != kind:
+            relation = session.relation or _MAIN
+            text = f"request {request['seq']} counts for the {relation} session, not the {kind}"
+            yield Difference("owners", text)
+
+
+def _lines(found: FoundInLogs) -> Iterator[Difference]:
+    if found.problems:
+        yield Difference("problems", "; ".join(found.problems)[:300])
+    if found.unaccounted:
+        yield Difference("lines", f"{found.unaccounted} lines became nothing")

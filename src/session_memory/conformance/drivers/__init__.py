@@ -1,0 +1,22 @@
+"""One module for each agent."""
+
+from session_memory.conformance.driver import Driver
+from session_memory.conformance.drivers.claude import Claude
+from session_memory.conformance.drivers.codex import Codex
+from session_memory.conformance.drivers.copilot import Copilot
+from session_memory.conformance.drivers.gemini import GeminiCli
+from session_memory.conformance.drivers.grok import Grok
+from session_memory.conformance.drivers.opencode import OpenCode
+from session_memory.conformance.drivers.pi import Pi
+from session_memory.conformance.drivers.qwen import Qwen
+
+DRIVERS: tuple[type[Driver], ...] = (
+    Claude,
+    Codex,
+    Grok,
+    GeminiCli,
+    Qwen,
+    Copilot,
+    OpenCode,
+    Pi,
+)

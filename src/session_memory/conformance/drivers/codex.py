@@ -1,0 +1,106 @@
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from session_memory.conformance.driver import Driver, Launch
+from session_memory.conformance.place import AgentPlace
+from session_memory.conformance.reply import MODEL, ModelCall, Reply
+from session_memory.conformance.scenario import FORK, NEW, Delegate, Step
+from session_memory.conformance.sent import Sent
+
+_CONFIG = """\
+# The scripted model.
+model = "{model}"
+model_provider = "script"
+model_context_window = 200000
+model_auto_compact_token_limit = 150000
+approval_policy = "never"
+sandbox_mode = "danger-full-access"
+check_for_update_on_startup = false
+
+[analytics]
+enabled = false
+
+[model_providers.script]
+name = "Script"   # on loopback
+base_url = "{url}/v1"
+wire_api = "responses"
+env_key = "SCRIPT_KEY"
+request_max_retries = 4
+stream_max_retries = 3
+
+[projects."{repo}"]
+trust_level = "trusted"
+"""
+_SERVER = """
+[mcp_servers.other]
+command = "true"
+args = []
+"""
+_AGENTS = "multi_agent_v1"
+_SEARCH = {
+    "type": "tool_search_call",
+    "id": "tsc_scripted",
+    "call_id": "call_search",
+    "status": "completed",
+    "execution": "client",
+    "arguments": {"query": "spawn agent"},
+}
+_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+class Codex(Driver):
+    name, title, program = "codex", "Codex", "codex"
+    package = "@openai/codex"
+    logs = (".codex/sessions",)
+    summary_words = "handoff summary"
+
+    def configure(self, place: AgentPlace) -> None:
+        text = _CONFIG.format(model=MODEL, url=place.url, repo=place.repo)
+        place.write(".codex/config.toml", text + (_SERVER if self.has_server else ""))
+
+    def environment(self, place: AgentPlace) -> dict[str, str]:
+        return {"SCRIPT_KEY": "scripted"}
+
+    def arguments(self, launch: Launch, place: AgentPlace) -> list[str]:
+        # The user reviews hooks once, in the terminal.
+        words = ["exec", "--dangerously-bypass-hook-trust", "-m", launch.model]
+        words += [] if launch.approve else ["-s", "read-only"]
+        if launch.start == FORK:
+            log = self.newest(place, ".codex/sessions/*/*/*/rollout-*.jsonl")
+            return [*words, "fork", _ID.findall(log.stem)[-1], launch.prompt]
+        words += ["resume", "--last"] if launch.start != NEW else []
+        return [*words, launch.prompt]
+
+    def shell(self, command: str) -> ModelCall:
+        return ModelCall("exec_command", {"cmd": command})
+
+    def write(self, path: Path, text: str) -> ModelCall:
+        lines = "".join(f"+{line}\n" for line in text.splitlines())
+        return _patch(f"*** Add File: {path}\n{lines}")
+
+    def edit(self, path: Path, old: str, new: str) -> ModelCall:
+        return _patch(f"*** Update File: {path}\n@@\n-{old}\n+{new}\n")
+
+    def delegate(self, prompt: str) -> ModelCall:
+        return ModelCall("spawn_agent", {"message": prompt}, _AGENTS)
+
+    def replies(self, step: Step, place: AgentPlace) -> Sequence[Reply]:
+        """Subagents are started by tools that the model has to look for, and waited for by another
+        one, with the ids that the first ones gave."""
+        replies = super().replies(step, place)
+        if not any(isinstance(action, Delegate) for action in step.actions):
+            return replies
+        wait = ModelCall("wait_agent", _wait_for_all, _AGENTS)
+        return [Reply("I look for tools.", items=(_SEARCH,)), *replies, Reply(calls=(wait,))]
+
+
+def _wait_for_all(sent: Sent) -> dict[str, Any]:
+    outputs = [item for item in sent.body["input"] if item.get("type") == "function_call_output"]
+    started = [found for item in outputs for found in _ID.findall(str(item.get("output")))]
+    return {"targets": list(dict.fromkeys(started)), "timeout_ms": 30_000}
+
+
+def _patch(change: str) -> ModelCall:
+    return ModelCall("apply_patch", f"*** Begin Patch\n{change}*** End Patch")

@@ -1,0 +1,77 @@
+from pathlib import Path
+
+from session_memory.conformance.driver import OTHER_MODEL, Driver, Launch
+from session_memory.conformance.place import AgentPlace
+from session_memory.conformance.reply import MODEL, ModelCall
+from session_memory.conformance.scenario import FORK, NEW
+
+_CONFIG = """\
+[models]
+default = "script"
+
+# The scripted model.
+[model.script]
+model = "{model}"
+base_url = "{url}/v1"
+name = "Script"
+env_key = "SCRIPT_KEY"
+context_window = 200000
+max_completion_tokens = 8192
+
+[model.other]
+model = "{other}"
+base_url = "{url}/v1"
+name = "Other"
+env_key = "SCRIPT_KEY"
+context_window = 200000
+max_completion_tokens = 8192
+
+[telemetry]
+enabled = false
+"""
+_SERVER = """
+[mcp_servers.other]
+command = "true"
+args = []
+"""
+
+
+class Grok(Driver):
+    name, title, program = "grok", "Grok Build", "grok"
+    package = "@xai-official/grok"
+    logs = (".grok/sessions",)
+    usage_per_turn = True
+    compact_prompt = "/compact"
+
+    def configure(self, place: AgentPlace) -> None:
+        text = _CONFIG.format(model=MODEL, other=OTHER_MODEL, url=place.url)
+        place.write(".grok/config.toml", text + (_SERVER if self.has_server else ""))
+
+    def environment(self, place: AgentPlace) -> dict[str, str]:
+        return {"SCRIPT_KEY": "scripted"}
+
+    def arguments(self, launch: Launch, place: AgentPlace) -> list[str]:
+        model = "other" if launch.model == OTHER_MODEL else "script"
+        words = ["-p", launch.prompt, "-m", model, "--trust"]
+        words += ["--always-approve"] if launch.approve else []
+        words += ["--continue"] if launch.start != NEW else []
+        return words + (["--fork-session"] if launch.start == FORK else [])
+
+    def shell(self, command: str) -> ModelCall:
+        return ModelCall(
+            "run_terminal_command", {"command": command, "description": "Run a command"}
+        )
+
+    def write(self, path: Path, text: str) -> ModelCall:
+        return ModelCall("write", {"file_path": str(path), "content": text})
+
+    def edit(self, path: Path, old: str, new: str) -> ModelCall:
+        given = {"file_path": str(path), "old_string": old, "new_string": new}
+        return ModelCall("search_replace", given)
+
+    def read(self, path: Path) -> ModelCall:
+        return ModelCall("read_file", {"target_file": str(path)})
+
+    def delegate(self, prompt: str) -> ModelCall:
+        given = {"prompt": prompt, "description": "Look", "background": False}
+        return ModelCall("spawn_subagent", given)

@@ -1,0 +1,63 @@
+from pathlib import Path
+
+from session_memory.conformance.driver import KEY, OTHER_MODEL, Driver, Launch
+from session_memory.conformance.place import AgentPlace
+from session_memory.conformance.reply import MODEL, ModelCall
+from session_memory.conformance.scenario import FORK, NEW
+
+
+class Pi(Driver):
+    name, title, program = "pi", "pi", "pi"
+    package = "@earendil-works/pi-coding-agent"
+    logs = (".pi/agent/sessions",)
+    summary_words = "summar"
+    cannot = {
+        "subagent": "pi has no subagents",
+        "denied": "pi asks for no permission",
+    }
+
+    known = {
+        "compact": {"summary requests": "pi logs no usage of the request for the summary"},
+        "interrupt": {"interrupt": "stopped by Ctrl-C in one-shot mode, pi writes nothing more"},
+        "cut": {
+            "incomplete": "pi logs what the provider had reported when the stream was cut, and it"
+            " counts as used"
+        },
+    }
+
+    def configure(self, place: AgentPlace) -> None:
+        models = [
+            {"id": name, "name": "Script", "contextWindow": 200_000, "maxTokens": 8192}
+            for name in (MODEL, OTHER_MODEL)
+        ]
+        provider = {"baseUrl": place.url, "api": "anthropic-messages", "apiKey": KEY}
+        place.write(
+            ".pi/agent/models.json", {"providers": {"script": provider | {"models": models}}}
+        )
+
+        # A short history is worth a summary too.
+        place.write(".pi/agent/settings.json", {"compaction": {"keepRecentTokens": 1}})
+
+    def environment(self, place: AgentPlace) -> dict[str, str]:
+        return {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1", "PI_TELEMETRY": "0"}
+
+    def arguments(self, launch: Launch, place: AgentPlace) -> list[str]:
+        # The user answers once whether extensions of a project may run.
+        words = ["-p", "--approve", "--provider", "script", "--model", launch.model]
+        if launch.start == FORK:
+            words += ["--fork", str(self.newest(place, ".pi/agent/sessions/*/*.jsonl"))]
+        elif launch.start != NEW:
+            words += ["--continue"]
+        return [*words, launch.prompt]
+
+    def shell(self, command: str) -> ModelCall:
+        return ModelCall("bash", {"command": command})
+
+    def write(self, path: Path, text: str) -> ModelCall:
+        return ModelCall("write", {"path": str(path), "content": text})
+
+    def edit(self, path: Path, old: str, new: str) -> ModelCall:
+        return ModelCall("edit", {"path": str(path), "edits": [{"oldText": old, "newText": new}]})
+
+    def read(self, path: Path) -> ModelCall:
+        return ModelCall("read", {"path": str(path)})

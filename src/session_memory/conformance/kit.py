@@ -1,0 +1,130 @@
+"""The kit: installs agents, plays scenarios with them, records and compares.
+
+The part that drives agents runs in a process of its own without a network (`python -m
+session_memory.conformance`). It prints one result a line, and all that it started ends with it.
+"""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from session_memory.adapters.registry import flavors
+from session_memory.conformance.comparing import Difference, compare
+from session_memory.conformance.driver import Driver
+from session_memory.conformance.drivers import DRIVERS
+from session_memory.conformance.found import found_in
+from session_memory.conformance.isolation import words_without_network
+from session_memory.conformance.npm import Npm
+from session_memory.conformance.playing import InstalledProgram, Performance, perform
+from session_memory.conformance.recording import record
+from session_memory.conformance.result import (
+    CANNOT,
+    DIFFERS,
+    EQUAL,
+    MISSING,
+    RECORDED,
+    Result,
+    judged,
+)
+from session_memory.conformance.scenario import Scenario
+from session_memory.conformance.scenarios import SCENARIOS
+from session_memory.conformance.server import Model, serving
+
+AGENTS = tuple(driver.name for driver in DRIVERS)
+NAMES = tuple(scenario.name for scenario in SCENARIOS)
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is to be done. `record` is a directory for the recordings, or empty."""
+
+    scratch: str
+    agents: Sequence[str] = AGENTS
+    scenarios: Sequence[str] = NAMES
+    versions: Mapping[str, str] = field(default_factory=dict)
+    record: str = ""
+
+    def drivers(self) -> Iterator[Driver]:
+        return (driver() for driver in DRIVERS if driver.name in self.agents)
+
+    def version(self, driver: Driver) -> str:
+        return self.versions.get(driver.name, "")
+
+
+def carried_out(order: Order) -> Iterator[Result]:
+    """Install the agents, then play the scenarios without a network; one result after another."""
+    npm = Npm(Path(order.scratch))
+    for driver in order.drivers():
+        npm.install(driver, order.version(driver))
+    program = [sys.executable, "-m", __package__, json.dumps(asdict(order))]
+    words, environment = words_without_network(program)
+    process = subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True)
+    try:
+        for line in process.stdout or ():
+            yield Result(**json.loads(line))
+    finally:
+        # Who stops reading stops the agents as well.
+        if process.poll() is None:
+            process.terminate()
+        process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def played_without_network(order: Order) -> Iterator[Result]:
+    """Play all scenarios of an order, whose agents are installed."""
+    npm = Npm(Path(order.scratch))
+    with serving() as model:
+        for driver in order.drivers():
+            installed = npm.installed(driver, order.version(driver))
+            if installed is None or installed.program is None:
+                yield Result(driver.name, "", "", MISSING, [_reason(npm, driver, order)])
+                continue
+            program = InstalledProgram(installed.program, installed.version, npm.node)
+            for scenario in SCENARIOS:
+                if scenario.name in order.scenarios:
+                    yield _result(driver, program, scenario, order, model)
+
+
+def _reason(npm: Npm, driver: Driver, order: Order) -> str:
+    return npm.remark(driver, order.version(driver)) or "it is not installed"
+
+
+def _result(
+    driver: Driver, program: InstalledProgram, scenario: Scenario, order: Order, model: Model
+) -> Result:
+    begun = time.monotonic()
+    day = datetime.now(UTC).date().isoformat()
+    if reason := driver.cannot.get(scenario.name):
+        return Result(driver.name, program.version, scenario.name, CANNOT, [reason], date=day)
+    directory = Path(order.scratch) / "runs" / driver.name / scenario.name
+    done = perform(driver, program, scenario, directory, model)
+    if order.record:
+        record(driver, done.home, Path(order.record), done.truth)
+    wrong, known, status = _judgement(driver, scenario, done)
+    seconds = round(time.monotonic() - begun, 1)
+    return Result(driver.name, program.version, scenario.name, status, wrong, known, seconds, day)
+
+
+def _judgement(
+    driver: Driver, scenario: Scenario, done: Performance
+) -> tuple[list[str], list[str], str]:
+    late = [
+        Difference("time", f"run {number} took longer than {driver.seconds:.0f} s")
+        for number, run in enumerate(done.runs, 1)
+        if run.status is None
+    ]
+    if driver.name not in flavors():
+        skipped = done.truth["skipped"]
+        late += [Difference("script", f"{skipped} replies were not asked for")] if skipped else []
+        wrong = [f"{one.key}: {one.text}" for one in late]
+        return wrong, [], DIFFERS if wrong else RECORDED
+    found = found_in(done.home, driver.name)
+    differences = compare(done.truth, found, per_turn=driver.usage_per_turn)
+    wrong, known = judged(driver, scenario.name, [*late, *differences])
+    return wrong, known, DIFFERS if wrong else EQUAL

@@ -1,0 +1,165 @@
+"""Plays a scenario: finds out which part of it a request belongs to, answers with the next reply of
+that part, and keeps what was asked and answered."""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from session_memory.conformance.driver import Driver
+from session_memory.conformance.place import AgentPlace
+from session_memory.conformance.reply import Ids, ModelCall, Reply, TokenCounts
+from session_memory.conformance.scenario import COMPACT, FORK, Scenario, ScriptedTurn, Step
+from session_memory.conformance.sent import Sent
+from session_memory.conformance.server import Served
+
+MAIN, FORKED, SUMMARY, AUX = "main", "fork", "summary", "aux"
+# Where the numbers of the parts begin, so that no two requests report the same tokens.
+_FIRST_OF_SUBAGENTS, _FIRST_SUMMARY, _FIRST_AUX, _FIRST_OVER = 20, 60, 70, 200
+
+
+def tokens(number: int) -> TokenCounts:
+    """The tokens of the request with this number. No two numbers share a count."""
+    return TokenCounts(
+        uncached=900 + 37 * number,
+        cache_read=1000 + 64 * number,
+        cache_write=100 + 7 * number,
+        cache_write_1h=5 * number if number % 2 else 0,
+        output=50 + 3 * number,
+        reasoning=10 + number,
+    )
+
+
+@dataclass(frozen=True)
+class AnsweredRequest:
+    """A request that was answered. `lane` is the part of the scenario: main, the prompt of a
+    subagent, the summary of a compaction, or what the agent asks beside it (a title, a topic).
+    `session` is the session that it belongs to: main, its fork, or the prompt of a subagent."""
+
+    lane: str
+    session: str
+    sent: Sent
+    reply: Reply
+    response_id: str
+    call_ids: tuple[str, ...]
+    at: float
+
+    @property
+    def in_full(self) -> bool:
+        return not self.reply.error and not self.reply.fault
+
+
+class Played:
+    """The player of one scenario with one agent."""
+
+    def __init__(self, driver: Driver, scenario: Scenario, place: AgentPlace, ids: Ids) -> None:
+        self.requests: list[AnsweredRequest] = []
+        self.others: list[str] = []
+        self._driver, self._scenario, self._place, self._ids = driver, scenario, place, ids
+        self._compacts = any(turn.start == COMPACT for turn in scenario.turns)
+        self._prompts = [turn.prompt for turn in scenario.turns if turn.prompt]
+        self._lanes: dict[str, list[tuple[Reply, bool]]] = {}
+        self._numbers: Counter[str] = Counter()
+        self._session = MAIN
+        self._skipped = 0
+        self._lock = threading.Lock()
+        for prompt, steps in scenario.subagents.items():
+            last = driver.conclusion(steps[-1].text)
+            self._lanes[prompt] = [*self._replies(steps[:-1]), (last, False)]
+
+    def begin(self, turn: ScriptedTurn) -> None:
+        """From now on, requests belong to this turn."""
+        with self._lock:
+            self._skipped += _waiting(self._lanes.get(MAIN, []))
+            self._lanes[MAIN] = self._replies(turn.steps)
+            if turn.start == FORK:
+                self._session = FORKED
+            if turn.start == COMPACT:
+                # Some agents answer the command like a prompt, others do not.
+                self._prompts.append(self._driver.compact_prompt)
+                self._lanes[MAIN] = [(reply, True) for reply, _ in self._lanes[MAIN]]
+
+    @property
+    def skipped(self) -> int:
+        """How many replies no request asked for."""
+        return self._skipped + sum(map(_waiting, self._lanes.values()))
+
+    def _replies(self, steps: Sequence[Step]) -> list[tuple[Reply, bool]]:
+        return [
+            (self._filled(reply) if step.fills else reply, step.again)
+            for step in steps
+            for reply in self._driver.replies(step, self._place)
+        ]
+
+    def _filled(self, reply: Reply) -> Reply:
+        """The reply with which the context is full, if the agent compacts only then."""
+        if self._driver.compact_prompt:
+            return reply
+        return replace(reply, usage=TokenCounts(self._driver.full_context))
+
+    def lane_of(self, sent: Sent) -> str:
+        """Which part of the scenario a request belongs to."""
+        if self._compacts and self._driver.is_summary(sent):
+            return SUMMARY
+        if self._driver.is_aside(sent):
+            return AUX
+        text = sent.text
+        if any(prompt in text for prompt in self._prompts):
+            return MAIN
+        return next((prompt for prompt in self._scenario.subagents if prompt in text), AUX)
+
+    def serve(self, sent: Sent) -> Served:
+        with self._lock:
+            lane = self.lane_of(sent)
+            reply = self._next(lane, sent)
+            answer = None
+            if not reply.error:
+                answer = sent.wire.answer(reply, self._ids, sent.model)
+            self.requests.append(
+                AnsweredRequest(
+                    lane,
+                    self._session if lane in (MAIN, SUMMARY, AUX) else lane,
+                    sent,
+                    reply,
+                    answer.response_id if answer else "",
+                    answer.call_ids if answer else (),
+                    round(time.time(), 3),
+                )
+            )
+        if answer is None:
+            return Served(status=reply.error, error=sent.wire.failure(reply.error))
+        return Served(answer, reply.fault)
+
+    def _next(self, lane: str, sent: Sent) -> Reply:
+        number = self._numbers[lane] = self._numbers[lane] + 1
+        if lane == AUX:
+            return Reply("Scripted", usage=tokens(_FIRST_AUX + number))
+        if lane == SUMMARY:
+            text = "\n".join(["The user wanted:", *self._prompts, "Nothing is left to do."])
+            summary = self._driver.summary_form.format(text)
+            return Reply(summary, usage=tokens(_FIRST_SUMMARY + number))
+        waiting = self._lanes[lane]
+        if not waiting:
+            return Reply("The script is over.", usage=tokens(_FIRST_OVER + number))
+        reply, again = waiting[0]
+        if not again:
+            waiting.pop(0)
+        calls = tuple(_resolved(call, sent) for call in reply.calls)
+        first = 0
+        if lane != MAIN:
+            first = _FIRST_OF_SUBAGENTS * (1 + list(self._scenario.subagents).index(lane))
+        usage = tokens(first + number) if reply.usage == TokenCounts() else reply.usage
+        return replace(reply, calls=calls, usage=usage)
+
+
+def _waiting(replies: list[tuple[Reply, bool]]) -> int:
+    return sum(not again for _, again in replies)
+
+
+def _resolved(call: ModelCall, sent: Sent) -> ModelCall:
+    if callable(call.arguments):
+        given: dict[str, Any] = call.arguments(sent)
+        return replace(call, arguments=given)
+    return call

@@ -1,0 +1,77 @@
+"""Plays one scenario with one agent that is installed."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from session_memory.conformance.driver import Driver, Launch
+from session_memory.conformance.place import AgentPlace, make_repository
+from session_memory.conformance.played import Played
+from session_memory.conformance.recording import expected
+from session_memory.conformance.reply import Ids
+from session_memory.conformance.running import Run, run_agent
+from session_memory.conformance.scenario import COMPACT, Scenario, ScriptedTurn
+from session_memory.conformance.scenarios import REPOSITORY
+from session_memory.conformance.server import Model
+
+
+@dataclass(frozen=True)
+class InstalledProgram:
+    """An agent that is installed, and the Node.js that runs it."""
+
+    path: Path
+    version: str
+    node: Path
+
+
+@dataclass(frozen=True)
+class Performance:
+    """What happened in a run: the truth as in `EXPECTED.json`, and the home with the logs."""
+
+    home: Path
+    truth: dict[str, Any]
+    runs: list[Run]
+
+
+def perform(
+    driver: Driver, program: InstalledProgram, scenario: Scenario, directory: Path, model: Model
+) -> Performance:
+    """Run the agent once for every turn of the scenario, in a home of its own."""
+    place = AgentPlace.made(directory, model.url)
+    environment = place.environment(program.node)
+    driver.configure(place)
+    driver.trust(place)
+    make_repository(place, REPOSITORY, environment)
+    played = Played(driver, scenario, place, Ids(f"{driver.name}/{scenario.name}"))
+    model.play(played)
+    runs = []
+    for number, turn in enumerate(_turns(driver, scenario), 1):
+        played.begin(turn)
+        model.hanging.clear()
+        launch = _launch(driver, turn)
+        words = [str(program.path), *driver.arguments(launch, place)]
+        run = run_agent(
+            words,
+            place.repo,
+            environment | driver.environment(place) | driver.variables(launch),
+            directory / f"{number}.log",
+            driver.seconds,
+            stopped_by=turn.stopped_by,
+            hanging=model.hanging,
+        )
+        runs.append(run)
+    for number, request in enumerate(played.requests, 1):
+        (directory / f"request-{number}.json").write_bytes(request.sent.raw)
+    truth = expected(driver, program.version, scenario, place, played, runs)
+    return Performance(place.home, truth, runs)
+
+
+def _turns(driver: Driver, scenario: Scenario) -> Iterator[ScriptedTurn]:
+    """Without a prompt that compacts, the agent compacts by itself when its context is full."""
+    return (turn for turn in scenario.turns if turn.start != COMPACT or driver.compact_prompt)
+
+
+def _launch(driver: Driver, turn: ScriptedTurn) -> Launch:
+    prompt = turn.prompt or driver.compact_prompt
+    return Launch(prompt, turn.start, turn.approve, driver.models[turn.other_model])

@@ -1,0 +1,158 @@
+"""The results as a table for the terminal and as a page for the docs."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from session_memory.conformance.driver import Driver
+from session_memory.conformance.drivers import DRIVERS
+from session_memory.conformance.result import CANNOT, DIFFERS, EQUAL, MISSING, RECORDED, Result
+from session_memory.conformance.scenarios import SCENARIOS
+
+_FILE = "results.json"
+_TITLES = {driver.name: driver.title for driver in DRIVERS}
+_INTRODUCTION = """\
+# Conformance
+
+This page shows how exactly Session Memory reads the logs of each agent. `session-memory conformance
+--write docs/conformance.md` writes it:
+
+```console
+$ session-memory conformance                     # all agents, newest releases
+$ session-memory conformance claude codex        # some of them
+$ session-memory conformance pi --scenario fork  # one scenario
+```
+
+The command installs the agents from npm and drives each one against a scripted model on loopback,
+without a network. The model reports other token counts in every answer. Then our adapter reads what
+the agent logged, and each request, token count, prompt, call, tool error, parent and interruption
+is compared with the script.
+
+| word | meaning |
+|---|---|
+| `equal` | everything is as in the script; a number names a known difference below |
+| `differs` | something is not; the list below says what |
+| `cannot` | the agent has no such thing |
+| `recorded` | the scenario was played to its end, but there is no adapter for the agent yet |
+"""
+
+
+def keep(scratch: Path, results: Iterable[Result]) -> list[Result]:
+    """Remember results in the scratch directory. Returns the newest one of each agent and
+    scenario, of this run and earlier ones."""
+    file = scratch / _FILE
+    earlier = json.loads(file.read_text()) if file.exists() else []
+    newest = {(one["agent"], one["scenario"]): Result(**one) for one in earlier}
+    for result in results:
+        newest[result.agent, result.scenario] = result
+    kept = list(newest.values())
+    file.write_text(json.dumps([one.to_dict() for one in kept], indent=1) + "\n")
+    return kept
+
+
+def rows(results: Sequence[Result]) -> Iterator[tuple[str, ...]]:
+    """Agent × scenario: the head, then a row for each agent."""
+    names = [one.name for one in SCENARIOS if any(one.name == r.scenario for r in results)]
+    yield ("agent", "version", *names)
+    for driver in DRIVERS:
+        own = {result.scenario: result for result in results if result.agent == driver.name}
+        if own:
+            version = next(iter(own.values())).version
+            states = (own[name].status if name in own else "–" for name in names)
+            yield (driver.name, version, *states)
+
+
+def details(results: Sequence[Result]) -> Iterator[str]:
+    """One line for each thing that differs or is known to."""
+    for result in results:
+        where = f"{result.agent} {result.scenario}".strip()
+        if result.status in (DIFFERS, MISSING):
+            yield from (f"{where}: {text}" for text in result.differences)
+        yield from (f"{where}: known: {text}" for text in result.known)
+
+
+def summary(results: Sequence[Result]) -> dict[str, Any]:
+    """The results as JSON."""
+    counts = {
+        status: sum(result.status == status for result in results)
+        for status in (EQUAL, DIFFERS, CANNOT, RECORDED, MISSING)
+    }
+    return {"results": [result.to_dict() for result in results], "counts": counts}
+
+
+def page(results: Sequence[Result]) -> str:
+    """`docs/conformance.md`."""
+    parts = [_INTRODUCTION, "## Scenarios\n", *_scenarios(), "\n## Results\n", *_table(results)]
+    parts += ["\n## What differs\n", *_differences(results)]
+    parts += ["\n## Known differences\n", *_known(results)]
+    parts += ["\n## What agents cannot do\n", *_cannot(results)]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _scenarios() -> Iterator[str]:
+    yield "| scenario | what happens |\n|---|---|"
+    yield from (f"| `{scenario.name}` | {scenario.title} |" for scenario in SCENARIOS)
+
+
+def _of(results: Sequence[Result], driver: type[Driver]) -> dict[str, Result]:
+    return {result.scenario: result for result in results if result.agent == driver.name}
+
+
+def _table(results: Sequence[Result]) -> Iterator[str]:
+    """Scenarios are rows, because there are more of them than agents."""
+    agents = [driver for driver in DRIVERS if _of(results, driver)]
+    numbers = _numbers(results)
+    heads = [_head(driver, _of(results, driver)) for driver in agents]
+    yield f"| | {' | '.join(heads)} |\n|---|{'---|' * len(agents)}"
+    for scenario in SCENARIOS:
+        states = [_state(_of(results, driver).get(scenario.name), numbers) for driver in agents]
+        yield f"| `{scenario.name}` | {' | '.join(states)} |"
+
+
+def _head(driver: type[Driver], own: dict[str, Result]) -> str:
+    newest = max(own.values(), key=lambda result: result.date)
+    return f"{driver.title} {newest.version} ({newest.date})"
+
+
+def _numbers(results: Sequence[Result]) -> dict[tuple[str, str], int]:
+    """A number for each known difference of an agent."""
+    known = {(result.agent, text): None for result in results for text in result.known}
+    return {one: number for number, one in enumerate(known, 1)}
+
+
+def _state(result: Result | None, numbers: dict[tuple[str, str], int]) -> str:
+    if result is None:
+        return "–"
+    notes = ", ".join(str(numbers[result.agent, text]) for text in result.known)
+    state = f"**{result.status}**" if result.status == DIFFERS else result.status
+    return f"{state} ({notes})" if notes else state
+
+
+def _differences(results: Sequence[Result]) -> Iterator[str]:
+    found = [
+        f"- {_TITLES[result.agent]}, `{result.scenario}`: {_escaped(text)}"
+        for result in results
+        if result.status in (DIFFERS, MISSING)
+        for text in result.differences
+    ]
+    yield from found or ["Nothing."]
+
+
+def _known(results: Sequence[Result]) -> Iterator[str]:
+    yield "These are in no log, so no reader can know them. Each is declared in a driver.\n"
+    for (agent, text), number in _numbers(results).items():
+        yield f"{number}. {_TITLES[agent]}: {_escaped(text)}"
+
+
+def _cannot(results: Sequence[Result]) -> Iterator[str]:
+    found = [
+        f"- {_TITLES[result.agent]}, `{result.scenario}`: {_escaped(result.text)}"
+        for result in results
+        if result.status == CANNOT
+    ]
+    yield from found or ["Nothing."]
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")

@@ -1,0 +1,50 @@
+"""What came out of one scenario with one agent."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from session_memory.conformance.comparing import Difference
+from session_memory.conformance.driver import Driver
+
+EQUAL, DIFFERS, CANNOT, RECORDED, MISSING = "equal", "differs", "cannot", "recorded", "missing"
+_ALWAYS = "*"
+
+
+@dataclass(frozen=True)
+class Result:
+    """`known` are the differences that the driver declares, each with its reason."""
+
+    agent: str
+    version: str
+    scenario: str
+    status: str
+    differences: list[str] = field(default_factory=list)
+    known: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    date: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @property
+    def failed(self) -> bool:
+        return self.status in (DIFFERS, MISSING)
+
+    @property
+    def text(self) -> str:
+        return "; ".join(self.differences) or self.status
+
+
+def judged(
+    driver: Driver, scenario: str, differences: Sequence[Difference]
+) -> tuple[list[str], list[str]]:
+    """The differences that nobody declared, and those that the driver did, with its reasons."""
+    declared = driver.known.get(_ALWAYS, {}) | driver.known.get(scenario, {})
+    found = {difference.key for difference in differences}
+    wrong = [f"{one.key}: {one.text}" for one in differences if one.key not in declared]
+    known = [f"{key}: {reason}" for key, reason in declared.items() if key in found]
+    # What is declared for every scenario need not show in each of them.
+    gone = driver.known.get(scenario, {}).keys() - found
+    wrong += [f"{key}: declared as a known difference, but there is none" for key in sorted(gone)]
+    return wrong, known

@@ -1,0 +1,80 @@
+"""One run of an agent: started, stopped if the scenario says so, and ended with all it started."""
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from session_memory.conformance.isolation import end_all_in
+from session_memory.conformance.scenario import INTERRUPT, KILL
+
+# What agents and servers may take to end by themselves after the agent has ended.
+GRACE = 5.0
+# A user stops an agent when he has seen something of the answer.
+_SEEN = 0.7
+_SIGNALS = {INTERRUPT: signal.SIGINT, KILL: signal.SIGKILL}
+
+
+@dataclass(frozen=True)
+class Run:
+    """How it ended: the exit status (None: it took too long), what it printed, and the processes
+    that were still there."""
+
+    status: int | None
+    seconds: float
+    output: str
+    left: list[str]
+
+
+def run_agent(
+    words: list[str],
+    repo: Path,
+    environment: dict[str, str],
+    log: Path,
+    seconds: float,
+    *,
+    stopped_by: str = "",
+    hanging: threading.Event | None = None,
+    grace: float = GRACE,
+) -> Run:
+    """Run a program in a session of its own. With `stopped_by` its whole group gets a signal when
+    the model's stream hangs."""
+    begun = time.monotonic()
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            words,
+            cwd=repo,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        if stopped_by and hanging is not None:
+            _stop(process, _SIGNALS[stopped_by], hanging, begun + seconds)
+        status = _wait(process, begun + seconds - time.monotonic())
+    taken = time.monotonic() - begun
+    left = end_all_in(Path(environment["HOME"]), grace)
+    return Run(status, taken, log.read_text(errors="replace"), left)
+
+
+def _stop(
+    process: "subprocess.Popen[bytes]", number: int, hanging: threading.Event, until: float
+) -> None:
+    while time.monotonic() < until and process.poll() is None:
+        if hanging.wait(0.1):
+            time.sleep(_SEEN)
+            os.killpg(process.pid, number)
+            return
+
+
+def _wait(process: "subprocess.Popen[bytes]", seconds: float) -> int | None:
+    try:
+        return process.wait(max(seconds, 0.1))
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        return None
