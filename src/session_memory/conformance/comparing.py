@@ -25,15 +25,20 @@ class Difference:
     text: str
 
 
-def compare(truth: dict[str, Any], found: FoundInLogs, *, per_turn: bool) -> list[Difference]:
-    """All differences between a truth as in `EXPECTED.json` and what was found in the logs."""
+def compare(
+    truth: dict[str, Any], found: FoundInLogs, *, per_turn: bool = False, inside: bool = False
+) -> list[Difference]:
+    """All differences between a truth as in `EXPECTED.json` and what was found in the logs.
+
+    `per_turn`: the log says what a turn used. `inside`: subagents have no session of their own.
+    """
     parts = (
         _played(truth),
         _turns(truth, found) if per_turn else _requests(truth, found),
         _prompts(truth, found),
         _calls(truth, found),
         _interrupts(truth, found),
-        _sessions(truth, found),
+        _sessions(truth, found, inside),
         _lines(found),
     )
     return [difference for part in parts for difference in part]
@@ -141,7 +146,9 @@ def _calls(truth: dict[str, Any], found: FoundInLogs) -> Iterator[Difference]:
 
 
 def _interrupts(truth: dict[str, Any], found: FoundInLogs) -> Iterator[Difference]:
-    seen = found.of_kind("human_intervention")
+    # A prompt that corrects the agent is an intervention too.
+    kind = "human_intervention"
+    seen = [event for event in found.of_kind(kind) if not event.is_a("user_msg")]
     if truth["truth"]["interrupted"] and not seen:
         yield Difference("interrupt", "no event says that the user stopped the agent")
     elif seen and not truth["truth"]["interrupted"] and not truth["truth"]["denied"]:
@@ -149,12 +156,12 @@ def _interrupts(truth: dict[str, Any], found: FoundInLogs) -> Iterator[Differenc
         yield Difference("interrupt", f"nobody stopped the agent, but there is {kinds}")
 
 
-def _sessions(truth: dict[str, Any], found: FoundInLogs) -> Iterator[Difference]:
+def _sessions(truth: dict[str, Any], found: FoundInLogs, inside: bool) -> Iterator[Difference]:
     """One session, its forks and its subagents, each with the right parent."""
     relations = Counter(session.relation for session in found.sessions)
     expected = {
         None: 1,
-        "subagent": truth["truth"]["subagents"],
+        "subagent": 0 if inside else truth["truth"]["subagents"],
         "fork": truth["truth"]["forks"],
     }
     for relation in {*expected, *relations}:
@@ -166,16 +173,16 @@ def _sessions(truth: dict[str, Any], found: FoundInLogs) -> Iterator[Difference]
     for session in found.sessions:
         if session.relation is not None and session.parent_uid not in roots:
             yield Difference("parents", f"{session.session_uid} has parent {session.parent_uid}")
-    yield from _owners(truth, found)
+    yield from _owners(truth, found, _MAIN if inside else "subagent")
 
 
-def _owners(truth: dict[str, Any], found: FoundInLogs) -> Iterator[Difference]:
+def _owners(truth: dict[str, Any], found: FoundInLogs, of_subagents: str) -> Iterator[Difference]:
     """Each request counts for the session that made it."""
     by_uid: dict[str, Session] = {one.session_uid: one for one in found.sessions}
     owner = {usage.usage_id: by_uid[usage.session_uid] for usage in found.usage}
     for request in _of_groups(truth, TALK):
         session = owner.get(request["message_id"])
-        kind = request["session"] if request["session"] in (_FORK, _MAIN) else "subagent"
+        kind = request["session"] if request["session"] in (_FORK, _MAIN) else of_subagents
         if session is not None and (session.relation or _MAIN) != kind:
             relation = session.relation or _MAIN
             text = f"request {request['seq']} counts for the {relation} session, not the {kind}"

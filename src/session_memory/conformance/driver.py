@@ -47,6 +47,8 @@ class Driver(ABC):
     logs: tuple[str, ...] = ()
     # The log says what a turn used, not what each request did.
     usage_per_turn = False
+    # Subagents have no session of their own: their records are in the log of the parent.
+    subagents_inside = False
     # The prompt that compacts. Without one, the agent compacts when its context is full.
     compact_prompt = ""
     full_context = 190_000
@@ -56,6 +58,8 @@ class Driver(ABC):
     # Words of the last message of a request that the agent makes for itself.
     aside_words = ""
     models = (MODEL, OTHER_MODEL)
+    # HTTP errors after which the agent gives up; the script leaves them out where it expects more.
+    not_retried: tuple[int, ...] = ()
     # Scenarios that the agent cannot do, with the reason.
     cannot: dict[str, str] = {}
     # scenario (or "*") -> difference -> why the agent's log cannot tell.

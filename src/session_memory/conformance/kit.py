@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from session_memory.adapters.registry import flavors
-from session_memory.conformance.comparing import Difference, compare
+from session_memory.conformance.comparing import Difference
 from session_memory.conformance.driver import Driver
 from session_memory.conformance.drivers import DRIVERS
 from session_memory.conformance.found import found_in
@@ -29,14 +29,14 @@ from session_memory.conformance.result import (
     MISSING,
     RECORDED,
     Result,
+    compared,
     judged,
 )
 from session_memory.conformance.scenario import Scenario
-from session_memory.conformance.scenarios import SCENARIOS
+from session_memory.conformance.scenarios import NAMES, SCENARIOS
 from session_memory.conformance.server import Model, serving
 
 AGENTS = tuple(driver.name for driver in DRIVERS)
-NAMES = tuple(scenario.name for scenario in SCENARIOS)
 
 
 @dataclass(frozen=True)
@@ -125,6 +125,6 @@ def _judgement(
         wrong = [f"{one.key}: {one.text}" for one in late]
         return wrong, [], DIFFERS if wrong else RECORDED
     found = found_in(done.home, driver.name)
-    differences = compare(done.truth, found, per_turn=driver.usage_per_turn)
+    differences = compared(driver, done.truth, found)
     wrong, known = judged(driver, scenario.name, [*late, *differences])
     return wrong, known, DIFFERS if wrong else EQUAL

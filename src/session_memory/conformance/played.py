@@ -19,6 +19,16 @@ MAIN, FORKED, SUMMARY, AUX = "main", "fork", "summary", "aux"
 # Where the numbers of the parts begin, so that no two requests report the same tokens.
 _FIRST_OF_SUBAGENTS, _FIRST_SUMMARY, _FIRST_AUX, _FIRST_OVER = 20, 60, 70, 200
 
+# Some agents take a short summary for a failed one.
+_SUMMARY = (
+    "The assistant looked at a small repository. It has one commit on the branch main and a file, "
+    "README.md, with three lines: a title, an empty line and a sentence. The assistant listed the "
+    "directory with the shell, which worked at the first attempt, and told the user what is there. "
+    "No file was created, changed or deleted, no test was run, and no command failed. There are no "
+    "open questions, no decisions to remember, and no errors that had to be mended. The user did "
+    "not correct the assistant. Nothing is left to do before the next message of the user."
+)
+
 
 def tokens(number: int) -> TokenCounts:
     """The tokens of the request with this number. No two numbers share a count."""
@@ -64,6 +74,9 @@ class Played:
         self._numbers: Counter[str] = Counter()
         self._session = MAIN
         self._skipped = 0
+        self._turn: ScriptedTurn | None = None
+        # Those that are prompts for the agent too. A command is one if the model answers it.
+        self.prompts: list[str] = []
         self._lock = threading.Lock()
         for prompt, steps in scenario.subagents.items():
             last = driver.conclusion(steps[-1].text)
@@ -73,6 +86,9 @@ class Played:
         """From now on, requests belong to this turn."""
         with self._lock:
             self._skipped += _waiting(self._lanes.get(MAIN, []))
+            self._turn = turn
+            if turn.start != COMPACT:
+                self.prompts.append(turn.prompt)
             self._lanes[MAIN] = self._replies(turn.steps)
             if turn.start == FORK:
                 self._session = FORKED
@@ -90,6 +106,7 @@ class Played:
         return [
             (self._filled(reply) if step.fills else reply, step.again)
             for step in steps
+            if step.again or step.error not in self._driver.not_retried
             for reply in self._driver.replies(step, self._place)
         ]
 
@@ -113,6 +130,7 @@ class Played:
     def serve(self, sent: Sent) -> Served:
         with self._lock:
             lane = self.lane_of(sent)
+            self._note_command(lane)
             reply = self._next(lane, sent)
             answer = None
             if not reply.error:
@@ -132,12 +150,18 @@ class Played:
             return Served(status=reply.error, error=sent.wire.failure(reply.error))
         return Served(answer, reply.fault)
 
+    def _note_command(self, lane: str) -> None:
+        command = self._driver.compact_prompt
+        is_answered = lane == MAIN and self._turn is not None and self._turn.start == COMPACT
+        if is_answered and command not in self.prompts:
+            self.prompts.append(command)
+
     def _next(self, lane: str, sent: Sent) -> Reply:
         number = self._numbers[lane] = self._numbers[lane] + 1
         if lane == AUX:
             return Reply("Scripted", usage=tokens(_FIRST_AUX + number))
         if lane == SUMMARY:
-            text = "\n".join(["The user wanted:", *self._prompts, "Nothing is left to do."])
+            text = "\n".join([_SUMMARY, "The user wanted:", *self._prompts])
             summary = self._driver.summary_form.format(text)
             return Reply(summary, usage=tokens(_FIRST_SUMMARY + number))
         waiting = self._lanes[lane]

@@ -11,7 +11,7 @@ from session_memory.conformance.place import AgentPlace
 from session_memory.conformance.played import AUX, MAIN, SUMMARY, AnsweredRequest, Played
 from session_memory.conformance.reply import TokenCounts
 from session_memory.conformance.running import Run
-from session_memory.conformance.scenario import COMPACT, Scenario
+from session_memory.conformance.scenario import Scenario
 
 _NOT_LOGS = ("node_modules", "*.sock", "bin", "*.lock")
 DEFINITIONS = (
@@ -60,9 +60,9 @@ def expected(
         "cwd": str(place.repo),
         "home": str(place.home),
         "skipped": played.skipped,
-        "truth": _truth(scenario, played.requests),
+        "truth": _truth(scenario, played),
         "definitions": DEFINITIONS,
-        "prompts": [turn.prompt for turn in scenario.turns if turn.start != COMPACT],
+        "prompts": played.prompts,
         "subagent_prompts": list(scenario.subagents),
         "requests": [_request(at, one) for at, one in enumerate(played.requests, 1)],
         "other_requests": played.others,
@@ -73,7 +73,8 @@ def expected(
     }
 
 
-def _truth(scenario: Scenario, requests: list[AnsweredRequest]) -> dict[str, Any]:
+def _truth(scenario: Scenario, played: Played) -> dict[str, Any]:
+    requests = played.requests
     talk = [one for one in requests if group_of(one) in ("main", "subagents")]
     calls = [call for one in talk for call in one.reply.calls]
     groups: dict[str, Counter[str]] = {}
@@ -83,9 +84,9 @@ def _truth(scenario: Scenario, requests: list[AnsweredRequest]) -> dict[str, Any
             groups.setdefault(group_of(one), Counter()).update(counts)
     conversation = groups.get("main", Counter()) + groups.get("subagents", Counter())
     return {
-        "user_messages": sum(turn.start != COMPACT for turn in scenario.turns),
+        "user_messages": len(played.prompts),
         "assistant_messages": len(talk),
-        "tool_calls": len(calls),
+        "tool_calls": len(calls) + sum(len(one.reply.items) for one in talk),
         "tool_errors": sum(call.fails for call in calls),
         "interrupted": scenario.interrupted,
         "denied": not all(turn.approve for turn in scenario.turns),
@@ -113,6 +114,10 @@ def _request(seq: int, one: AnsweredRequest) -> dict[str, Any]:
     tools = [
         {"id": call_id, "name": call.name, "args": call.arguments, "fails": call.fails}
         for call_id, call in zip(one.call_ids, reply.calls, strict=True)
+    ]
+    tools += [
+        {"id": item["call_id"], "name": item["type"], "args": item["arguments"], "fails": False}
+        for item in reply.items
     ]
     return {
         **found,

@@ -8,9 +8,8 @@ from typing import Any
 from session_memory.conformance.driver import Driver
 from session_memory.conformance.drivers import DRIVERS
 from session_memory.conformance.result import CANNOT, DIFFERS, EQUAL, MISSING, RECORDED, Result
-from session_memory.conformance.scenarios import SCENARIOS
+from session_memory.conformance.scenarios import NAMES, SCENARIOS
 
-_FILE = "results.json"
 _TITLES = {driver.name: driver.title for driver in DRIVERS}
 _INTRODUCTION = """\
 # Conformance
@@ -39,15 +38,22 @@ is compared with the script.
 
 
 def keep(scratch: Path, results: Iterable[Result]) -> list[Result]:
-    """Remember results in the scratch directory. Returns the newest one of each agent and
-    scenario, of this run and earlier ones."""
-    file = scratch / _FILE
-    earlier = json.loads(file.read_text()) if file.exists() else []
-    newest = {(one["agent"], one["scenario"]): Result(**one) for one in earlier}
-    for result in results:
-        newest[result.agent, result.scenario] = result
-    kept = list(newest.values())
-    file.write_text(json.dumps([one.to_dict() for one in kept], indent=1) + "\n")
+    """Remember results in the scratch directory, in a file for each agent. Returns the newest one
+    of each agent and scenario, of this run and earlier ones."""
+    directory = scratch / "results"
+    directory.mkdir(parents=True, exist_ok=True)
+    fresh = {(result.agent, result.scenario): result for result in results}
+    kept = []
+    for driver in DRIVERS:
+        file = directory / f"{driver.name}.json"
+        earlier = json.loads(file.read_text()) if file.exists() else []
+        newest = {one["scenario"]: Result(**one) for one in earlier}
+        newest |= {name: one for (agent, name), one in fresh.items() if agent == driver.name}
+        # In the order of the scenarios; a release that could not be installed has none.
+        ordered = [newest[name] for name in ("", *NAMES) if name in newest]
+        if ordered:
+            file.write_text(json.dumps([one.to_dict() for one in ordered], indent=1) + "\n")
+        kept += ordered
     return kept
 
 
@@ -64,12 +70,14 @@ def rows(results: Sequence[Result]) -> Iterator[tuple[str, ...]]:
 
 
 def details(results: Sequence[Result]) -> Iterator[str]:
-    """One line for each thing that differs or is known to."""
+    """One line for each thing that differs, and for each that an agent's log cannot tell."""
     for result in results:
         where = f"{result.agent} {result.scenario}".strip()
-        if result.status in (DIFFERS, MISSING):
+        if result.failed:
             yield from (f"{where}: {text}" for text in result.differences)
-        yield from (f"{where}: known: {text}" for text in result.known)
+    for agent, text in _numbers(results):
+        names = [one.scenario for one in results if one.agent == agent and text in one.known]
+        yield f"{agent}, known: {text} ({', '.join(names)})"
 
 
 def summary(results: Sequence[Result]) -> dict[str, Any]:

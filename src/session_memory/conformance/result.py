@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from session_memory.conformance.comparing import Difference
+from session_memory.conformance.comparing import Difference, compare
 from session_memory.conformance.driver import Driver
+from session_memory.conformance.found import FoundInLogs
 
 EQUAL, DIFFERS, CANNOT, RECORDED, MISSING = "equal", "differs", "cannot", "recorded", "missing"
 _ALWAYS = "*"
@@ -34,6 +35,12 @@ class Result:
     @property
     def text(self) -> str:
         return "; ".join(self.differences) or self.status
+
+
+def compared(driver: Driver, truth: dict[str, Any], found: FoundInLogs) -> list[Difference]:
+    """The differences, as far as the agent's log can tell."""
+    per_turn, inside = driver.usage_per_turn, driver.subagents_inside
+    return compare(truth, found, per_turn=per_turn, inside=inside)
 
 
 def judged(

@@ -106,8 +106,8 @@ SCENARIOS: tuple[Scenario, ...] = (
                     Step("", (WriteFile("colors.txt", "red\ngreen\nblue\n"),)),
                     Step("", (EditFile("colors.txt", "green", "dark green"),)),
                     Step("", (EditFile("colors.txt", "blue", "light blue"),)),
-                    Step("", (WriteFile("docs/old.txt", "old\n"),)),
-                    Step("", (RunShell("rm docs/old.txt"),)),
+                    Step("", (WriteFile("old.txt", "old\n"),)),
+                    Step("", (RunShell("rm old.txt"),)),
                     Step("The list has three colors."),
                 ),
             ),
@@ -268,3 +268,5 @@ SCENARIOS: tuple[Scenario, ...] = (
         ),
     ),
 )
+
+NAMES = tuple(scenario.name for scenario in SCENARIOS)

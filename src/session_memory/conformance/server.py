@@ -19,6 +19,8 @@ from session_memory.conformance.wires import wire_of
 
 # No agent waits longer for a stream that hangs.
 _LONGEST_HANG = 120.0
+# No real model answers at once. Grok takes some answers that come at once for empty ones.
+_BETWEEN_EVENTS = 0.002
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,7 @@ class _Handler(BaseHTTPRequestHandler):
         for event in events[: len(events) // 2] if fault else events:
             self.wfile.write(b"%x\r\n%s\r\n" % (len(event), event))
             self.wfile.flush()
+            time.sleep(_BETWEEN_EVENTS)
         if fault == HANG:
             self._hang()
         if fault in (HANG, CUT):

@@ -20,7 +20,7 @@ class Claude(Driver):
             " totals of the session include it"
         }
     }
-    allowed = "Bash WriteFile EditFile ReadFile Agent Task"
+    allowed = "Bash Write Edit Read Agent Task"
 
     def configure(self, place: AgentPlace) -> None:
         servers = {"other": {"command": "true", "args": []}} if self.has_server else {}

@@ -1,11 +1,12 @@
 import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from session_memory.conformance.driver import Driver, Launch
 from session_memory.conformance.place import AgentPlace
-from session_memory.conformance.reply import MODEL, ModelCall, Reply
+from session_memory.conformance.reply import ModelCall, Reply
 from session_memory.conformance.scenario import FORK, NEW, Delegate, Step
 from session_memory.conformance.sent import Sent
 
@@ -55,9 +56,12 @@ class Codex(Driver):
     package = "@openai/codex"
     logs = (".codex/sessions",)
     summary_words = "handoff summary"
+    # The tools depend on the name of the model.
+    models = ("gpt-5.5-codex", "gpt-5.5")
+    not_retried = (429,)
 
     def configure(self, place: AgentPlace) -> None:
-        text = _CONFIG.format(model=MODEL, url=place.url, repo=place.repo)
+        text = _CONFIG.format(model=self.models[0], url=place.url, repo=place.repo)
         place.write(".codex/config.toml", text + (_SERVER if self.has_server else ""))
 
     def environment(self, place: AgentPlace) -> dict[str, str]:
@@ -92,14 +96,19 @@ class Codex(Driver):
         replies = super().replies(step, place)
         if not any(isinstance(action, Delegate) for action in step.actions):
             return replies
-        wait = ModelCall("wait_agent", _wait_for_all, _AGENTS)
-        return [Reply("I look for tools.", items=(_SEARCH,)), *replies, Reply(calls=(wait,))]
+        # A wait ends when one of them has finished.
+        waits = [Reply(calls=(ModelCall("wait_agent", _unfinished, _AGENTS),))] * 2
+        return [Reply("I look for tools.", items=(_SEARCH,)), *replies, *waits]
 
 
-def _wait_for_all(sent: Sent) -> dict[str, Any]:
+def _unfinished(sent: Sent) -> dict[str, Any]:
+    """The subagents that no wait has reported yet; all of them if there is none left."""
     outputs = [item for item in sent.body["input"] if item.get("type") == "function_call_output"]
-    started = [found for item in outputs for found in _ID.findall(str(item.get("output")))]
-    return {"targets": list(dict.fromkeys(started)), "timeout_ms": 30_000}
+    named = Counter(
+        agent for item in outputs for agent in set(_ID.findall(str(item.get("output"))))
+    )
+    waiting = [agent for agent, times in named.items() if times == 1]
+    return {"targets": waiting or list(named), "timeout_ms": 30_000}
 
 
 def _patch(change: str) -> ModelCall:

@@ -13,8 +13,9 @@ class Copilot(Driver):
     package = "@github/copilot"
     logs = (".copilot/session-state", ".copilot/session-store.db")
     compact_prompt = "/compact"
+    subagents_inside = True
     models = ("gpt-4.1", "gpt-5.4")
-    cannot = {"fork": "copilot 1.0 has no fork"}
+    cannot = {"fork": "Copilot CLI has no fork"}
 
     def configure(self, place: AgentPlace) -> None:
         if self.has_server:

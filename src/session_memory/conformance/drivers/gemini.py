@@ -24,7 +24,12 @@ class GeminiCli(Driver):
     compact_prompt = "/compress"
     summary_words, summary_form = "state_snapshot", "<state_snapshot>{}</state_snapshot>"
     models = ("gemini-2.5-pro", "gemini-2.5-flash")
-    cannot = {"fork": "gemini 0.61 has no fork"}
+    cannot = {"fork": "Gemini CLI has no fork"}
+    known = {
+        "compact": {"summary requests": "Gemini CLI logs no usage of the request for the summary"},
+        "interrupt": {"interrupt": "stopped by Ctrl-C in one-shot mode, it writes nothing more"},
+        "cut": {"script": "Gemini CLI ends with an error when a stream is cut"},
+    }
 
     def configure(self, place: AgentPlace) -> None:
         server = '"other": {"command": "true", "args": []}' if self.has_server else ""
@@ -59,4 +64,4 @@ class GeminiCli(Driver):
         return ModelCall("invoke_agent", {"agent_name": "generalist", "prompt": prompt})
 
     def conclusion(self, text: str) -> Reply:
-        return Reply(calls=(ModelCall("complete_task", {"result": text}),))
+        return Reply(calls=(ModelCall("complete_task", {"result": {"response": text}}),))

@@ -4,6 +4,7 @@ from session_memory.conformance.driver import OTHER_MODEL, Driver, Launch
 from session_memory.conformance.place import AgentPlace
 from session_memory.conformance.reply import MODEL, ModelCall
 from session_memory.conformance.scenario import FORK, NEW
+from session_memory.conformance.sent import Sent
 
 _CONFIG = """\
 [models]
@@ -42,6 +43,25 @@ class Grok(Driver):
     logs = (".grok/sessions",)
     usage_per_turn = True
     compact_prompt = "/compact"
+
+    summary_form = "<summary>{}</summary>"
+    known = {
+        "*": {
+            "side requests": "Grok logs no usage of its requests for titles, for the line on its"
+            " dashboard and for summaries"
+        },
+        "interrupt": {"tokens": "Grok logs usage when a turn ends, and a stopped one does not"},
+        "killed": {
+            "tokens": "Grok logs usage when a turn ends, and a killed one does not",
+            "interrupt": "the next run closes the turn in the log as one that was interrupted",
+        },
+        "denied": {"script": "Grok ends the turn when a tool is denied in one-shot mode"},
+    }
+    aside_words = "not in the agent's reply"
+
+    def is_aside(self, sent: Sent) -> bool:
+        # The title is asked for with a tool of its own.
+        return super().is_aside(sent) or not sent.offers(self.shell("").name)
 
     def configure(self, place: AgentPlace) -> None:
         text = _CONFIG.format(model=MODEL, other=OTHER_MODEL, url=place.url)

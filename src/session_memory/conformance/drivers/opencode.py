@@ -43,6 +43,10 @@ class OpenCode(Driver):
     name, title, program = "opencode", "opencode", "opencode"
     package = "opencode-ai"
     seconds = 240.0
+    known = {
+        "*": {"aux requests": "opencode logs no usage of its request for a title"},
+        "interrupt": {"interrupt": "stopped by Ctrl-C in one-shot mode, it writes nothing more"},
+    }
     full_context = 196_000
     summary_words = "summar"
     logs = (".local/share/opencode",)

@@ -63,8 +63,9 @@ def command(
     record: Path | None,
     write: Path | None,
 ) -> None:
-    from session_memory.conformance.kit import AGENTS, NAMES, Order, carried_out
+    from session_memory.conformance.kit import AGENTS, Order, carried_out
     from session_memory.conformance.report import details, keep, page, rows, summary
+    from session_memory.conformance.scenarios import NAMES
 
     settings: Settings = ctx.obj
     directory = (scratch or _cache()).absolute()

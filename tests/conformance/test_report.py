@@ -1,0 +1,104 @@
+"""The table, the page, and the command."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from session_memory.cli import main
+from session_memory.conformance.isolation import words_without_network
+from session_memory.conformance.kit import Order, carried_out
+from session_memory.conformance.report import details, keep, page, rows, summary
+from session_memory.conformance.result import CANNOT, DIFFERS, EQUAL, Result
+from session_memory.conformance.scenarios import NAMES
+
+pytestmark = [pytest.mark.only("sqlite"), pytest.mark.no_store]
+
+WANTED = "SESSION_MEMORY_CONFORMANCE"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "conformance.md"
+KNOWN = "interrupt: it writes nothing more"
+RESULTS = [
+    Result("claude", "2.1", "basic", EQUAL, date="2026-11-16"),
+    Result("pi", "0.87", "basic", DIFFERS, ["tokens: 1 instead of 2 <b>|"], date="2026-11-16"),
+    Result("pi", "0.87", "interrupt", EQUAL, known=[KNOWN], date="2026-11-16"),
+    Result("pi", "0.87", "denied", CANNOT, ["pi asks for no permission"], date="2026-11-16"),
+]
+
+
+def test_the_table_has_a_row_for_each_agent() -> None:
+    assert list(rows(RESULTS)) == [
+        ("agent", "version", "basic", "interrupt", "denied"),
+        ("claude", "2.1", "equal", "–", "–"),
+        ("pi", "0.87", "differs", "equal", "cannot"),
+    ]
+    assert list(details(RESULTS)) == [
+        "pi basic: tokens: 1 instead of 2 <b>|",
+        f"pi, known: {KNOWN} (interrupt)",
+    ]
+    assert summary(RESULTS)["counts"][EQUAL] == 2
+
+
+def test_the_page_tells_what_differs_and_why() -> None:
+    text = page(RESULTS)
+    assert "| `basic` | equal | **differs** |" in text
+    assert "| `interrupt` | – | equal (1) |" in text
+    assert "- pi, `basic`: tokens: 1 instead of 2 &lt;b>\\|" in text
+    assert f"1. pi: {KNOWN}" in text and "asks for no permission" in text
+
+
+def test_results_of_several_runs_are_kept_together(tmp_path: Path) -> None:
+    keep(tmp_path, RESULTS)
+    again = Result("pi", "0.88", "basic", EQUAL, date="2026-11-23")
+    kept = keep(tmp_path, [again])
+    assert len(kept) == len(RESULTS) and again in kept
+    assert [one.agent for one in kept] == ["claude", "pi", "pi", "pi"]
+
+
+def test_the_page_in_the_docs_has_every_agent_and_scenario() -> None:
+    text = PAGE.read_text()
+    assert all(f"| `{name}` | " in text for name in NAMES)
+
+
+def test_what_is_not_known_is_refused() -> None:
+    for words, text in (
+        (["nobody"], "unknown agent nobody"),
+        (["--scenario", "nothing"], "unknown scenario nothing"),
+        (["--version", "pi"], "AGENT=VERSION"),
+        (["--version", "nobody=1"], "unknown agent nobody"),
+    ):
+        done = CliRunner().invoke(main, ["conformance", *words])
+        assert done.exit_code == 2 and text in done.output
+
+
+def test_without_npm_the_hint_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    words = ["conformance", "pi", "--scratch", str(tmp_path / "scratch"), "--json"]
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code != 0 and "no npm" in done.output
+
+
+def test_the_network_is_left_out_where_the_machine_allows_it() -> None:
+    words, environment = words_without_network(["true"])
+    assert words[-1] == "true" and "PATH" in environment
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not os.environ.get(WANTED) or shutil.which("npm") is None,
+    reason=f"installs two agents with npm, which takes minutes: set {WANTED}=1",
+)
+def test_two_real_agents_are_read_to_the_token(tmp_path: Path) -> None:
+    scratch = os.environ.get(f"{WANTED}_SCRATCH") or str(tmp_path)
+    versions = {"pi": "0.87.1", "grok": "1.0.41"}
+    order = Order(scratch, tuple(versions), ("basic",), versions, str(tmp_path / "recordings"))
+    results = list(carried_out(order))
+    assert {one.agent: (one.version, one.text) for one in results} == {
+        agent: (version, EQUAL) for agent, version in versions.items()
+    }
+    truths = sorted((tmp_path / "recordings").rglob("EXPECTED.json"))
+    assert [json.loads(path.read_text())["agent"] for path in truths] == ["grok", "pi"]
