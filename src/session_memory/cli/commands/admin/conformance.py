@@ -1,4 +1,4 @@
-"""Drive real agents with a script, and compare their logs with it.
+"""Drive real agents and compare their logs with a script.
 
 Installs the newest releases of the agents from npm into a scratch directory, and drives each
 against a scripted model on this machine, without a network and without your settings. Then it
