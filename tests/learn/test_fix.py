@@ -240,3 +240,15 @@ def test_what_a_command_prints_beside_its_error_is_not_the_error(fleet: Syntheti
         problem = 'src/kumquat.py:3: error: Name "peel" is not defined  [name-defined]'
         found = asked(store, f"{printed}\n{problem}\nFound 1 error in 1 file")
     assert found.basis != "same"
+
+
+def test_beside_a_good_answer_errors_with_another_line_are_left_out(
+    fleet: SyntheticFleet,
+) -> None:
+    uid = fleet.session("claude", problem="error: script not found: lint")
+    # The call and what is around it have the words of the question, and its own line has not.
+    other = "format: the following content differs\nerror: script lint exited with code 1"
+    fleet.session("claude", problem=other)
+    with fleet.learned() as store:
+        found = asked(store, "error: script not found: lint")
+    assert [one.session_uid for one in found.remedies] == [uid]

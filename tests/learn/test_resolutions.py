@@ -320,7 +320,7 @@ def test_an_edit_of_the_file_that_the_failed_call_was_given_resolves_it(
     log.answer(call("Bash", command=check))
     log.result("Exit code 1\nSyntaxError: Unexpected token ']', ...", is_error=True)
     edit(log, "package.json", "},\n]", "}\n]")
-    log.answer(call("Bash", command=check))
+    log.answer(call("Bash", command=f"{check[:-1]}; console.log('ok')\""))
     log.result("")
     how = only(claude, log)
     assert (how.kind, how.text) == ("edit", f"{APP}/package.json")

@@ -3,7 +3,7 @@
 import pytest
 
 from session_memory.core.time import MAX_MS, MIN_MS
-from session_memory.learn.digest.wishes import NOT, SHOULD, Wish, wishes
+from session_memory.learn.digest.wishes import NOT, SHOULD, Wish, wish_words, wishes
 from session_memory.learn.recurring_wishes import SessionWish, is_told_by, recurring_wishes
 from session_memory.store.digests import Digests
 from session_memory.testing.claude import ClaudeHome, call, usage
@@ -170,3 +170,15 @@ def test_the_task_that_sessions_begin_with_is_no_wish() -> None:
 )
 def test_a_wording_that_says_much_more_is_about_one_task(text: str, words: str, told: bool) -> None:
     assert is_told_by(text, words.split()) is told
+
+
+def test_a_word_and_its_plural_are_one_word() -> None:
+    for one, many in (("message", "messages"), ("title", "titles"), ("branch", "branches")):
+        assert wish_words(one) == wish_words(many)
+
+
+def test_two_sessions_that_share_several_wishes_worked_on_one_task() -> None:
+    first = "regenerate the client stubs, bump the schema registry"
+    assert len(groups(first, f"please {first}")) == 1
+    # A third session shows that they are two wishes.
+    assert len(groups(first, first, "bump the schema registry")) == 2

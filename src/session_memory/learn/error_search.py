@@ -90,6 +90,11 @@ class ErrorQuestion:
         others = [uid for _, uid, repo in ranked if repo not in repos]
         return [*own[:most], *others[: max(most - len(own), FROM_OTHERS)]]
 
+    def own_share(self, error: ErrorSnippet) -> float:
+        """The share of the question that is in the line of an error itself."""
+        own = set(terms_in(error.sample[:LONGEST]))
+        return sum(rarity for term, rarity in self._terms.items() if term in own) / self._whole
+
     def likeness(self, error: ErrorSnippet) -> float:
         """The share of the question that an error has, from 0 to 1, weighted by rarity."""
         if not self._whole:

@@ -4,6 +4,7 @@ The same error is found by the fingerprint of any line of the question, in all r
 with all agents. Errors with similar words are found too, and the result says which is which.
 """
 
+import re
 from collections.abc import Collection, Iterator
 
 import msgspec
@@ -26,12 +27,16 @@ MOST_LINES = 400
 MOST_SESSIONS = 40
 SHORTEST_LINE = 8
 LEAST_ALIKE = 0.25
-# Beside a resolution of the same error, others have to be much alike.
+# Beside a resolution of the same error, others have to be much alike, and in their own words: what
+# is around an error and the call that had it are the same for many errors.
 LEAST_BESIDE = 0.5
+NEARLY_SAME = 0.9
+LEAST_OF_BEST = 0.5
 SAME_BONUS = 0.6
 SUCCESS = 0.5
 """What a fix gains if all sessions with the same error resolved it so."""
 SAME_CALL = 0.1
+_STATUS = re.compile(r"^\S+ ended with status -?\d+$")
 
 
 class ErrorOccurrence(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,6 +53,8 @@ class ErrorOccurrence(msgspec.Struct, frozen=True, kw_only=True):
     is_same: bool = False
     near: str = ""
     ended_at: str | None = None
+    own: float = 1.0
+    """How much of the question is in the line of the error itself, from 0 to 1."""
 
 
 class KnownError(msgspec.Struct, frozen=True):
@@ -85,13 +92,35 @@ def known_errors(
         return error.resolution is None, -score, newest, error.session_uid, error.event_uid
 
     found.sort(key=order)
-    # Beside the same error, others say little: those that are hardly alike, and if it was not
-    # resolved there, it comes before them all the same.
-    is_known = any(one.is_same for _, one in found)
-    least = LEAST_BESIDE if is_known else LEAST_ALIKE
-    chosen = _distinct([one for _, one in found if one.likeness >= least])
+    chosen = _distinct(_close([one for _, one in found]))
     basis = SAME if any(one.is_same for one in chosen) else SIMILAR if chosen else NOTHING
     return KnownError(asked, mark, basis, chosen[: limit or None])
+
+
+def _close(found: list[ErrorOccurrence]) -> list[ErrorOccurrence]:
+    """Without those that say little beside others.
+
+    Beside the same error these are others that are hardly alike, and beside a good answer all whose
+    own line is another one.
+    """
+    if not found:
+        return found
+    is_known = any(one.is_same for one in found)
+    is_answered = any(
+        one.resolution is not None and (one.is_same or one.likeness >= NEARLY_SAME) for one in found
+    )
+    best = max(one.likeness for one in found)
+    least = LEAST_BESIDE if is_known else max(LEAST_ALIKE, LEAST_OF_BEST * best)
+    own = LEAST_BESIDE if is_answered else 0.0
+    # "git ended with status 1", and nobody knows how it went on.
+    found = [
+        one for one in found if one.is_same or one.resolution or not _STATUS.search(one.sample)
+    ]
+    return [
+        one
+        for one in found
+        if one.is_same or one.likeness >= NEARLY_SAME or (one.likeness >= least and one.own >= own)
+    ]
 
 
 def _with_success(
@@ -138,11 +167,12 @@ def _scored(
             if is_same or likeness >= LEAST_ALIKE:
                 score = round((likeness + SAME_BONUS * is_same) * usefulness(error), 4)
                 assert digest is not None
-                yield score, _occurrence(digest, error, likeness, is_same)
+                own = 1.0 if is_same else question.own_share(error)
+                yield score, _occurrence(digest, error, likeness, is_same, own)
 
 
 def _occurrence(
-    digest: Digest, error: ErrorSnippet, likeness: float, is_same: bool
+    digest: Digest, error: ErrorSnippet, likeness: float, is_same: bool, own: float
 ) -> ErrorOccurrence:
     return ErrorOccurrence(
         session_uid=digest.session_uid,
@@ -156,6 +186,7 @@ def _occurrence(
         is_same=is_same,
         near=error.near,
         ended_at=digest.ended_at or digest.started_at,
+        own=own,
     )
 
 

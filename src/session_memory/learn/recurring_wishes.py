@@ -76,12 +76,19 @@ def recurring_wishes(asked: Sequence[SessionWish]) -> list[WishGroup]:
     groups = []
     ranked = sorted(found, key=lambda key: (-_weight(key, found[key], asked), key))
     used: set[int] = set()
+    pairs: set[frozenset[str]] = set()
     for key in ranked:
         places = found[key]
         left = [place for place in places if place not in used]
         is_new = len(left) >= _NEW_PART * len(places)
         if is_new and _recurs(left, asked, tells=2 * telling[key] >= len(places)):
             used.update(places)
+            sessions = frozenset(asked[place].session_uid for place in left)
+            if sessions in pairs:
+                # Two sessions that share two wishes and no other session has them: one task.
+                continue
+            if len(sessions) == SESSIONS_IF_TELLING:
+                pairs.add(sessions)
             groups.append(_group(key, [asked[place] for place in left]))
     return groups
 

@@ -12,6 +12,7 @@ from session_memory.derive.bodies import Bodies
 from session_memory.derive.detecting import command_of
 from session_memory.learn.digest.similarity import content_words
 from session_memory.learn.digest.telling import names_in, telling_lines
+from session_memory.learn.fix import NEARLY_SAME as NEARLY_SAME
 from session_memory.learn.fix import NOTHING, ErrorOccurrence, known_errors
 from session_memory.redact import mask, mask_cut
 from session_memory.redact.nested_values import mask_lines

@@ -13,6 +13,7 @@ from session_memory.derive.detecting import command_of
 from session_memory.learn.digest.command_parts import (
     Part,
     hides_failure,
+    is_inline,
     is_other_script,
     is_same_check,
     parts_of,
@@ -136,8 +137,10 @@ class Action:
     def checks_again(self, other: "Action") -> bool:
         """Whether this call checks what the other one checked."""
         if self.is_shell and other.is_shell:
-            if is_other_script(self.command, other.command):
-                return False
+            if is_inline(self.command) and is_inline(other.command):
+                programs = {part.program for part in self.parts}
+                is_same = not programs.isdisjoint(part.program for part in other.parts)
+                return is_same and not is_other_script(self.command, other.command)
             return any(is_same_check(one, two) for one in other.parts for two in self.parts)
         return self.call.tool == other.call.tool and self.key == other.key
 

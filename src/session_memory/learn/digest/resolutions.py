@@ -14,7 +14,6 @@ from session_memory.core.lazy_patterns import lazy_pattern
 from session_memory.core.text import escaped, one_line
 from session_memory.learn.digest import Resolution
 from session_memory.learn.digest.actions import Action
-from session_memory.learn.digest.command_parts import file_names
 from session_memory.learn.digest.error_lines import CHECKED, ErrorLine
 from session_memory.learn.digest.runner_lines import STATUS
 from session_memory.learn.digest.telling import named_in, names_in, said_in, telling_lines
@@ -49,6 +48,7 @@ _MISSING = lazy_pattern(
 )
 
 
+_FILE = lazy_pattern(r"[\w-]+(?:\.[\w-]+)*\.\w{1,8}\b")
 _WORD = lazy_pattern(r"[a-z_][\w-]+")
 _TEST_NAME = lazy_pattern(r"^test[_-]|[_-](?:test|spec)s?$")
 _SHORTEST_STEM = 5
@@ -76,7 +76,7 @@ class FailedCheck(NamedTuple):
     def files(self) -> frozenset[str]:
         """The names of the files that the failed call was given."""
         is_known = self.action.is_shell and bool(self.action.errors)
-        return file_names(self.action.command) if is_known else frozenset()
+        return frozenset(_FILE.findall(self.action.command) if is_known else ())
 
     @property
     def is_of_edit(self) -> bool:

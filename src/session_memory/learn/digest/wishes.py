@@ -194,7 +194,14 @@ def _cjk_parts(word: str) -> list[str]:
 def stem(word: str) -> str:
     if word[-1:] not in "sngd":
         return word
-    for ending in ("ations", "ation", "ing", "ed", "es", "s"):
+    for ending in ("ations", "ation", "ing", "ed", "s"):
         if word.endswith(ending) and len(word) - len(ending) >= 4:
-            return word[: -len(ending)]
-    return word
+            word = word[: -len(ending)]
+            break
+    else:
+        return word
+    # "Branches" is the plural of "branch", and "titles" that of "title".
+    return word[:-1] if ending == "s" and word.endswith(_SIBILANTS) else word
+
+
+_SIBILANTS = ("se", "xe", "ze", "che", "she")

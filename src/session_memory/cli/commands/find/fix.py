@@ -87,9 +87,12 @@ def _output() -> str:
 
 def _lines(found: "Remedies", labels: "SessionLabels", columns: int, now: int) -> Iterator[str]:
     from session_memory.redact import mask_cut
+    from session_memory.views.fixes import NEARLY_SAME
 
     if found.basis == "similar":
-        yield click.style("Not the same error, but a similar one:", fg="yellow")
+        nearly = found.remedies[0].likeness >= NEARLY_SAME
+        said = "Nearly the same error:" if nearly else "Not the same error, but a similar one:"
+        yield click.style(said, fg="yellow")
     for place, remedy in enumerate(found.remedies):
         if place:
             yield ""
