@@ -16,6 +16,7 @@ from session_memory.learn.digest.command_parts import (
     is_inline,
     is_other_script,
     is_same_check,
+    lead_of,
     parts_of,
     run_again,
 )
@@ -138,8 +139,8 @@ class Action:
         """Whether this call checks what the other one checked."""
         if self.is_shell and other.is_shell:
             if is_inline(self.command) and is_inline(other.command):
-                programs = {part.program for part in self.parts}
-                is_same = not programs.isdisjoint(part.program for part in other.parts)
+                programs = set(map(lead_of, self.parts))
+                is_same = not programs.isdisjoint(map(lead_of, other.parts))
                 return is_same and not is_other_script(self.command, other.command)
             return any(is_same_check(one, two) for one in other.parts for two in self.parts)
         return self.call.tool == other.call.tool and self.key == other.key
