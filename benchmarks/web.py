@@ -1,260 +1,313 @@
-"""The web page over a large store: first bytes, first paint, search, scrolling, memory.
+"""The web page over a large store, in Chromium, with agentsview beside it.
 
-    python benchmarks/web.py                     makes a store in a temporary directory
-    python benchmarks/web.py --keep DIR          makes it in DIR, or uses the one that is there
-    python benchmarks/web.py --sessions 20000    a smaller one
-    python benchmarks/web.py --json
+    python benchmarks/web.py --keep DIR          uses the store in DIR, or makes it there
+    python benchmarks/web.py --sessions 20000    a smaller store, in a temporary directory
+    python benchmarks/web.py --keep DIR --write  writes the table into docs/web.md
+    python benchmarks/web.py --no-peer --json
 
-The store holds invented Claude Code logs and one session of 100,005 events. The server is started
-as a person starts it. Pages are asked over HTTP, and then opened in Chromium. The median and the
-slowest of several times are printed next to the budget. Times depend on the machine: compare them
-within one run.
+The store holds 100,000 invented sessions, their subagents, and one session of 100,005 events. To
+make it takes minutes; it is kept in DIR and copied for each run. The server is started as a person
+starts it, and follows one log that grows. agentsview is taken from the PATH or from PyPI, and gets
+logs of the same kind and the same long session, but fewer sessions (--peer-sessions).
+
+The median and the slowest of several times are printed next to the budget. Times depend on the
+machine and on what else it does: compare them within one run.
 """
 
 import argparse
+import gzip
 import json
 import os
+import platform
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from listing import write_logs
+from web_browser import Subject, appended_to_page, launched, measure, typed_here, typed_in_palette
+from web_server import Peer, Server, peer_program, peer_store
+from web_store import LONG, make_store
 
+import session_memory.web as web
 from session_memory import open_store
-from session_memory.testing.claude import ClaudeHome, call, text
-from session_memory.testing.collecting import collect
 
-SESSIONS = 100_000
-LONG = "cccccccc"
-ROUNDS = 33_335
-TIMES = 7
-# Milliseconds, except where the name says otherwise.
-BUDGETS = {
+PAGE = Path(__file__).parent.parent / "docs" / "web.md"
+BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
+SESSIONS, PEER_SESSIONS = 100_000, 2_000
+LONG_UID = f"claude:{LONG}"
+APPENDED = 25
+IDLE_S = 20
+LIVE = "aaaaaaaa-0000-4000-8000-00000000000a"
+PAGES = (
+    *("/", "/sessions", "/sessions?sort=cost", "/cost", "/cost?range=all", "/work", "/work?all=1"),
+    *("/learn", "/lessons", "/retro", "/keep", "/settings", f"/s/{LONG_UID}"),
+)
+PARTS = (("/", "money"), ("/", "patterns"), ("/sessions", "facets"))
+# Milliseconds, unless the name says otherwise.
+BUDGETS: dict[str, float] = {
     "start to first answer, CPU": 350,
+    "start to first answer": 500,
     "memory when idle, MB": 60,
     "memory after 100 pages, MB": 150,
-    "any page, first byte, warm": 50,
-    "sessions, first rows": 150,
-    "search, one word": 120,
+    "a page, warm": 50,
+    "start page, first contentful paint": 500,
+    "start page, complete": 500,
+    "start page, complete, first time": 500,
+    "start page, requests": 12,
+    "search, key to hits": 120,
     "long session, first event": 300,
     "long session, deep link": 400,
-    "first contentful paint": 500,
-    "key to hits": 120,
-    "frame while scrolling, p95": 100,
-    "nodes in a long session": 6000,
-    "heap in a long session, MB": 25,
-    "scripts and style, gzip, KB": 23,
+    "long session, nodes": 6000,
+    "long session, heap, MB": 25,
+    "appended line to page": 1000,
+    "processor when nobody looks, %": 0.1,
+    "processor with one idle tab, %": 0.5,
+    "scripts, gzip, KB": 15,
+    "style, gzip, KB": 8,
 }
+# Budgets that are a share of agentsview's figure in the same run.
+SHARES = {"scrolling, frame p95": 1 / 4, "scrolling, longest task": 1 / 10}
+
+Figures = dict[str, tuple[float, float]]
 
 
-def make_store(place: Path, sessions: int) -> Path:
-    """The store below ``place``; it is made once."""
-    store = place / f"web-{sessions}.db"
-    if store.exists():
-        return store
-    home = place / "home"
-    write_logs(home, sessions)
-    long = ClaudeHome(place / "long")
-    log = long.session(LONG, slug="long")
-    for number in range(ROUNDS):
-        if number % 40 == 0:
-            log.prompt(f"question {number}")
-        log.answer(text(f"answer {number}"), call("Bash", f"c{number}", command=f"echo {number}"))
-        log.result(f"output {number}", is_error=number % 50 == 0)
-    long.write()
-    partial = place / "making.db"
-    with open_store(partial, durability="normal") as opened:
-        collect(opened, home)
-        collect(opened, long.path)
-    partial.rename(store)
-    shutil.rmtree(home)
-    shutil.rmtree(place / "long")
-    return store
-
-
-class Server:
-    """The program, started as a person starts it."""
-
-    def __init__(self, store: Path, home: Path) -> None:
-        environment = {**os.environ, "HOME": str(home), "SESSION_MEMORY_STORE": str(store)}
-        self._process = subprocess.Popen(
-            [*_program(), "web", "--no-open", "--no-watch", "--json"],
-            stdout=subprocess.PIPE,
-            env=environment,
-        )
-        assert self._process.stdout is not None
-        found = json.loads(self._process.stdout.readline())
-        self.address, self.port = found["address"], found["port"]
-        self._opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
-        self.ask(f"/?{self.address.partition('?')[2]}")
-        self.cpu_at_start = self._cpu()
-
-    def ask(self, path: str, part: str = "") -> tuple[float, bytes]:
-        """Milliseconds until the whole answer, and the answer."""
-        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}")
-        if part:
-            request.add_header("X-Part", part)
-        began = time.perf_counter()
-        with self._opener.open(request, timeout=60) as answer:
-            body = answer.read()
-        return (time.perf_counter() - began) * 1000, body
-
-    def _cpu(self) -> float:
-        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) * 1000 / os.sysconf("SC_CLK_TCK")
-
-    @property
-    def megabytes(self) -> float:
-        status = Path(f"/proc/{self._process.pid}/status").read_text()
-        found = re.search(r"VmRSS:\s+(\d+)", status)
-        return int(found[1]) / 1024 if found else 0.0
-
-    def close(self) -> None:
-        self._process.terminate()
-        self._process.wait(10)
-
-
-def _program() -> list[str]:
-    return [sys.executable, "-m", "session_memory"]
-
-
-def times(ask: Callable[[], float], number: int = TIMES) -> tuple[float, float]:
-    found = [ask() for _ in range(number)]
-    return median(found), max(found)
-
-
-def over_http(server: Server) -> Iterator[tuple[str, float, float]]:
-    yield "start to first answer, CPU", server.cpu_at_start, server.cpu_at_start
-    yield "memory when idle, MB", server.megabytes, server.megabytes
-    pages = ["/", "/sessions", "/cost", "/work", "/learn", "/keep", "/settings", f"/s/{LONG}"]
-    cold = ", ".join(f"{path} {server.ask(path)[0]:.0f}" for path in pages)
-    print(f"  asked for the first time: {cold}", file=sys.stderr)
-    slowest = {path: times(lambda path=path: server.ask(path)[0], 5) for path in pages}
-    worst = max(slowest, key=lambda path: slowest[path][0])
-    yield f"any page, first byte, warm ({worst})", *slowest[worst]
-    yield "sessions, first rows", *times(lambda: server.ask("/sessions")[0])
-    yield "search, one word", *times(lambda: server.ask("/sessions?q=import", "results")[0])
-    yield "long session, first event", *times(lambda: server.ask(f"/s/{LONG}")[0])
-    last = _last_event(server)
-    yield "long session, deep link", *times(lambda: server.ask(f"/s/{LONG}/e/{last}")[0])
-    for _ in range(100 // len(pages)):
-        for path in pages:
+def over_http(server: Server, figures: Figures) -> None:
+    """Every page asked for the first time, again, and after another session was written to."""
+    for path in PAGES:
+        figures[f"first time: {path}"] = server.cost_of(path)
+    for path, part in PARTS:
+        figures[f"first time: {path} {part}"] = server.cost_of(path, part)
+    warm = {path: sorted(server.ask(path)[0] for _ in range(5)) for path in PAGES}
+    worst = max(warm, key=lambda path: warm[path][2])
+    figures["a page, warm"] = (warm[worst][2], warm[worst][4])
+    for _ in range(100 // len(PAGES) + 1):
+        for path in PAGES:
             server.ask(path)
-    yield "memory after 100 pages, MB", server.megabytes, server.megabytes
+    figures["memory after 100 pages, MB"] = (server.megabytes, server.megabytes)
 
 
-def _last_event(server: Server) -> str:
-    parts = re.findall(rb'data-number="(\d+)"', server.ask(f"/s/{LONG}")[1])
-    rows = server.ask(f"/s/{LONG}/rows/{max(map(int, parts))}")[1]
+def after_a_change(server: Server, log: Path, figures: Figures) -> None:
+    """Pages asked again right after the live session was written to."""
+    for path in PAGES:
+        server.ask(path)
+    with log.open("a") as file:
+        file.write(_line(9000, "for the caches"))
+    time.sleep(2)
+    for path in PAGES:
+        figures[f"after another session grew: {path}"] = server.cost_of(path)
+
+
+def idle(server: Server, seconds: float) -> float:
+    """How much of a processor the server uses, in percent."""
+    before, began = server.cpu_ms, time.perf_counter()
+    time.sleep(seconds)
+    return (server.cpu_ms - before) / (time.perf_counter() - began) / 10
+
+
+def _line(number: int, words: str) -> str:
+    stamp = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    message = {"role": "user", "content": f"{words} {number}."}
+    record: dict[str, Any] = {
+        "sessionId": LIVE,
+        "cwd": "/home/ada/live",
+        "version": "2.1.0",
+        "gitBranch": "main",
+        "isSidechain": False,
+        "uuid": f"{LIVE[:24]}{number:012}",
+        "parentUuid": f"{LIVE[:24]}{number - 1:012}" if number else None,
+        "timestamp": stamp,
+        "type": "user",
+        "message": message,
+    }
+    return f"{json.dumps(record)}\n"
+
+
+def live_log(home: Path) -> Path:
+    folder = home / ".claude" / "projects" / "-home-ada-live"
+    folder.mkdir(parents=True)
+    log = folder / f"{LIVE}.jsonl"
+    log.write_text(_line(0, "begun"))
+    return log
+
+
+def ours(browser: Any, store: Path, home: Path) -> tuple[Figures, Subject]:
+    figures = gzipped()
+    log = live_log(home)
+    with closing(Server(store, home)) as server:
+        figures["start to first answer, CPU"] = (server.start_cpu_ms, server.start_cpu_ms)
+        figures["start to first answer"] = (server.start_ms, server.start_ms)
+        time.sleep(4)
+        figures["memory when idle, MB"] = (server.megabytes, server.megabytes)
+        share = idle(server, IDLE_S)
+        figures["processor when nobody looks, %"] = (share, share)
+        figures["start page, complete, first time"] = _first_load(browser, server)
+        over_http(server, figures)
+        after_a_change(server, log, figures)
+        last = last_event(server)
+        address = f"/s/{LONG_UID}"
+        subject = Subject(
+            server.base, server.address, ".ev", address, f"{address}/e/{last}", typed_here
+        )
+        measure(browser, subject)
+        figures |= subject.figures
+        page = browser.new_page()
+        page.goto(server.address)
+        page.goto(f"{server.base}/s/claude:{LIVE}")
+        page.wait_for_timeout(2000)
+        share = idle(server, IDLE_S)
+        figures["processor with one idle tab, %"] = (share, share)
+        lines = [_line(number + 1, "appended") for number in range(APPENDED)]
+        waited = sorted(appended_to_page(page, f"{server.base}/s/claude:{LIVE}", log, lines))
+        figures["appended line to page"] = (median(waited), waited[-1])
+        figures["memory at the end, MB"] = (server.megabytes, server.megabytes)
+        page.close()
+    return figures, subject
+
+
+def _first_load(browser: Any, server: Server) -> tuple[float, float]:
+    """The start page and its parts, the first time that anybody asks for them."""
+    page = browser.new_page()
+    began = time.perf_counter()
+    page.goto(server.address, wait_until="networkidle")
+    # The network is idle when nothing was asked for in half a second.
+    took = (time.perf_counter() - began) * 1000 - 500
+    page.close()
+    return took, took
+
+
+def last_event(server: Server) -> str:
+    address = f"/s/{LONG_UID}"
+    parts = re.findall(rb'data-number="(\d+)"', server.ask(address)[1])
+    rows = server.ask(f"{address}/rows/{max(map(int, parts))}")[1]
     return re.findall(rb'data-event="([^"]+)"', rows)[-1].decode()
 
 
-def in_browser(server: Server) -> Iterator[tuple[str, float, float]]:
-    from playwright.sync_api import sync_playwright  # noqa: PLC0415
-
-    path = shutil.which("chromium") or shutil.which("google-chrome")
-    if path is None:
-        print("no Chromium: the page was not opened", file=sys.stderr)
-        return
-    base = f"http://127.0.0.1:{server.port}"
-    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=arguments)
-        page = browser.new_page(viewport={"width": 1440, "height": 900})
-        page.goto(server.address)
-        paints = []
-        for _ in range(5):
-            page.goto(f"{base}/sessions")
-            entry = "performance.getEntriesByName('first-contentful-paint')[0]"
-            page.wait_for_function(f"() => {entry}")
-            paints.append(page.evaluate(f"{entry}.startTime"))
-        yield "first contentful paint", median(paints), max(paints)
-        yield "key to hits", *_typed(page)
-        page.goto(f"{base}/s/{LONG}")
-        page.wait_for_selector(".turn")
-        frames = page.evaluate(_SCROLL)
-        frames.sort()
-        yield "frame while scrolling, p95", frames[int(len(frames) * 0.95)], frames[-1]
-        nodes = page.evaluate("document.querySelectorAll('*').length")
-        yield "nodes in a long session", nodes, nodes
-        session = page.context.new_cdp_session(page)
-        session.send("HeapProfiler.collectGarbage")
-        heap = session.send("Runtime.getHeapUsage")["usedSize"] / 1e6
-        yield "heap in a long session, MB", heap, heap
-        browser.close()
-
-
-_SCROLL = """async () => {
-  const frames = [];
-  let before = performance.now();
-  for (let step = 0; step < 240; step++) {
-    scrollBy(0, 400);
-    await new Promise(requestAnimationFrame);
-    const now = performance.now();
-    frames.push(now - before);
-    before = now;
-  }
-  return frames;
-}"""
-
-
-def _typed(page: Any) -> tuple[float, float]:
-    found = []
-    for word in ("import", "repair", "billing", "mobile", "search"):
-        page.goto(page.url.partition("?")[0])
-        page.focus(".find input")
-        page.keyboard.type(word[:-1])
-        page.wait_for_timeout(600)
-        page.evaluate(
-            "window.waited = new Promise(done => document.addEventListener('swapped',"
-            " () => done(performance.now()), {once: true})); window.began = performance.now()"
+def theirs(browser: Any, place: Path, sessions: int) -> Figures:
+    program = peer_program(place)
+    if program is None:
+        say("agentsview cannot be installed: it is not measured")
+        return {}
+    kept = peer_store(program, place, sessions)
+    with closing(Peer(program, kept)) as peer:
+        subject = Subject(
+            peer.base,
+            f"{peer.base}/",
+            ".message",
+            f"/sessions/{LONG}",
+            "",
+            typed_in_palette,
+            ".message-list-scroll",
         )
-        page.keyboard.type(word[-1])
-        found.append(page.evaluate("window.waited.then(end => end - window.began)"))
-    return median(found), max(found)
+        measure(browser, subject)
+        figures: Figures = subject.figures
+        figures["memory at the end, MB"] = (peer.megabytes, peer.megabytes)
+    return figures
 
 
-def gzipped() -> float:
-    import gzip  # noqa: PLC0415
+def gzipped() -> Figures:
+    found: Figures = {}
+    for name, suffix in (("scripts", ".js"), ("style", ".css")):
+        files = Path(web.__file__).parent.joinpath("static").glob(f"*{suffix}")
+        size = sum(len(gzip.compress(file.read_bytes(), 9)) for file in files) / 1024
+        found[f"{name}, gzip, KB"] = (size, size)
+    return found
 
-    import session_memory.web as web  # noqa: PLC0415
 
-    files = Path(web.__file__).parent.joinpath("static").iterdir()
-    return sum(len(gzip.compress(file.read_bytes(), 9)) for file in files) / 1024
+def budget_of(name: str, peer: Figures) -> float | None:
+    if name in SHARES:
+        return peer[name][0] * SHARES[name] if name in peer else None
+    return BUDGETS.get(name)
+
+
+def table(figures: Figures, peer: Figures) -> Iterator[str]:
+    yield "| what | budget | median | slowest | | agentsview |"
+    yield "|---|--:|--:|--:|---|--:|"
+    for name in [*BUDGETS, *SHARES, *(one for one in figures if one not in {**BUDGETS, **SHARES})]:
+        if name not in figures or name.startswith(("first time", "after another")):
+            continue
+        middle, slowest = figures[name]
+        most = budget_of(name, peer)
+        state = "" if most is None else "ok" if middle <= most else "**over**"
+        other = f"{peer[name][0]:,.1f}" if name in peer else ""
+        budget = "" if most is None else f"{most:,.1f}".removesuffix(".0")
+        yield f"| {name} | {budget} | {middle:,.1f} | {slowest:,.1f} | {state} | {other} |"
+    yield ""
+    yield "| page, ms | first time | processor | after another session grew | processor |"
+    yield "|---|--:|--:|--:|--:|"
+    for name in figures:
+        if name.startswith("first time: "):
+            page = name.partition(": ")[2]
+            wall, cpu = figures[name]
+            again = figures.get(f"after another session grew: {page}")
+            rest = f"{again[0]:,.0f} | {again[1]:,.0f}" if again else " | "
+            yield f"| `{page}` | {wall:,.0f} | {cpu:,.0f} | {rest} |"
+
+
+def heading(command: str, sessions: int, peer_sessions: int | None) -> Iterator[str]:
+    machine = f"{os.cpu_count()} cores, load {os.getloadavg()[1]:.1f}, {platform.machine()}"
+    yield f"Made by `{command}` on {datetime.now(UTC):%Y-%m-%d} ({machine})."
+    yield f"{sessions:,} sessions with subagents, and one of 100,005 events; milliseconds."
+    if peer_sessions is not None:
+        yield f"agentsview: {peer_sessions:,} sessions of the same kind, and the same long one."
+    yield ""
+
+
+def write_page(lines: list[str]) -> None:
+    text = PAGE.read_text()
+    before, rest = text.split(BEGIN)
+    after = rest.partition(END)[2]
+    PAGE.write_text(before + "\n".join([BEGIN, "", *lines, "", END]) + after)
+
+
+def say(what: str) -> None:
+    print(f"  {what}", file=sys.stderr, flush=True)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", 1)[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", 1)[0])
     parser.add_argument("--keep", type=Path, metavar="DIR")
     parser.add_argument("--sessions", type=int, default=SESSIONS)
+    parser.add_argument("--peer-sessions", type=int, default=PEER_SESSIONS)
+    parser.add_argument("--no-peer", action="store_true")
+    parser.add_argument("--write", action="store_true", help="write the table into docs/web.md")
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415
+
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    if chromium is None:
+        sys.exit("there is no Chromium: install it, because pages are measured in it")
     with tempfile.TemporaryDirectory() as scratch:
-        place = asked.keep or Path(scratch)
+        place = asked.keep or Path(scratch) / "kept"
         place.mkdir(parents=True, exist_ok=True)
-        store = make_store(place, asked.sessions)
-        server = Server(store, Path(scratch))
-        try:
-            size = gzipped()
-            rows = [("scripts and style, gzip, KB", size, size)]
-            rows += [*over_http(server), *in_browser(server)]
-        finally:
-            server.close()
+        kept = make_store(place, asked.sessions)
+        with open_store(kept) as opened:
+            say(f"{opened.sessions.count():,} sessions in {kept}")
+        store = Path(scratch) / "memory.db"
+        shutil.copyfile(kept, store)
+        with sync_playwright() as playwright:
+            browser = launched(playwright, chromium, os.geteuid() == 0)
+            figures, _ = ours(browser, store, Path(scratch) / "home")
+            peer = {} if asked.no_peer else theirs(browser, place, asked.peer_sessions)
+            browser.close()
     if asked.json:
-        print(json.dumps({name: {"median": mid, "slowest": high} for name, mid, high in rows}))
+        print(json.dumps({"figures": figures, "agentsview": peer}))
         return
-    for name, mid, high in rows:
-        budget = BUDGETS[name.partition(" (")[0]]
-        state = "ok" if mid <= budget else "OVER"
-        print(f"{name:<48}{mid:9.1f}{high:10.1f}   budget {budget:>6}  {state}")
+    command = f"benchmarks/web.py --sessions {asked.sessions}"
+    lines = [
+        *heading(command, asked.sessions, asked.peer_sessions if peer else None),
+        *table(figures, peer),
+    ]
+    print("\n".join(lines))
+    if asked.write:
+        write_page(lines)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator, Callable, Hashable
 from threading import Lock
 from typing import Any
@@ -11,9 +12,11 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
 from session_memory.memory import Memory
+from session_memory.store.address import is_postgres
 
 MOST_OPEN = 8
-LOOK_EVERY_S = 0.1
+LOOKS_A_SECOND = 10
+LOOK_EVERY_S = 1 / LOOKS_A_SECOND
 AT_MOST_EVERY_S = 0.25
 PING_S = 15.0
 LONGEST_UID = 500
@@ -29,6 +32,9 @@ class Changes:
         self._lock = Lock()
         self._number = 0
         self._open = 0
+        self._is_file = False
+        self._looked_at = 0.0
+        self._last: Hashable = None
         self.is_closing = False
 
     async def endpoint(self, request: Request) -> Response:
@@ -42,18 +48,23 @@ class Changes:
         try:
             seen = await run_in_threadpool(self._look, uid)
             yield f": following\n\nid: {self._number}\n\n"
-            quiet = 0.0
-            while not self.is_closing and not await request.is_disconnected():
+            looks = 0
+            while not self.is_closing:
                 await asyncio.sleep(LOOK_EVERY_S)
-                quiet += LOOK_EVERY_S
-                now = await run_in_threadpool(self._look, uid, seen)
+                looks += 1
+                if looks % LOOKS_A_SECOND == 0 and await request.is_disconnected():
+                    break
+                if await self._is_still(seen["version"]):
+                    now = seen
+                else:
+                    now = await run_in_threadpool(self._look, uid, seen)
                 if now != seen:
-                    seen, quiet = now, 0.0
+                    seen, looks = now, 0
                     self._number += 1
                     yield self._event(now)
                     await asyncio.sleep(AT_MOST_EVERY_S - LOOK_EVERY_S)
-                elif quiet >= PING_S:
-                    quiet = 0.0
+                elif looks >= PING_S * LOOKS_A_SECOND:
+                    looks = 0
                     yield ": still here\n\n"
         finally:
             self._open -= 1
@@ -69,9 +80,19 @@ class Changes:
             mark = self._connected().store.db.write_mark()
         return mark if isinstance(mark, Hashable) else object()
 
+    async def _is_still(self, version: object) -> bool:
+        """Whether nobody wrote since. All open pages share one look, and a look at a file is so
+        short that a thread for it would take longer."""
+        now = time.monotonic()
+        if now - self._looked_at >= LOOK_EVERY_S / 2:
+            self._looked_at = now
+            self._last = self.mark() if self._is_file else await run_in_threadpool(self.mark)
+        return bool(self._last == version)
+
     def _connected(self) -> Memory:
         if self._memory is None:
             self._memory = self._opened()
+            self._is_file = not is_postgres(self._memory.place)
         return self._memory
 
     def _look(self, uid: str, before: dict[str, Any] | None = None) -> dict[str, Any]:

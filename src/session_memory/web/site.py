@@ -1,7 +1,9 @@
 """What all pages share: the files that pages load, outlines of sessions, and the reader's clock."""
 
+import contextlib
 import time
 from collections import OrderedDict
+from collections.abc import Iterator
 from hashlib import sha256
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
@@ -59,6 +61,7 @@ class Site:
         # Forms have a token of their own: what a page contains says nothing about the cookie.
         self.form_token = sha256(f"form {token}".encode()).hexdigest()
         self._outlines: OrderedDict[str, _KeptOutline] = OrderedDict()
+        self._making: dict[str, tuple[Lock, int]] = {}
         self._lock = Lock()
 
     @property
@@ -84,6 +87,30 @@ class Site:
             if known is not None and known.is_for(revision):
                 self._outlines.move_to_end(uid)
                 return known.outline
+        with self._making_of(uid):
+            return self._made(memory, uid, revision)
+
+    @contextlib.contextmanager
+    def _making_of(self, uid: str) -> Iterator[None]:
+        """One request makes an outline; the others that need it wait: a page asks for several
+        parts at once, and an outline of 100,000 events takes a second and 100 MB."""
+        with self._lock:
+            lock, waiting = self._making.get(uid, (Lock(), 0))
+            self._making[uid] = (lock, waiting + 1)
+        try:
+            with lock:
+                yield
+        finally:
+            with self._lock:
+                lock, waiting = self._making.pop(uid)
+                if waiting > 1:
+                    self._making[uid] = (lock, waiting - 1)
+
+    def _made(self, memory: Memory, uid: str, revision: int) -> "Outline":
+        with self._lock:
+            known = self._outlines.get(uid)
+        if known is not None and known.is_for(revision):
+            return known.outline
         # Loaded with the first session that is opened: it would delay the start of the server.
         from session_memory.views.outline import outline  # noqa: PLC0415
 
