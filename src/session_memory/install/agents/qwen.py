@@ -16,7 +16,8 @@ from session_memory.install.skill import shared_skill
 
 EVENTS = {
     "failure": AgentEvent("PostToolUseFailure", "run_shell_command"),
-    "end": AgentEvent("SessionEnd"),
+    # SessionEnd does not fire for a session without a terminal; this fires after every turn.
+    "end": AgentEvent("Stop"),
     "prompt": AgentEvent("UserPromptSubmit"),
     "start": AgentEvent("SessionStart"),
 }
