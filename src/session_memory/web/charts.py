@@ -99,7 +99,8 @@ def spending_bars(bars: Sequence[MoneyBar], *, label: str, limit: int | None = N
             group = Markup('<a href="{}">{}</a>').format(bar.address, group)
         parts.append(group)
         if place % every == 0 or place == len(bars) - 1:
-            parts.append(_text(x + width / 2, _HEIGHT - 6, bar.label, "t-mid"))
+            at, anchor = (x + width / 2, "t-mid") if x < _WIDTH - 40 else (_WIDTH, "t-end")
+            parts.append(_text(at, _HEIGHT - 6, bar.label, anchor))
     if limit is not None:
         y = top - limit / _MILLION * scale
         parts.append(

@@ -5,11 +5,13 @@ from typing import Any
 from starlette.responses import Response
 
 from session_memory.core.time import now_ms
+from session_memory.render.code import Colours
 from session_memory.views.figures import age
-from session_memory.views.fixes import Remedy
+from session_memory.views.fixes import FixStep, Remedy
 from session_memory.web.asked import Asked
-from session_memory.web.markup import lines
+from session_memory.web.markup import code
 from session_memory.web.rows import event_address
+from session_memory.web.transcript_rows import MOST_COLOURED, ShownDiff, shown_diff
 
 LONGEST = 4000
 
@@ -17,11 +19,12 @@ LONGEST = 4000
 def errors(asked: Asked) -> Response:
     text = asked.query.get("q", "").strip()[:LONGEST]
     found = asked.memory.fix(text, limit=8) if text else None
+    colours = Colours(MOST_COLOURED)
     return asked.page(
         "errors",
         text=text,
         basis=found.basis if found else "",
-        remedies=[_shown(one) for one in found.remedies] if found else [],
+        remedies=[_shown(one, colours) for one in found.remedies] if found else [],
         mentions=[
             {
                 "text": hit.snippet.text,
@@ -36,7 +39,13 @@ def errors(asked: Asked) -> Response:
     )
 
 
-def _shown(one: Remedy) -> dict[str, Any]:
+def _diff(step: FixStep, colours: Colours) -> ShownDiff:
+    signs = [line[:1] for line in step.lines]
+    path = step.path or ""
+    return shown_diff(path, path, (signs.count("+"), signs.count("-")), step.lines, colours)
+
+
+def _shown(one: Remedy, colours: Colours) -> dict[str, Any]:
     return {
         "error": one.error,
         "address": event_address(one.session_uid, one.error_event),
@@ -51,9 +60,8 @@ def _shown(one: Remedy) -> dict[str, Any]:
         "steps": [
             {
                 "what": f"{step.tool or ''} {step.path or ''}".strip(),
-                "text": lines(step.text),
-                "lines": lines("\n".join(step.lines)),
-                "has_lines": bool(step.lines),
+                "text": code(step.text, "bash", colours),
+                "diff": _diff(step, colours) if step.lines else None,
                 "address": event_address(one.session_uid, step.event_uid),
             }
             for step in one.steps[:4]

@@ -1,5 +1,6 @@
 """One event: what it was, what it cost, when the same failed and passed, its text and pictures."""
 
+from bisect import bisect_left
 from typing import Any
 
 from starlette.responses import PlainTextResponse, Response
@@ -48,7 +49,7 @@ def event_inspector(asked: Asked) -> Response:
         what=f"{_SORTS.get(shown.sort, shown.sort)}{', failed' if event.is_error else ''}",
         facts=_facts(shown),
         same=_same(asked, found, shown, outline),
-        parts=_price_parts(asked, found, event.response_id, shown.seq),
+        parts=_price_parts(asked, found, shown),
         context=sizes[-1] if sizes else None,
         curve=context_curve(outline.context, shown.seq),
         seen=_seen(asked, found, shown),
@@ -145,17 +146,22 @@ def _seen(asked: Asked, found: Session, shown: TranscriptEvent) -> dict[str, Any
     }
 
 
-def _price_parts(
-    asked: Asked, found: Session, response: str | None, seq: int
-) -> dict[str, Any] | None:
-    """The response that an event belongs to: its tokens times their prices."""
-    if response is None:
+def _price_parts(asked: Asked, found: Session, shown: TranscriptEvent) -> dict[str, Any] | None:
+    """The response that an event belongs to, or that asked for an output: tokens times prices."""
+    is_output = shown.sort == "result"
+    if shown.owner or not (shown.event.response_id or is_output):
         return None
     records = audit(asked.memory.store, found.session_uid).records
-    # Usage is stored at the last event of its response.
-    one = next((r for r in records if r.usage.seq is not None and r.usage.seq >= seq), None)
-    if one is None:
+    placed = sorted(
+        (record for record in records if record.usage.seq is not None),
+        key=lambda record: record.usage.seq or 0,
+    )
+    # Usage is stored at the last event of its response: before an output, else after the event.
+    at = bisect_left(placed, shown.seq, key=lambda record: record.usage.seq or 0)
+    at -= is_output
+    if not 0 <= at < len(placed):
         return None
+    one = placed[at]
     return {
         "rows": [
             (
