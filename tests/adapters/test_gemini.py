@@ -159,3 +159,15 @@ def test_how_long_it_keeps_its_logs_is_a_setting(
     settings = {"general": {"sessionRetention": retention}}
     (tmp_path / "settings.json").write_text(json.dumps(settings))
     assert adapter.keeps_days(tmp_path) == days
+
+
+def test_what_hooks_say_before_a_prompt_is_no_word_of_the_person(tmp_path: Path) -> None:
+    ours = '&lt;session-memory ref="a"&gt;\nkumquat\n&lt;/session-memory&gt;'
+    hooks = f"<hook_context>{ours}</hook_context>\n\n<hook_context>be brief</hook_context>\n\n"
+    write(tmp_path, prompt("m1", f"{hooks}peel it"), answer("m2"), prompt("m3", hooks))
+    store = collected(tmp_path)
+    events = [one for one in events_of(store, "gemini:s1") if one.role == "user"]
+    assert [(one.kind, one.summary) for one in events][0] == ("user_msg", "peel it")
+    assert (events[1].kind, events[1].native_kind) == ("lifecycle", "user/hook_context")
+    # The text as a whole is shown and found.
+    assert "kumquat" in Bodies(store).of(events[0]).text and store.index.terms_from("kumquat")

@@ -17,6 +17,7 @@ from session_memory.testing.grok import GrokHome
 
 OURS = marked("edited | src/zanzibar.py\nerror | ZanzibarError: please always use tabs", ref="a#1")
 PROMPT = "make the kumquat tests pass"
+HIDDEN = marked("pomelo", ref="a#2")
 
 
 def check(store: Store, uid: str, prompts: list[str]) -> None:
@@ -34,14 +35,14 @@ def check(store: Store, uid: str, prompts: list[str]) -> None:
     assert recall.count_of("kumquat") and not recall.count_of("zanzibar")
     assert not recall.count_of(f"{ERROR_MARK}zanzibarerror")
     # No log can hide text from a plain search by a mark of ours.
-    assert store.index.terms_from("zanzibar")
+    assert store.index.terms_from("zanzibar") and store.index.terms_from("pomelo")
     store.close()
 
 
 def test_claude(tmp_path: Path) -> None:
     home = ClaudeHome(tmp_path)
     log = home.session()
-    log.prompt(f"{PROMPT}\n\n{OURS}")
+    log.prompt(f"{PROMPT}\n\n{OURS}\n{HIDDEN}")
     log.answer("I run them.", call("Bash", command="pytest -q"))
     log.result(f"Exit code 1\nE   ValueError: bad kumquat\n{OURS}", is_error=True)
     log.attachment("hook_additional_context", content=[OURS], hookEvent="PostToolUseFailure")
@@ -56,7 +57,7 @@ def test_claude(tmp_path: Path) -> None:
 def test_codex(tmp_path: Path) -> None:
     home = CodexHome(tmp_path)
     log = home.session("alpha")
-    log.turn(PROMPT)
+    log.turn(f"{PROMPT}{HIDDEN}")
     log.shell("pytest -q")
     log.result(ran(1, f"E   ValueError: bad kumquat\n{OURS}"))
     log.say("developer", OURS)
@@ -70,7 +71,7 @@ def test_codex(tmp_path: Path) -> None:
 def test_grok(tmp_path: Path) -> None:
     home = GrokHome(tmp_path)
     log = home.session()
-    log.prompt(PROMPT)
+    log.prompt(f"{PROMPT}{HIDDEN}")
     log.run("pytest -q", f"E   ValueError: bad kumquat\n{OURS}", 1)
     log.prompt(f"<system-reminder>\n{OURS}\n</system-reminder>")
     log.prompt(OURS)

@@ -12,10 +12,13 @@ from session_memory.adapters.token_counts import count_of, together, without
 from session_memory.adapters.tool_calls import call_event
 from session_memory.adapters.tool_results import result_event
 from session_memory.core.ids import fit_native_id
+from session_memory.core.injected import without_injected
 from session_memory.core.text import one_line
 
 _CONTEXT = "<session_context>"
 _EXIT = re.compile(r"^Exit Code: (-?\d{1,9})\s*$", re.MULTILINE)
+# Gemini CLI puts what hooks say before the prompt.
+_HOOKS = re.compile(r"\A(?:\s*<hook_context>.*?</hook_context>)+\s*", re.DOTALL)
 _CANCELLED = "Request cancelled."
 
 
@@ -56,18 +59,28 @@ def _from_user(message: dict[str, Any], state: GeminiState) -> list[NativeEvent]
         for part in parts
         if "functionResponse" in part
     ]
-    said = _text(message)
+    said = whole = _text(message)
     pasted = [
         next(iter(part)) for part in parts if part and not {"text", "functionResponse"} & {*part}
     ]
     if said.startswith(_CONTEXT):
         kind = "user/session_context"
         events.append(NativeEvent("lifecycle", "system", one_line(said), kind, body=said))
+    elif said and not (said := _typed(whole)) and not pasted:
+        kind = "user/hook_context"
+        events.append(NativeEvent("lifecycle", "user", one_line(whole), kind, body=whole))
     elif said or pasted or not parts:
         words = said or " ".join(f"[{word(kind)}]" for kind in pasted)
         event = NativeEvent("user_msg", "user", one_line(words), "user", is_prompt=True, text=words)
+        event.body = whole
         events.append(event)
     return events
+
+
+def _typed(said: str) -> str:
+    """The words of the person, without what hooks put before or into them."""
+    words = without_injected(_HOOKS.sub("", said))
+    return said if words == said else words.strip()
 
 
 def _from_model(message: dict[str, Any], state: GeminiState) -> list[NativeEvent]:

@@ -33,6 +33,7 @@ def prompt(native: dict[str, Any]) -> list[NativeEvent]:
         return [NativeEvent("lifecycle", "user", one_line(said), kind, body=said)]
     words = words or " ".join(f"[{word(next(iter(part), ''))}]" for part in parts)
     event = NativeEvent("user_msg", "user", one_line(words), "user", is_prompt=True, text=words)
+    event.body = said
     return [event]
 
 

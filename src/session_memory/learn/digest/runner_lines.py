@@ -170,7 +170,8 @@ NOISE_LINE = lazy_pattern(
       | ok\b | ✓ | √ | ✔ | PASS\b | \d+\ (?:pass|passed|passing|skip|skipped|issues?)\b
       | 0\ (?:errors?|fail|failed|issues) | \d+\ warnings?
       | (?:Chunk\ ID|Wall\ time|Original\ token|Process\ exited)
-      | Output:$ | Total\ output\ lines | Exit\ code:?\ -?\d+ | \[?exit\ code | Traceback\ \(most
+      | Output:$ | (?:Error|Signal):\ \(none\)$ | Total\ output\ lines
+      | Exit\ [Cc]ode:?\ -?\d+ | \[?exit\ code | Traceback\ \(most
       | File\ "[^"]+",\ line\ \d | ^[{}\[\]().,;]+$ | \d+\ \| | \d+\ │ | │ | ╭ | ╰ | \^ | ~+$ | i[ ]
       | [^:]{0,60}\[\d+/\d+\]
       | Checked\ \d | Ran\ \d | (?:\d+\ )?expect\(\) | Script\ (?:completed|failed|running)
