@@ -83,3 +83,12 @@ def test_the_name_that_a_person_gave_is_the_title(tmp_path: Path) -> None:
     about.write_text("id: s1\nname: The blue button\nuser_named: true\n")
     with collected(tmp_path) as store:
         assert store.sessions.get("copilot:s1").title == "The blue button"
+
+
+def test_a_compaction_counts_beside_the_sums_of_the_session(tmp_path: Path) -> None:
+    used = {"model": "gpt-5", "inputTokens": 80, "outputTokens": 9, "cacheReadTokens": 30}
+    compacted = event("session.compaction_complete", 1, compactionTokensUsed=used)
+    write(tmp_path, event("user.message", 0, content="Go."), compacted, ended(2, 100, 10))
+    with collected(tmp_path) as store:
+        found = every_usage(store)
+    assert sorted((one.input_tokens, one.output_tokens) for one in found) == [(50, 9), (90, 10)]

@@ -117,3 +117,16 @@ def test_logs_of_version_1_have_no_ids(tmp_path: Path) -> None:
         events = events_of(store, "pi:s1")
         assert [event.kind for event in events] == ["user_msg", "assistant_msg"]
         assert store.sessions.get("pi:s1").cost.output_tokens == 7
+
+
+def test_a_summary_counts_for_the_model_of_the_answer_before() -> None:
+    sample = Path(__file__).parent.parent / "data" / "conformance" / "pi" / "compact"
+    with collected(sample / "home") as store:
+        found = {one.usage_id: one for one in every_usage(store)}
+    (summary,) = [one for name, one in found.items() if name.startswith("pi@")]
+    assert (summary.model, summary.input_tokens, summary.output_tokens) == (
+        "scripted-model",
+        3157,
+        233,
+    )
+    assert len(found) == 5

@@ -43,11 +43,16 @@ def compared(driver: Driver, truth: dict[str, Any], found: FoundInLogs) -> list[
     return compare(truth, found, per_turn=per_turn, inside=inside)
 
 
+def declared_by(driver: Driver, scenario: str) -> dict[str, str]:
+    """What the agent's log cannot tell in this scenario."""
+    return driver.known.get(_ALWAYS, {}) | driver.known.get(scenario, {})
+
+
 def judged(
     driver: Driver, scenario: str, differences: Sequence[Difference]
 ) -> tuple[list[str], list[str]]:
     """The differences that nobody declared, and those that the driver did, with its reasons."""
-    declared = driver.known.get(_ALWAYS, {}) | driver.known.get(scenario, {})
+    declared = declared_by(driver, scenario)
     found = {difference.key for difference in differences}
     wrong = [f"{one.key}: {one.text}" for one in differences if one.key not in declared]
     known = [f"{key}: {reason}" for key, reason in declared.items() if key in found]

@@ -9,7 +9,7 @@ from session_memory.adapters.conversation import word
 from session_memory.adapters.copilot.calls import answer, completed, permission
 from session_memory.adapters.copilot.kinds import BOOKKEEPING
 from session_memory.adapters.copilot.state import CopilotState
-from session_memory.adapters.copilot.usage import request_used, session_used
+from session_memory.adapters.copilot.usage import compaction_used, request_used, session_used
 from session_memory.adapters.json_records import (
     mapping,
     new_record,
@@ -92,6 +92,7 @@ def _error(data: dict[str, Any], record: Record, state: CopilotState, kind: str)
 
 
 def _compacted(data: dict[str, Any], record: Record, state: CopilotState, kind: str) -> None:
+    compaction_used(data, record, state)
     said = string(data.get("summaryContent")) or string(data.get("summary"))
     record.events.append(NativeEvent("lifecycle", "system", one_line(said), kind, body=said))
 

@@ -20,6 +20,15 @@ def request_used(data: dict[str, Any], record: Record, state: CopilotState) -> N
     record.usage = _usage(usage_id, model, figures)
 
 
+def compaction_used(data: dict[str, Any], record: Record, state: CopilotState) -> None:
+    """The usage of the requests for a summary. The sum of a session does not include it."""
+    used = mapping(data.get("compactionTokensUsed"))
+    figures = [count_of(used.get(name)) for name in _NAMES]
+    if any(figures):
+        model = string(used.get("model")) or state.model or "unknown"
+        record.usage = _usage(f"copilot@{record.native_id or record.offset}", model, figures)
+
+
 def session_used(data: dict[str, Any], record: Record, state: CopilotState) -> None:
     """What the sum of a session has that no request logged."""
     summed = mapping(data.get("modelMetrics"))

@@ -147,18 +147,33 @@ def _own_command(message: Mapping[str, Any]) -> NativeEvent:
 
 def usage_of_message(message: Mapping[str, Any], record: Record) -> NativeUsage | None:
     """What the response of an answer used. An answer without a response has figures of 0."""
-    used = message.get("usage")
-    if message.get("role") != "assistant" or not isinstance(used, Mapping):
+    broken_off = message.get("stopReason") in ("error", "aborted")
+    if message.get("role") != "assistant" or broken_off:
+        return None
+    response = string(message.get("responseId"))
+    return _usage(message.get("usage"), response, model_of_message(message), record)
+
+
+def model_of_message(message: Mapping[str, Any]) -> str:
+    """The model of an answer, with its seller."""
+    return model_sold_by(string(message.get("provider")), string(message.get("model")) or "unknown")
+
+
+def usage_of_summary(entry: Mapping[str, Any], model: str, record: Record) -> NativeUsage | None:
+    """What a summary used. Its entry names no model: it is the one of the answer before."""
+    return _usage(entry.get("usage"), "", model or "unknown", record)
+
+
+def _usage(used: Any, response: str, model: str, record: Record) -> NativeUsage | None:
+    if not isinstance(used, Mapping):
         return None
     sent, given = count_of(used.get("input")), count_of(used.get("output"))
     read, written = count_of(used.get("cacheRead")), count_of(used.get("cacheWrite"))
-    response = string(message.get("responseId"))
-    broken_off = message.get("stopReason") in ("error", "aborted")
-    if broken_off or not (response or sent or given or read or written):
+    if not (response or sent or given or read or written):
         return None
     return NativeUsage(
         response or f"pi@{record.native_id or f'{record.session}@{record.offset}'}",
-        model_sold_by(string(message.get("provider")), string(message.get("model")) or "unknown"),
+        model,
         input_tokens=sent,
         output_tokens=given,
         cache_read_tokens=read,

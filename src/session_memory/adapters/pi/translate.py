@@ -10,7 +10,12 @@ from session_memory.adapters.base import NativeEvent, Record, SourceRef
 from session_memory.adapters.conversation import text_of, word
 from session_memory.adapters.json_records import new_record, object_in_line, string
 from session_memory.adapters.pi.layout import session_named
-from session_memory.adapters.pi.messages import message_events, usage_of_message
+from session_memory.adapters.pi.messages import (
+    message_events,
+    model_of_message,
+    usage_of_message,
+    usage_of_summary,
+)
 from session_memory.core.ids import fit_native_id
 from session_memory.core.text import escaped, one_line
 from session_memory.core.time import time_or_none
@@ -21,12 +26,13 @@ class PiState(msgspec.Struct):
 
     ``lineage`` names the first entry of the tree. Ids of entries are short and only unique in their
     file; a fork copies the entries from the first one on. So an entry is the same in two files if
-    the first entry and the id are.
+    the first entry and the id are. ``model`` is the one of the last answer.
     """
 
     session: str = ""
     lineage: str = ""
     lines: int = 0
+    model: str = ""
 
 
 def from_line(
@@ -66,8 +72,12 @@ def _entry(native: dict[str, Any], record: Record, state: PiState) -> None:
     message = native.get("message")
     if kind == "message" and isinstance(message, Mapping):
         record.usage = usage_of_message(message, record)
+        if message.get("role") == "assistant":
+            state.model = model_of_message(message)
         record.events = message_events(message)
         return
+    if kind in ("compaction", "branch_summary"):
+        record.usage = usage_of_summary(native, state.model, record)
     record.events.append(_other(word(kind), native, record))
 
 

@@ -14,6 +14,7 @@ class Copilot(Driver):
     logs = (".copilot/session-state", ".copilot/session-store.db")
     compact_prompt = "/compact"
     subagents_inside = True
+    known = {"compact": {"summary tokens": "Copilot CLI sums up summaries without their reasoning"}}
     models = ("gpt-4.1", "gpt-5.4")
     cannot = {"fork": "Copilot CLI has no fork"}
 

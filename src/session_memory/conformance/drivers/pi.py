@@ -17,12 +17,7 @@ class Pi(Driver):
     }
 
     known = {
-        "compact": {"summary requests": "pi logs no usage of the request for the summary"},
         "interrupt": {"interrupt": "stopped by Ctrl-C in one-shot mode, pi writes nothing more"},
-        "cut": {
-            "incomplete": "pi logs what the provider had reported when the stream was cut, and it"
-            " counts as used"
-        },
     }
 
     def configure(self, place: AgentPlace) -> None:
