@@ -25,9 +25,8 @@ from typing import Any
 
 import apsw
 import pytest
-from effort import EFFORT, times
+from effort import EFFORT
 from hanging import HangLimit
-from hypothesis import settings
 from late import note_what_is_loaded
 from rewriting import share_the_rewriting
 
@@ -68,9 +67,6 @@ _NOT_IN_NAMES = re.compile(r"\W")
 
 def pytest_configure(config: pytest.Config) -> None:
     _count_no_memory()
-    # Half as many examples as usual, for tests that do not say how many.
-    settings.register_profile("tests", settings(), max_examples=times(50))
-    settings.load_profile("tests")
     config.pluginmanager.register(HangLimit())
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # A shell starts background jobs (`make test &`) with SIGINT ignored, and child processes
