@@ -3,7 +3,7 @@
 import pytest
 
 from session_memory.search.question import concepts_in
-from session_memory.search.recall_terms import terms_in
+from session_memory.search.recall_terms import TermCounter, terms_in
 from session_memory.search.stems import stem
 from session_memory.search.synonyms import synonyms
 
@@ -106,3 +106,17 @@ def test_two_neighbours_may_be_one_word() -> None:
 def test_a_long_question_is_asked_in_its_own_words() -> None:
     words = " ".join(f"word{chr(97 + number)}" for number in range(20))
     assert not any(one.others for one in concepts_in(f"remove {words}"))
+
+
+SPOKEN = (
+    "ying aing oeds "
+    "brought bought taught dies dying icying yying tries analysing deploymentPlan re-run x_un 3.11"
+    " Über naïve 部署失败 went colours The the told held woken rewritten _u_n GitHub a-b don't"
+)
+
+
+@pytest.mark.parametrize("term", sorted(set(terms_in(SPOKEN))))
+def test_terms_that_are_asked_for_are_counted_without_stemming_every_word(term: str) -> None:
+    assert TermCounter([term]).counts(f"{SPOKEN} {SPOKEN}")[term] == 2 * terms_in(SPOKEN).count(
+        term
+    )

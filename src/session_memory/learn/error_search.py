@@ -13,7 +13,7 @@ from heapq import nsmallest
 from session_memory.learn.digest import ErrorSnippet
 from session_memory.learn.digest.error_terms import LONGEST, error_fields
 from session_memory.search.question import concepts_in
-from session_memory.search.recall_terms import ERROR_MARK, terms_in
+from session_memory.search.recall_terms import ERROR_MARK, TermCounter, terms_in
 from session_memory.store.recall import Recall
 from session_memory.store.store import Store
 
@@ -52,6 +52,7 @@ class ErrorQuestion:
         rarity = {term: self._rarity(used) for term, used in self._used.items()}
         kept = sorted(rarity, key=lambda term: (-rarity[term], term))[:MOST_TERMS]
         self._terms = {term: rarity[term] for term in kept}
+        self._counter = TermCounter(self._terms)
         self._whole = sum(self._terms.values())
         # One word alone says little: many errors have it.
         self._share = _FEW_TERMS.get(len(self._terms), 1.0)
@@ -99,7 +100,8 @@ class ErrorQuestion:
         """The share of the question that an error has, from 0 to 1, weighted by rarity."""
         if not self._whole:
             return 0.0
-        fields = [Counter(terms_in(text[:LONGEST])) for text in error_fields(error)]
+        sample, *beside = (text[:LONGEST] for text in error_fields(error))
+        fields = [Counter(terms_in(sample)), *map(self._counter.counts, beside)]
         longer = 1 - _LENGTH + _LENGTH * sum(fields[0].values()) / _USUAL_LENGTH
         found = 0.0
         for term, rarity in self._terms.items():

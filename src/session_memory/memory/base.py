@@ -60,9 +60,9 @@ def without_secrets(answer: T) -> T:
 
     Lessons and fixes are copied into instruction files and given to models.
     """
-    from session_memory.redact import mask_values
+    from session_memory.redact import mask_together
 
-    masked: T = mask_values(answer)
+    masked: T = mask_together(answer)
     return masked
 
 

@@ -13,13 +13,14 @@ from functools import lru_cache
 from itertools import chain
 
 from session_memory.core.lazy_patterns import lazy_pattern
-from session_memory.search.stems import stem
+from session_memory.search.stems import is_irregular, stem
 
 LONGEST = 40
 ERROR_MARK = "!"
 """Stands before the terms of errors in the index. No term contains it."""
 BEGINNING = 3
 """A stem begins as its word does for so many letters."""
+_SAME_LETTERS = 2
 TRUNCATED = 6
 # Han, kana, Hangul, Thai, Lao, Myanmar and Khmer.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
@@ -57,6 +58,28 @@ def terms_in(text: str) -> list[str]:
 def count_terms(text: str) -> dict[str, int]:
     """How often each term occurs in a text."""
     return Counter(chain.from_iterable(map(_token_terms, _tokens(text))))
+
+
+class TermCounter:
+    """Counts some terms in many texts. Words that cannot have one of them are not stemmed."""
+
+    def __init__(self, terms: Iterable[str]) -> None:
+        self._beginnings = frozenset(term[:_SAME_LETTERS] for term in terms)
+
+    def counts(self, text: str) -> Counter[str]:
+        """How often each of the terms occurs in a text. Others may be counted, too."""
+        some = filter(self._may_have_term, _tokens(text))
+        return Counter(chain.from_iterable(map(_token_terms, some)))
+
+    def _may_have_term(self, token: str) -> bool:
+        # A first letter y may change, and a verb such as "brought" has the stem of "bring".
+        return (
+            token[:_SAME_LETTERS] in self._beginnings
+            or token[0] in self._beginnings
+            or token[0] == "y"
+            or not (token.islower() and token.isascii() and token.isalpha())
+            or is_irregular(token)
+        )
 
 
 def _tokens(text: str) -> list[str]:

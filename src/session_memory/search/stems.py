@@ -81,12 +81,17 @@ def stem(word: str) -> str:
     word = _replaced(word, _PLURALS, least=-1)
     word = _without_verb_ending(word)
     # Not after a vowel: "deploy" and "deployment" have one stem.
-    if word.endswith("y") and word[-2] not in "aeiou" and _has_vowel(word[:-1]):
+    if word.endswith("y") and word[-2:-1] not in "aeiou" and _has_vowel(word[:-1]):
         word = f"{word[:-1]}i"
     word = _replaced(word, _COMPOUND_ENDINGS, least=0)
     word = _replaced(word, _SIMPLE_ENDINGS, least=0)
     word = _without_last_ending(word)
     return _without_final_letter(word)
+
+
+def is_irregular(word: str) -> bool:
+    """Whether a word is a form of a verb that may begin with other letters than its stem."""
+    return word in _irregular()
 
 
 @cache

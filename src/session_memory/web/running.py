@@ -2,8 +2,6 @@
 
 import json
 import os
-from http import HTTPStatus
-from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from urllib.parse import quote
 
@@ -42,6 +40,10 @@ class Running(msgspec.Struct):
 
     def answers(self) -> bool:
         """Whether it is our server that answers there. Its number may be another program's now."""
+        # Every command reads this module, few ask, and to import a client takes long.
+        from http import HTTPStatus  # noqa: PLC0415
+        from http.client import HTTPConnection, HTTPException  # noqa: PLC0415
+
         asked = HTTPConnection(HOST, self.port, timeout=SECONDS)
         try:
             asked.request("HEAD", f"/?t={self.token}")

@@ -31,6 +31,7 @@ _NEAR_BEFORE, _NEAR_AFTER = 3, 8
 _NEAR = 600
 _EXAMINED = 16_384
 _LONGEST_LINE = 2_000
+_MOST_TRIED = 100
 
 
 class ErrorLine(NamedTuple):
@@ -173,9 +174,13 @@ def _without_tasks(lines: list[str]) -> list[str]:
 @lru_cache(maxsize=2_048)
 def _form_of(line: str) -> tuple[LineForm, re.Match[str]] | None:
     """The form of a line. Programs print the same lines again and again."""
-    if not _any_form().match(line) or STATUS_LINE.match(line):
+    # To compile all forms as one takes as long as to try them on so many lines.
+    if _form_of.cache_info().misses > _MOST_TRIED and not _any_form().match(line):
         return None
-    form, match = next((f, m) for f in FORMS if (m := f.pattern.match(line)))
+    found = next(((form, match) for form in FORMS if (match := form.pattern.match(line))), None)
+    if found is None or STATUS_LINE.match(line):
+        return None
+    form, match = found
     return (form, match) if form.grade == DIAGNOSTIC or not NOISE_LINE.match(line) else None
 
 
