@@ -69,10 +69,9 @@ def _turn(
     turn: OutlineTurn, responses: list[OutlineResponse], agents: list[CostBlock]
 ) -> CostBlock:
     below = tuple(_steps(responses, agents))
-    title = f"{turn.number} {turn.title}" if turn.number else "before the first prompt"
     total = turn.microdollars + sum(one.microdollars for one in agents)
     look = "left" if turn.is_left else _largest(below)
-    return CostBlock(title, total, look, turn.seq, below=below)
+    return CostBlock(turn.name, total, look, turn.seq, below=below)
 
 
 def _largest(blocks: Sequence[CostBlock]) -> str:

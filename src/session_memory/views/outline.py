@@ -33,6 +33,8 @@ SECTION = 50
 """How many events a part of a transcript has."""
 MOST_MARKS, MOST_POINTS = 1500, 200
 
+BEFORE_FIRST_PROMPT = "before the first prompt"
+
 
 class OutlineTurn(msgspec.Struct, frozen=True, kw_only=True):
     """One turn, from ``seq`` to ``last``. ``microdollars`` is what the session itself used in it.
@@ -50,6 +52,11 @@ class OutlineTurn(msgspec.Struct, frozen=True, kw_only=True):
     microdollars: int
     output_tokens: int
     is_left: bool
+
+    @property
+    def name(self) -> str:
+        """The number and the title; words in their place for turn 0."""
+        return f"{self.number} {self.title}" if self.number else BEFORE_FIRST_PROMPT
 
 
 class OutlineResponse(msgspec.Struct, frozen=True):

@@ -12,7 +12,7 @@ from session_memory.pricing import Amount
 from session_memory.views.event_lookup import find_event
 from session_memory.views.evicted import readable_events
 from session_memory.views.figures import duration
-from session_memory.views.outline import SECTION, Outline, OutlineTurn
+from session_memory.views.outline import BEFORE_FIRST_PROMPT, SECTION, Outline, OutlineTurn
 from session_memory.views.started_sessions import started_sessions
 from session_memory.views.transcript_items import LEVELS, TranscriptOptions
 from session_memory.views.transcript_window import section_of, transcript_part
@@ -158,7 +158,7 @@ def _turn(uid: str, turn: OutlineTurn, dearest: int) -> ShownTurn:
         address=event_address(uid, turn.event_uid),
         seq=turn.seq,
         last=turn.last,
-        title=turn.title or "before the first prompt",
+        title=turn.title or BEFORE_FIRST_PROMPT,
         facts=" · ".join(fact for fact in facts if fact),
         share=round(48 * turn.microdollars / dearest, 1),
         is_left=turn.is_left,

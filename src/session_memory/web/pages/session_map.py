@@ -122,7 +122,7 @@ def _steps(found: Session, outline: Outline) -> list[dict[str, Any]]:
             {
                 "seq": one.seq if is_placed else None,
                 "address": f"{address}/e/{one.seq}",
-                "turn": "" if turn is None else f"turn {turn.number}: {turn.title}",
+                "turn": "" if turn is None else f"turn {turn.name}" if turn.number else turn.name,
                 "why": DETOUR_NAMES.get(one.detour, MADE_OF[one.made_of]),
                 "cost": money(Amount(one.microdollars)),
             }
