@@ -4,7 +4,7 @@ from starlette.responses import Response
 
 from session_memory.config import this_host
 from session_memory.core.time import now_ms
-from session_memory.views.doctor import examine
+from session_memory.views.doctor import Check, examine
 from session_memory.views.figures import plural, size
 from session_memory.views.retention import limits_sentence, retention_status
 from session_memory.web.asked import Asked
@@ -22,7 +22,9 @@ def keep(asked: Asked) -> Response:
     return asked.page(
         "keep",
         worst=diagnosis.worst,
-        checks=diagnosis.checks,
+        # Most agents are not on a machine: one line says how many.
+        checks=[one for one in diagnosis.checks if not _is_absence(one)],
+        absent=sum(_is_absence(one) for one in diagnosis.checks),
         roots=[
             {
                 "agent": root.flavor,
@@ -53,3 +55,7 @@ def keep(asked: Asked) -> Response:
         problems=problems.to_dict(),
         most=MOST_PROBLEMS,
     )
+
+
+def _is_absence(check: Check) -> bool:
+    return check.status == "ok" and check.text.endswith(": not there")
