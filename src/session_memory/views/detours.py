@@ -30,18 +30,15 @@ class SentTokens(msgspec.Struct, gc=False):
     context: int
 
 
-class _CallsMade(msgspec.Struct):
-    calls: list[OutlineEvent] = []
-
-
 def detours(
     events: Sequence[OutlineEvent], sent: Sequence[SentTokens], reads: dict[int, str]
 ) -> dict[int, str]:
     """The sort of each response that was a detour, by its seq. ``reads`` are paths by seq."""
     own = [event for event in events if not event.is_inherited]
     made = _calls_of(own, sent)
-    found = dict.fromkeys(_uncached(own, sent), UNCACHED)
-    found |= dict.fromkeys(_read_again(own, made, reads), REREAD)
+    folds = [event.seq for event in own if _is_fold(event)]
+    found = dict.fromkeys(_uncached(folds, sent), UNCACHED)
+    found |= dict.fromkeys(_read_again(folds, made, reads), REREAD)
     failures = {
         event.call_id
         for event in own
@@ -77,25 +74,25 @@ def _is_fold(event: OutlineEvent) -> bool:
     return "lifecycle" in event.kinds and "compact" in event.native_kind
 
 
-def _uncached(events: Iterable[OutlineEvent], sent: Sequence[SentTokens]) -> Iterable[int]:
+def _uncached(folds: Sequence[int], sent: Sequence[SentTokens]) -> Iterable[int]:
     """Responses for which most of what was cached before had to be sent anew."""
-    folds = [event.seq for event in events if _is_fold(event)]
     for before, one in zip(sent, sent[1:], strict=False):
         cached = before.read + before.written
+        if cached < LEAST_CACHED or one.read * 2 >= cached:
+            continue
         is_folded = bisect_left(folds, before.seq) != bisect_left(folds, one.seq)
         # A smaller context is that of other work, such as a sidechain, or of a rewind.
         is_same = one.context * 5 >= before.context * 4
-        if cached >= LEAST_CACHED and one.read * 2 < cached and is_same and not is_folded:
+        if is_same and not is_folded:
             yield one.seq
 
 
 def _read_again(
-    events: Iterable[OutlineEvent], made: dict[int, list[OutlineEvent]], reads: dict[int, str]
+    folds: Sequence[int], made: dict[int, list[OutlineEvent]], reads: dict[int, str]
 ) -> Iterable[int]:
     """Responses that only read files which were read before the last compaction."""
-    if not reads:
+    if not reads or not folds:
         return
-    folds = [event.seq for event in events if _is_fold(event)]
     first: dict[str, int] = {}
     for seq in sorted(reads):
         first.setdefault(reads[seq], seq)

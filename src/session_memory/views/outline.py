@@ -179,7 +179,7 @@ class _Spent(msgspec.Struct, gc=False):
     context: int
     read: int
     written: int
-    picodollars: list[int]
+    picodollars: tuple[int, int, int]
 
 
 def _spending(store: Store, uid: str) -> list[_Spent]:
@@ -188,31 +188,32 @@ def _spending(store: Store, uid: str) -> list[_Spent]:
     for charge in charges(store, ("seq",), UsageFilter(uids=(uid,))):
         seq = charge.key[0]
         place = 1 << 40 if seq is None else int(seq)
-        one = sums.setdefault(place, _Spent(place, None, 0, 0, 0, 0, 0, [0, 0, 0]))
+        one = sums.setdefault(place, _Spent(place, None, 0, 0, 0, 0, 0, (0, 0, 0)))
         uncached, output, read, written, *_ = charge.buckets
         one.microdollars += charge.microdollars
         one.output += output
         one.context = max(one.context, uncached + read + written)
         one.read += read
         one.written += written
-        for number, (_, value) in enumerate(charge_parts(charge)):
-            one.picodollars[number] += value
+        parts = charge_parts(charge)
+        had = one.picodollars
+        one.picodollars = (had[0] + parts[0], had[1] + parts[1], had[2] + parts[2])
     return [sums[seq] for seq in sorted(sums)]
 
 
 _MADE_OF = ("read", "written", "output")
 
 
-def charge_parts(charge: Charge) -> Iterable[tuple[str, int]]:
-    """What a charge is made of, in picodollars. What is sent uncached counts as written."""
+def charge_parts(charge: Charge) -> tuple[int, int, int]:
+    """Cache reads, what was sent anew, and output, in picodollars."""
     uncached, output, read, written, written_1h, _, searches = charge.buckets
     price = charge.rate.price
     if price is None:
-        return zip(_MADE_OF, (0, 0, 0), strict=True)
+        return 0, 0, 0
     sent = uncached * price.input + (written - written_1h) * price.cache_write
     sent += written_1h * price.cache_write_1h
     answered = output * price.output + searches * (price.search or 0)
-    return zip(_MADE_OF, (read * price.cache_read, sent, answered), strict=True)
+    return read * price.cache_read, sent, answered
 
 
 def _responses(
@@ -227,10 +228,11 @@ def _responses(
         while at < len(calls) and calls[at].seq <= one.seq:
             tools.append(calls[at].tool or "")
             at += 1
-        largest = max(range(3), key=lambda number: one.picodollars[number])
-        tool = max(tools, key=tools.count, default="")
+        made_of = _MADE_OF[one.picodollars.index(max(one.picodollars))]
+        # Most responses have one call.
+        tool = tools[0] if len(tools) == 1 else max(tools, key=tools.count, default="")
         sort = sorts.get(one.seq, "")
-        yield OutlineResponse(one.seq, one.ts, one.microdollars, _MADE_OF[largest], sort, tool)
+        yield OutlineResponse(one.seq, one.ts, one.microdollars, made_of, sort, tool)
 
 
 def _is_prompt(event: OutlineEvent) -> bool:

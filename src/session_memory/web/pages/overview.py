@@ -217,4 +217,4 @@ def _troubled(asked: Asked) -> list[ListRow]:
 
 def _patterns(asked: Asked) -> dict[str, Any]:
     listing = asked.memory.patterns(limit=MOST_PATTERNS, polarity="problem")
-    return {"rows": listing.to_dict()["patterns"], "total": listing.total}
+    return {"rows": listing.to_dict()["patterns"], "words": plural(listing.total, "problem")}
