@@ -19,7 +19,12 @@ PAGES = (
     *("/patterns", "/errors?q=AssertionError", SESSION, f"{SESSION}/rows/0", f"{SESSION}/turns"),
     *(f"{SESSION}/strip", f"{SESSION}/map?by=cost", f"{SESSION}/changes", f"{SESSION}/digest"),
     *(f"{SESSION}/cost", f"{SESSION}/family", f"{SESSION}/like", f"{SESSION}/find?q=tide"),
+    *(f"{SESSION}/stretch?from=2&to=30", "/s/7ac31f58/map", "/compare?a=91d4f0a7&b=e83b5c60"),
     *("/api/v1/sessions", "/api/v1/cost", "/api/v1/stats", f"/api/v1/sessions{SESSION[2:]}/events"),
+)
+PARTS = (
+    *(("/sessions?q=tide", "days"), ("/cost?range=all", "detours"), ("/", "lessons")),
+    *(("/", "money"), ("/", "patterns"), (f"{SESSION}/stretch?from=0", "stretch")),
 )
 
 
@@ -32,8 +37,8 @@ def test_the_pages_are_the_same(stores: Stores, client_of: Client, demo_store: P
 
     assert isinstance(stores, PostgresStores)
     server, file = client_of(stores.filled_place("web", "web", copy_to)), client_of(demo_store)
-    for path in PAGES:
-        answers = [client.get(path) for client in (server, file)]
+    for path, part in [*((path, "") for path in PAGES), *PARTS]:
+        answers = [client.get(path, headers={"X-Part": part}) for client in (server, file)]
         assert [answer.status_code for answer in answers] == [200, 200], path
         # Where the store is, and how old a figure is, may differ.
         texts = [re.sub(r"\d+ (min|h) ago|just now", "ago", answer.text) for answer in answers]

@@ -128,24 +128,30 @@ def _band(outline: Outline, axis: MapAxis) -> Iterator[Markup]:
             (axis.at(piece.seq, None), axis.at(end, None), piece.who)
             for piece, end in zip(outline.pieces, places, strict=False)
         ]
+    # One element for each fill: a long session has hundreds of pieces.
+    drawn: dict[str, list[str]] = {}
     for left, right, who in spans:
         if left is not None and right is not None and right > left:
-            yield Markup('<rect x="{:.1f}" y="{}" width="{:.1f}" height="13" class="{}"/>').format(
-                left, _BAND, max(right - left - 0.4, 0.4), _FILLS[who]
-            )
+            width = max(right - left - 0.4, 0.4)
+            piece = f"M{left:.1f} {_BAND:.0f}h{width:.1f}v13h-{width:.1f}z"
+            drawn.setdefault(_FILLS[who], []).append(piece)
+    for fill, pieces in drawn.items():
+        yield Markup('<path d="{}" class="{}"/>').format("".join(pieces), fill)
 
 
 def _turns(outline: Outline, axis: MapAxis) -> Iterator[Markup]:
     """Numbers of turns above the ridge; where they would overlap, every so many."""
     last = -100.0
+    lines = []
     for turn in outline.turns:
         x = axis.at(turn.seq, turn.started)
         if x is None or not turn.number:
             continue
-        yield Markup('<path d="M{x:.1f} 8V88" class="ax"/>').format(x=x)
+        lines.append(f"M{x:.1f} 8V88")
         if x - last > 18:
             yield Markup('<text x="{:.1f}" y="14">{}</text>').format(x + 4, turn.number)
             last = x
+    yield Markup('<path d="{}" class="ax"/>').format("".join(lines))
 
 
 def _glyphs(marks: Sequence[OutlineMark], axis: MapAxis) -> Iterator[Markup]:
