@@ -128,6 +128,8 @@ def _row(name: str, asked: Sequence[AskedError]) -> Row:
     for label, useful in measures.items():
         for first in FIRST:
             cells[f"{label}{first}"] = share([useful(one, first) for one in answered])
+    # What an ideal order of the same answers would reach, and of all earlier resolutions.
+    cells["any"] = share([one.is_useful(len(one.offered)) for one in answered])
     cells["most"] = share([one.by_chance(len(one.pool)) for one in answered])
     cells["all@3"] = share([one.is_useful(3) for one in asked])
     cells["tokens"] = middle([one.tokens for one in answered])
