@@ -58,3 +58,18 @@ def test_the_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert sum(map(is_kept, range(50))) == 10
     assert is_kept(49)
+
+
+def test_only_an_answer_that_took_long_lags(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [100.0]
+    monkeypatch.setattr("session_memory.web.page_cache.time.monotonic", lambda: clock[0])
+    cache = PageCache()
+    for asked, took in (("quick", 0.1), ("slow", 2.0)):
+        cache.add(asked, Dependency(1), HTMLResponse(asked), 1 << 60, took)
+
+    def is_kept(asked: str) -> bool:
+        return cache.get(asked, 2, lambda: None, 1 << 60) is not None
+
+    assert (is_kept("quick"), is_kept("slow")) == (False, True)
+    clock[0] += 20
+    assert not is_kept("slow")

@@ -1,6 +1,7 @@
 """The application: each route asks a page, in a thread, with a memory of its own."""
 
 import hmac
+import time
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
@@ -87,8 +88,10 @@ class _Answering:
         if kept is not None:
             return kept
         depends = Dependency(mark, stamp())
+        began = time.thread_time()
         answer = self._answer(route, request, {})
-        self._cache.add(asked, depends, answer, route.kept_ms)
+        took = time.thread_time() - began if route.may_lag(request.headers.get(PART)) else 0.0
+        self._cache.add(asked, depends, answer, route.kept_ms, took)
         return answer
 
     def _stamp(self, uid: str) -> Hashable | None:

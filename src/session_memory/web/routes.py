@@ -15,6 +15,8 @@ from session_memory.web.asked import Asked
 MINUTE_MS = 60_000
 # Pages without times that pass.
 HOUR_MS = 3_600_000
+_MAY_LAG = ("/cost", "/work", "/learn", "/patterns", "/retro", "/keep")
+_PARTS_THAT_MAY_LAG = ("money", "patterns", "facets")
 _ABOUT_OTHERS = ("like", "family", "find_in_session", "event_inspector", "session_map_page")
 GET = ("GET", "HEAD")
 POST = ("POST",)
@@ -51,6 +53,10 @@ class RoutedPage(NamedTuple):
     def is_about_session(self) -> bool:
         """Whether the answer depends on one session, and on those below it, alone."""
         return self.path.startswith("/s/{uid:path}") and self.name not in _ABOUT_OTHERS
+
+    def may_lag(self, part: str | None) -> bool:
+        """Whether the answer has figures about all sessions that may be some seconds old."""
+        return self.path in _MAY_LAG or part in _PARTS_THAT_MAY_LAG
 
     def answer(self, asked: Asked) -> Response:
         return _page(self.module, self.name)(asked)

@@ -17,14 +17,15 @@ def recurring_error(fleet: Fleet) -> Iterator[Signal]:
         by_error[error.fingerprint].append(error)
     for fingerprint, errors in sorted(by_error.items()):
         if len(errors) >= SESSIONS:
+            # The same text for every session, in any order of analysis.
+            detail = min(error.sample for error in errors)
             for error in errors:
                 yield fleet.signal(
                     error.session_uid,
                     "recurring_error",
                     locus=fingerprint,
                     magnitude=error.count,
-                    # The same text for every session, in any order of analysis.
-                    detail=min(error.sample for error in errors),
+                    detail=detail,
                     evidence=(error.event_uid,),
                     tokens=error.tokens,
                 )
