@@ -91,7 +91,7 @@ def measure(browser: Any, subject: Subject) -> None:
 def _start_page(page: Any, subject: Subject) -> None:
     loads = []
     for _ in range(LOADS):
-        page.goto(f"{subject.base}/", wait_until="networkidle")
+        page.goto(f"{subject.base}/", wait_until="networkidle", timeout=120_000)
         loads.append(page.evaluate(_LOADED))
     subject.note("start page, first contentful paint", [one["paint"] for one in loads])
     subject.note("start page, complete", [one["complete"] for one in loads])

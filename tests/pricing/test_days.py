@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ledger import Ledger
 
 from session_memory.core.time import MAX_MS, MIN_MS, parse_time
-from session_memory.pricing.amounts import charges
+from session_memory.pricing.amounts import UsageFilter, charges
 from session_memory.views.cost import CostFilter, CostReport, cost_report
 from session_memory.views.cost_days import block_starts, day_of, offsets, week_of
 from session_memory.views.zones import zone
@@ -164,3 +164,23 @@ def test_blocks_never_overlap_and_leave_nothing_out(some: list[int]) -> None:
 def test_days_are_counted_from_1970(number: int, day: str, week: str) -> None:
     assert day_of(number).isoformat() == day
     assert week_of(day_of(number)) == week
+
+
+def test_a_period_has_all_usage_of_its_time_also_usage_without_a_time(ledger: Ledger) -> None:
+    day = "2026-05-{:02}T12:00:00.000Z".format
+    used(ledger, *(day(number) for number in range(1, 8)), None)
+    started = ledger.store.sessions.get(ledger.store.sessions.uids()[0])
+    assert started is not None
+    undated = None if started.started_at is None else parse_time(started.started_at)
+    moments = [parse_time(day(number)) for number in range(1, 8)] + [undated]
+    bounds = [None, *(parse_time(day(number)) for number in range(1, 8))]
+    for since in bounds:
+        for until in bounds:
+            found = charges(ledger.store, (), UsageFilter(since=since, until=until))
+            expected = [
+                moment
+                for moment in moments
+                if (since is None or (moment is not None and moment >= since))
+                and (until is None or (moment is not None and moment < until))
+            ]
+            assert sum(charge.records for charge in found) == len(expected)

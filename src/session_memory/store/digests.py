@@ -117,7 +117,20 @@ _OF_UNREAD = f"""
             or s.analyzed_revision <> s.revision)
 """
 _UNREAD = f"select s.id, s.uid, s.revision, s.event_count {_OF_UNREAD} order by s.id"
-_COUNT_UNREAD = f"select count(*) {_OF_UNREAD}"
+# A digest and the revision it was made of are written together. So the sessions that changed and
+# the digests that others have to replace are counted one after the other.
+_COUNT_UNREAD = (
+    """
+    select count(*) from sessions
+    where evicted_at is null and stale = 0
+        and (analyzed_revision is null or analyzed_revision <> revision)
+    """,
+    f"""
+    select count(*) from digests d cross join sessions s
+    where ({_IS_OUTDATED} or {_HAS_OTHER_PRICES}) and s.uid = d.session_uid
+        and s.evicted_at is null and s.stale = 0 and s.analyzed_revision = s.revision
+    """,
+)
 _OUTDATED = f"""
     select count(*) from digests d join sessions s on s.uid = d.session_uid
     where {_IS_OUTDATED} and s.evicted_at is null
@@ -185,7 +198,8 @@ class Digests:
     def count_unanalyzed(self, version: AnalysisVersion, prices: str) -> int:
         """How many sessions have to be analyzed."""
         given = {"code": version.code, "release": version.release, "prices": prices}
-        return int(self._db.value(_COUNT_UNREAD, given))
+        changed, outdated = _COUNT_UNREAD
+        return int(self._db.value(changed)) + int(self._db.value(outdated, given))
 
     def outdated(self, version: AnalysisVersion) -> int:
         """The number of digests made by older analysis code, without those of evicted sessions."""

@@ -28,6 +28,7 @@ from session_memory.web.rows import ListRow, list_row
 
 WEEKS = 8
 ACTIVE_MS = 10 * 60 * 1000
+MANY_SESSIONS = 5000
 MOST_ACTIVE, MOST_TROUBLED, MOST_PATTERNS, MOST_LESSONS = 3, 4, 4, 4
 TROUBLED_DAYS = 3
 _SMALL = (
@@ -216,5 +217,10 @@ def _troubled(asked: Asked) -> list[ListRow]:
 
 
 def _patterns(asked: Asked) -> dict[str, Any]:
-    listing = asked.memory.patterns(limit=MOST_PATTERNS, polarity="problem")
-    return {"rows": listing.to_dict()["patterns"], "words": plural(listing.total, "problem")}
+    """What came back; of very many sessions only in the weeks of the chart, because all sessions
+    have to be compared."""
+    is_large = asked.memory.store.sessions.count() > MANY_SESSIONS
+    since = f"{7 * WEEKS}d" if is_large else None
+    listing = asked.memory.patterns(since=since, limit=MOST_PATTERNS, polarity="problem")
+    words = "eight weeks" if is_large else plural(listing.total, "problem")
+    return {"rows": listing.to_dict()["patterns"], "words": words}
