@@ -16,7 +16,7 @@ MINUTE_MS = 60_000
 # Pages without times that pass.
 HOUR_MS = 3_600_000
 _MAY_LAG = ("/cost", "/work", "/learn", "/patterns", "/retro", "/keep")
-_PARTS_THAT_MAY_LAG = ("money", "patterns", "facets")
+_PARTS_THAT_MAY_LAG = ("money", "patterns", "lessons", "facets")
 _ABOUT_OTHERS = ("like", "family", "find_in_session", "event_inspector", "session_map_page")
 GET = ("GET", "HEAD")
 POST = ("POST",)

@@ -52,7 +52,7 @@ class WorkingNow(msgspec.Struct, frozen=True):
 
 
 def start(asked: Asked) -> Response:
-    """The page; its two slow parts are fetched on their own, so that the sentence comes first."""
+    """The page; its slow parts are fetched on their own, so that the sentence comes first."""
     if asked.part == "money":
         return asked.page("overview", chart=_chart(asked))
     if asked.part == "patterns":
