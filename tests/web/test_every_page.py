@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,23 @@ def test_problems_are_counted_alike_on_both_pages(client: TestClient, memory: Me
     courses = pattern_courses(memory.store, listing)
     assert courses and all(sum(courses[one.id]) == one.sessions for one in listing)
     assert "No lesson is in a file yet" in client.get("/", headers={"X-Part": "lessons"}).text
+
+
+def test_the_sentence_of_today_counts_the_lists_that_it_opens(
+    client_of: Client, claude: ClaudeHome, tmp_path: Path
+) -> None:
+    noon = datetime.now().astimezone().replace(hour=12, minute=0).astimezone(UTC)
+    for number, moment in enumerate((noon, noon, noon - timedelta(days=2), noon + timedelta(2))):
+        log = claude.session(f"day{number}")
+        stamp = moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        log.prompt("go", timestamp=stamp)
+    with collected(claude.write(), tmp_path / "memory.db"):
+        pass
+    client = client_of(tmp_path / "memory.db")
+    sentence = re.search(r"<h1[^>]*>(.*?)</h1>", client.get("/").text, re.DOTALL)
+    assert sentence is not None and "Two sessions today" in sentence[1]
+    (address,) = re.findall(r'href="(/sessions[^"]*)"', sentence[1])
+    assert len(re.findall("data-uid=", client.get(address.replace("&amp;", "&")).text)) == 2
 
 
 def test_a_call_without_a_result_says_what_a_session_waits_for(

@@ -112,7 +112,8 @@ def _clauses(counts: dict[str, int]) -> Iterator[Clause]:
         if number := counts.get(outcome, 0):
             verb = single.get(outcome, text) if number == 1 else text
             yield Clause(
-                f"{_number(number)} {verb}", f"/sessions?q=since%3Atoday+outcome%3A{outcome}"
+                f"{_number(number)} {verb}",
+                f"/sessions?q=since%3Atoday+until%3Atoday+outcome%3A{outcome}",
             )
 
 
