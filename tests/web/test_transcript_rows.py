@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reading.hostile import collected
+from reading.hostile import collected, hostile_home
 from starlette.testclient import TestClient
 
 from session_memory import Memory
@@ -19,6 +19,12 @@ from session_memory.web.security import HEADERS
 from .conftest import Client
 
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"\0" * 40).decode()
+# What a row and the inspector are made of.
+SAID = (
+    "b blockquote br code del em h4 h5 h6 hr i li ol p pre s span strong table tbody td th thead tr"
+)
+FRAMED = "ul a article button circle dd details div dl dt h2 polyline section summary svg"
+OUR_ELEMENTS = {*SAID.split(), *FRAMED.split()}
 HTML = base64.b64encode(b"<script>alert(1)</script>").decode()
 
 
@@ -114,3 +120,21 @@ def test_rows_of_a_subagent_have_no_ids_and_lead_on(client: TestClient) -> None:
     inside = client.get("/s/aaaaaaaa/rows/0?inside=1").text
     assert 'id="e' not in inside and "<article" in inside
     assert 'id="e0"' in client.get("/s/aaaaaaaa/rows/0").text
+
+
+def test_nothing_of_a_hostile_session_becomes_markup(client_of: Client, tmp_path: Path) -> None:
+    hostile_home(tmp_path / "home")
+    collected(tmp_path / "home", tmp_path / "memory.db")
+    with open_store(tmp_path / "memory.db") as opened:
+        analyze(opened)
+    client = client_of(tmp_path / "memory.db")
+    with Memory(str(tmp_path / "memory.db"), Config(), create=False) as memory:
+        seqs = [event.seq for event in memory.session("evil0000").events]
+    answers = [client.get(f"/s/evil0000/e/{seq}/inspect") for seq in seqs]
+    answers += [client.get(f"/s/evil0000/rows/{n}?depth=full") for n in range(max(seqs) // 50 + 1)]
+    for answer in answers:
+        assert answer.status_code == 200
+        names = set(re.findall(r"<([a-zA-Z!?][\w:-]*)", answer.text))
+        assert names <= OUR_ELEMENTS, names - OUR_ELEMENTS
+        assert not re.search(r"<[^>]*\s(on\w+|style|srcdoc)=", answer.text)
+        assert "\u202e" not in answer.text and "\x1b" not in answer.text
