@@ -29,6 +29,8 @@ PAGES = {
     "sessions": "/sessions",
     "search": "/sessions?q=tide",
     "session": f"/s/{SESSION}",
+    "event": f"/s/{SESSION}/e/30",
+    "errors": "/errors?q=NameError: name 'settings' is not defined",
     "map": f"/s/{SESSION}/map?by=cost",
     "cost": "/cost?range=all&by=outcome",
     "work": "/work?all=1",

@@ -59,7 +59,7 @@ def _shown(one: Remedy, colours: Colours) -> dict[str, Any]:
         "said": one.said,
         "steps": [
             {
-                "what": f"{step.tool or ''} {step.path or ''}".strip(),
+                "what": step.tool or "this step",
                 "text": code(step.text, "bash", colours),
                 "diff": _diff(step, colours) if step.lines else None,
                 "address": event_address(one.session_uid, step.event_uid),
