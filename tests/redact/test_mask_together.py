@@ -3,9 +3,10 @@
 import random
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from session_memory.redact import mask, mask_together, mask_values
+from session_memory.redact import mask, mask_each, mask_together, mask_values
 from session_memory.redact.possible_secrets import possible_secrets
 from session_memory.testing.secrets import lookalikes, planted_secrets
 
@@ -48,3 +49,33 @@ def test_masked_together_is_masked_one_by_one() -> None:
 def test_harmless_texts_stay_as_they_are(texts: list[str]) -> None:
     assert possible_secrets(texts) == set()
     assert mask_together(texts) == texts
+
+
+class _Said(msgspec.Struct, frozen=True):
+    event_uid: str
+    text: str
+    lines: tuple[str, ...] = ()
+
+
+class _Session(msgspec.Struct, frozen=True):
+    title: str | None
+    said: tuple[_Said, ...]
+    files: dict[str, int]
+    events: int = 3
+
+
+def test_only_the_parts_of_a_record_with_a_secret_are_masked() -> None:
+    texts = texts_with_secrets()
+    for start in range(0, len(texts) - 8, 8):
+        some = texts[start : start + 8]
+        said = tuple(_Said(f"claude:{text}", text, (text, "plain", some[0])) for text in some[:6])
+        session = _Session(some[6], said, {some[7]: 1})
+        assert mask_together(session) == mask_values(session)
+    safe = _Session("a title", (_Said("claude:1", "nothing here"),), {})
+    assert mask_together(safe).said is safe.said
+
+
+def test_each_text_is_masked_by_itself() -> None:
+    texts = texts_with_secrets()
+    assert mask_each(texts) == [mask(text) for text in texts]
+    assert mask_each([]) == []

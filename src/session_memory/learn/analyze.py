@@ -44,6 +44,7 @@ from session_memory.store.recall import Recall, SessionTerms, session_terms
 from session_memory.store.store import Store
 
 BATCH = 100
+WRITTEN = BATCH // 2
 SHOWN = 200
 
 
@@ -244,7 +245,10 @@ def _write(store: Store, analyzed: list[_Rows], now: int | None) -> None:
         if known:
             recall.save(row.session_uid, rows.asked_by, rows.terms)
 
-    write_in_pieces(lambda: recall.saving(store.transaction()), analyzed, save)
+    # The terms are written at the end of a piece, which the clock of the piece does not see.
+    for start in range(0, len(analyzed), WRITTEN):
+        some = analyzed[start : start + WRITTEN]
+        write_in_pieces(lambda: recall.saving(store.transaction()), some, save)
 
 
 def _count(report: Analyzed, rows: _Rows) -> None:

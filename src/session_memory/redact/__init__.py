@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     )
     from session_memory.redact.nested_values import (
         mask_cut,
+        mask_each,
         mask_together,
         mask_values,
     )
@@ -39,6 +40,7 @@ __all__ = [
     "hide_lines",
     "mask",
     "mask_cut",
+    "mask_each",
     "mask_together",
     "mask_values",
     "plain_form",
@@ -56,6 +58,7 @@ __getattr__ = late_names(
         "hide_lines": "masking",
         "mask": "masking",
         "mask_cut": "nested_values",
+        "mask_each": "nested_values",
         "mask_together": "nested_values",
         "mask_values": "nested_values",
         "plain_form": "decoding",

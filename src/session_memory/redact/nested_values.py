@@ -121,6 +121,12 @@ def _masked_fields(fields: dict[Any, Any], mask: Mask, depth: int) -> dict[Any, 
     }
 
 
+def mask_each(texts: Sequence[str]) -> list[str]:
+    """Each text masked by itself, faster than one by one: most have no secret."""
+    unsafe = possible_secrets(texts) if texts else ()
+    return [mask(text) if number in unsafe else text for number, text in enumerate(texts)]
+
+
 def mask_together(value: Any, mask: Mask = mask) -> Any:
     """The same as `mask_values`, much faster for many texts: one search finds those that cannot
     have a secret, and only the values with others are masked."""

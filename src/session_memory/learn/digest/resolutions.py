@@ -18,7 +18,7 @@ from session_memory.learn.digest.error_lines import CHECKED, ErrorLine
 from session_memory.learn.digest.runner_lines import STATUS
 from session_memory.learn.digest.telling import named_in, names_in, said_in, telling_lines
 from session_memory.learn.digest.texts import Texts
-from session_memory.redact import mask
+from session_memory.redact import mask, mask_each
 
 SAME_FILE = "the same file"
 CERTAIN, LIKELY, POSSIBLE = "certain", "likely", "possible"
@@ -267,7 +267,7 @@ def _made(
     lines: list[str] = []
     for action in chosen:
         some = telling_lines(action.changed_lines, names, MOST_LINES - len(lines))
-        lines += [one_line(escaped(mask(line)), LONGEST_LINE) for line in some]
+        lines += [one_line(escaped(line), LONGEST_LINE) for line in mask_each(some)]
     said = next((one.said for one in chosen if one.said is not None), None)
     return Resolution(
         kind,

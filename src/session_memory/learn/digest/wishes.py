@@ -55,12 +55,14 @@ _STORY = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 # Lines of logs, tables, checklists and stack traces, and text with markup or long addresses.
-_PASTED = re.compile(
-    r"""^\s*(?: at\ | \d{4}-\d\d | \[ | [-*]\s*\[[\ xX]\] | (?:INFO|ERROR|WARN|DEBUG)\b | File\ "
-      | \$\ | > | \| )
-    | https?://\S{30,} | [{}<>] | \w+\.\w+:\d+""",
+_PASTED_START = re.compile(
+    r"""\s*(?: at\ | \d{4}-\d\d | \[ | [-*]\s*\[[\ xX]\] | (?:INFO|ERROR|WARN|DEBUG)\b | File\ "
+      | \$\ | > | \| )""",
     re.VERBOSE,
 )
+_MARKUP = re.compile("[{}<>]")
+_ADDRESS = re.compile(r"https?://\S{30,}")
+_PLACE = re.compile(r"\w\.\w+:\d")
 _MARKS = (
     (
         NOT,
@@ -148,7 +150,7 @@ def _clauses(text: str) -> Iterator[str]:
     if len(text) == _LONGEST_TEXT:
         text = text[:_LONGEST_PASTED]
     for sentence in map(str.strip, _SENTENCE.split(text)):
-        if len(sentence) > _LONGEST_SENTENCE or _PASTED.search(sentence):
+        if len(sentence) > _LONGEST_SENTENCE or _is_pasted(sentence):
             continue
         if polite := _POLITE.match(sentence):
             sentence = polite["order"]
@@ -167,6 +169,13 @@ def _clauses(text: str) -> Iterator[str]:
             is_whole = not (is_name or is_piece)
             if _SHORTEST_CLAUSE <= len(clause) <= _LONGEST_CLAUSE and is_whole:
                 yield clause
+
+
+def _is_pasted(sentence: str) -> bool:
+    if _PASTED_START.match(sentence) or _MARKUP.search(sentence):
+        return True
+    # Most sentences have no colon, and each of these needs one.
+    return ":" in sentence and bool(_PLACE.search(sentence) or _ADDRESS.search(sentence))
 
 
 def wish_words(clause: str) -> tuple[str, ...]:
