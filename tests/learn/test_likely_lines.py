@@ -3,8 +3,8 @@
 import pytest
 
 from session_memory.learn.digest.error_lines import CHECKED, error_lines, hidden_errors
-from session_memory.learn.digest.likely_lines import likely_lines, may_be_of_check
-from session_memory.learn.digest.runner_lines import FORMS
+from session_memory.learn.digest.likely_lines import likely_lines, may_be_of_check, may_tell
+from session_memory.learn.digest.runner_lines import FORMS, HINT
 
 # At least one line of each form, in the order of the forms.
 LINES = """
@@ -79,6 +79,14 @@ FAILED: a b
 def test_a_line_with_a_form_is_likely(line: str) -> None:
     assert likely_lines([line]) == [0]
     assert likely_lines(["a", "b İ", line, "c"]) == [2]
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_only_hints_are_left_out(line: str) -> None:
+    form = next(form for form in FORMS if form.pattern.match(line))
+    if form.grade > HINT:
+        assert likely_lines([line], hints=False) == [0]
+        assert may_tell(line, hints=False)
 
 
 def test_every_form_is_tried() -> None:

@@ -59,31 +59,33 @@ class ErrorLine(NamedTuple):
         return self.tool, self.code, "", self.text
 
 
-def error_lines(text: str, *, masked: bool = True) -> list[ErrorLine]:
+def error_lines(text: str, *, masked: bool = True, hints: bool = True) -> list[ErrorLine]:
     """The errors in an output, the most telling ones only; [] if no line tells anything.
 
-    Without ``masked``, secrets stay in them: such lines must not be kept or shown.
+    Without ``masked``, secrets stay in them: such lines must not be kept or shown. Callers that do
+    not want hints ask without ``hints``: that is faster, and some are left out.
     """
     # Masking takes long, and most texts have no such line.
-    may = may_tell(_TAG.sub("", _examined(text)))
-    return _errors(_without_tasks(cleaned_lines(text, masked=masked))) if may else []
+    if not may_tell(_TAG.sub("", _examined(text)), hints=hints):
+        return []
+    return _errors(_without_tasks(cleaned_lines(text, masked=masked)), hints=hints)
 
 
 def hidden_errors(text: str, *, masked: bool = True) -> list[ErrorLine]:
     """The errors in an output whose exit status was lost in a pipe, or hidden by a wrapper."""
     if ends_with_failure(text):
-        found = error_lines(text, masked=masked)
+        found = error_lines(text, masked=masked, hints=False)
         if found and found[0].grade >= MESSAGE:
             return found
     elif may_be_of_check(_TAG.sub("", _examined(text))):
-        found = error_lines(text, masked=masked)
+        found = error_lines(text, masked=masked, hints=False)
     else:
         return []
     return [one for one in found if one.grade == DIAGNOSTIC and one.is_of_check]
 
 
-def _errors(lines: list[str]) -> list[ErrorLine]:
-    found = list(_matches(lines))
+def _errors(lines: list[str], *, hints: bool = True) -> list[ErrorLine]:
+    found = list(_matches(lines, hints))
     for grade, most in ((DIAGNOSTIC, MOST_ERRORS), (MESSAGE, _MOST_MESSAGES), (HINT, 1)):
         if some := [(place, form, m) for place, form, m in found if form.grade == grade]:
             made = {one.text: one for one in (_error(lines, *found_one) for found_one in some)}
@@ -153,9 +155,9 @@ def _examined(text: str) -> str:
     return ANSI.sub("", text) if "\x1b" in text else text
 
 
-def _matches(lines: list[str]) -> Iterator[tuple[int, LineForm, re.Match[str]]]:
+def _matches(lines: list[str], hints: bool) -> Iterator[tuple[int, LineForm, re.Match[str]]]:
     lines = [_TASK.sub("", line) if line[0] == "[" else line for line in lines]
-    if not (places := likely_lines(lines)):
+    if not (places := likely_lines(lines, hints=hints)):
         return
     for place in places:
         if (found := _form_of(lines[place])) is not None:

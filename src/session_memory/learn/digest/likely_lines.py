@@ -16,11 +16,13 @@ _ANY_CASE_PARTS = (
     " format", "): ", "✗ ", "✘ ", "✖ ", "× ", "● ", "reformat", "[warn]", "rspec ", "not ok ",
     "err_pnpm_", "err!", "no rule ", "! [", "conflict (", "]: ", ":in ", "curl: (", "ssh: ",
     "scp: ", "permission", "permitted", "not found", "no such", "no matches found",
-    "unbound variable", "is a directory", "bad substitution", "not recognized", "illegal option",
-    "unknown option", "unrecognized", "cannot", "can't", "couldn't", "could not", "unable to",
-    "cherry-pick is now",
-    "refused", "denied", "timeout", "time out", "timedout", "timed out", "invalid", "is not",
-    "does not", "did not",
+    "unbound variable", "is a directory", "bad substitution", "cannot", "cherry-pick is now",
+)  # fmt: skip
+# Only hints need these. Prose is full of them.
+_HINT_PARTS = (
+    b"not recognized", b"illegal option", b"unknown option", b"unrecognized", b"can't",
+    b"couldn't", b"could not", b"unable to", b"refused", b"denied", b"timeout", b"time out",
+    b"timedout", b"timed out", b"invalid", b"is not", b"does not", b"did not",
 )  # fmt: skip
 # Before these is the end of a line.
 _STARTS = ("\ne: ", "\ne  ")
@@ -65,15 +67,16 @@ _CHECK_PATTERNS = tuple(
 )
 
 
-def likely_lines(lines: Sequence[str]) -> list[int]:
-    """The places of lines that may have a form, in order."""
+def likely_lines(lines: Sequence[str], *, hints: bool = True) -> list[int]:
+    """The places of lines that may have a form, in order. Without ``hints``, many lines that can
+    only be hints are left out."""
     text = "\n" + "\n".join(lines)
     # Much faster than to search in text of several bytes a character. Places stay the same.
     plain = text.encode("ascii", "replace")
     lowered = plain.lower()
     places: set[int] = set()
     starts = _starts(lines)
-    for part in _PLAIN_PARTS:
+    for part in (*_PLAIN_PARTS, *_HINT_PARTS) if hints else _PLAIN_PARTS:
         if part in lowered:
             _add_lines(places, lowered, part, starts)
     if not text.isascii():
@@ -88,11 +91,12 @@ def likely_lines(lines: Sequence[str]) -> list[int]:
     return sorted(places)
 
 
-def may_tell(text: str) -> bool:
+def may_tell(text: str, *, hints: bool = True) -> bool:
     """Whether a line of a text may have a form. Each of `_STARTS` is the start of a line."""
     lowered = text.encode("ascii", "replace").lower()
     return (
         any(part in lowered for part in _ANY_CASE_PLAIN)
+        or (hints and any(part in lowered for part in _HINT_PARTS))
         or any(part in text for part in (*_EXACT_PARTS, "e: ", "E  ", *_SIGNS))
         or any(pattern.search(text) for pattern in _ANYWHERE)
     )

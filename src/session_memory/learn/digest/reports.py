@@ -91,7 +91,7 @@ def _reported(text: str) -> list[ErrorLine]:
     # In a message "1) …" is an item of a list, not a failed test.
     found = [
         one
-        for one in error_lines(text)
+        for one in error_lines(text, hints=False)
         if one.grade in (DIAGNOSTIC, MESSAGE) and one.tool != "mocha"
     ]
     if found:
