@@ -20,6 +20,7 @@ PAGES = (
     *(f"{SESSION}/strip", f"{SESSION}/map?by=cost", f"{SESSION}/changes", f"{SESSION}/digest"),
     *(f"{SESSION}/cost", f"{SESSION}/family", f"{SESSION}/like", f"{SESSION}/find?q=tide"),
     *(f"{SESSION}/stretch?from=2&to=30", "/s/7ac31f58/map", "/compare?a=91d4f0a7&b=e83b5c60"),
+    *(f"{SESSION}/e/30/inspect", f"{SESSION}/e/29/inspect", f"{SESSION}/e/30/body"),
     *("/api/v1/sessions", "/api/v1/cost", "/api/v1/stats", f"/api/v1/sessions{SESSION[2:]}/events"),
 )
 PARTS = (
