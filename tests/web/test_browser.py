@@ -27,7 +27,17 @@ PLAIN = [
     for route in ROUTES
     if "{" not in route.path and "GET" in route.methods and not route.path.startswith("/api")
 ]
-OF_A_SESSION = ["", "/map", "/map?by=time", "/changes", "/digest", "/cost", "/family", "/like"]
+OF_A_SESSION = [
+    "",
+    "/map",
+    "/map?by=time",
+    "/stretch",
+    "/changes",
+    "/digest",
+    "/cost",
+    "/family",
+    "/like",
+]
 
 
 @pytest.fixture(scope="module")
