@@ -36,8 +36,15 @@ from session_memory.conformance.result import (
 from session_memory.conformance.scenario import Scenario
 from session_memory.conformance.scenarios import NAMES, SCENARIOS
 from session_memory.conformance.server import Model, serving
+from session_memory.core.errors import SessionMemoryError
 
 AGENTS = tuple(driver.name for driver in DRIVERS)
+
+
+class KitStopped(SessionMemoryError):
+    """The process that drives the agents did not come to its end."""
+
+    hint = "Look at what it printed above, and try one agent and one scenario."
 
 
 @dataclass(frozen=True)
@@ -72,9 +79,11 @@ def carried_out(order: Order) -> Iterator[Result]:
         # Who stops reading stops the agents as well.
         if process.poll() is None:
             process.terminate()
-        process.wait()
+        status = process.wait()
         if process.stdout is not None:
             process.stdout.close()
+    if status:
+        raise KitStopped(f"the part that drives agents ended with status {status}")
 
 
 def played_without_network(order: Order) -> Iterator[Result]:
@@ -104,7 +113,12 @@ def _result(
     if reason := driver.cannot.get(scenario.name):
         return Result(driver.name, program.version, scenario.name, CANNOT, [reason], date=day)
     directory = Path(order.scratch) / "runs" / driver.name / scenario.name
-    done = perform(driver, program, scenario, directory, model)
+    try:
+        done = perform(driver, program, scenario, directory, model)
+    except (OSError, subprocess.SubprocessError) as error:
+        # One agent that cannot be started, or wrote nothing to resume, does not stop the others.
+        text = f"not played: {error}"
+        return Result(driver.name, program.version, scenario.name, DIFFERS, [text], date=day)
     if order.record:
         record(driver, done.home, Path(order.record), done.truth)
     wrong, known, status = _judgement(driver, scenario, done)

@@ -28,6 +28,17 @@ without a network. The model reports other token counts in every answer. Then ou
 the agent logged, and each request, token count, prompt, call, tool error, parent and interruption
 is compared with the script.
 
+Needs Linux and npm, and no library beside ours (the extra `conformance` of the package is empty).
+Each agent gets a home, a repository and a directory for temporary files of its own, and none of
+your variables: no keys, no keychain, no settings. Where the machine allows it (`unshare`), the
+agents run without a network; elsewhere their proxies lead nowhere. Telemetry and update checks are
+off. Every run has a time limit, and what an agent leaves running is ended. Nothing outside of the
+scratch directory is touched. The scratch directory is used again, so a second run installs only new
+releases.
+
+`--record DIR` keeps `AGENT-VERSION/SCENARIO/home` and `EXPECTED.json` with each request, its tokens
+and its calls: samples for the author of an [adapter](adding-an-adapter.md).
+
 | word | meaning |
 |---|---|
 | `equal` | everything is as in the script; a number names a known difference below |

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,11 +54,18 @@ def run_agent(
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-        if stopped_by and hanging is not None:
-            _stop(process, _SIGNALS[stopped_by], hanging, begun + seconds)
-        status = _wait(process, begun + seconds - time.monotonic())
-    taken = time.monotonic() - begun
-    left = end_all_in(Path(environment["HOME"]), grace)
+        try:
+            if stopped_by and hanging is not None:
+                _stop(process, _SIGNALS[stopped_by], hanging, begun + seconds)
+            status = _wait(process, begun + seconds - time.monotonic())
+            taken = time.monotonic() - begun
+        except BaseException:
+            # Who stops the kit stops the agent, with all it started.
+            grace = 0
+            _kill(process)
+            raise
+        finally:
+            left = end_all_in(Path(environment["HOME"]), grace)
     return Run(status, taken, log.read_text(errors="replace"), left)
 
 
@@ -67,7 +75,8 @@ def _stop(
     while time.monotonic() < until and process.poll() is None:
         if hanging.wait(0.1):
             time.sleep(_SEEN)
-            os.killpg(process.pid, number)
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, number)
             return
 
 
@@ -75,6 +84,11 @@ def _wait(process: "subprocess.Popen[bytes]", seconds: float) -> int | None:
     try:
         return process.wait(max(seconds, 0.1))
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        _kill(process)
         return None
+
+
+def _kill(process: "subprocess.Popen[bytes]") -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
