@@ -64,6 +64,7 @@ def test_each_kind_of_difference_is_seen() -> None:
     assert changed(("truth", "interrupted"), True) == ["interrupt"]
     assert changed(("truth", "subagents"), 1) == ["sessions"]
     assert changed(("skipped",), 2) == ["script"]
+    assert changed(("over",), 1) == ["script"]
 
 
 def new_request(truth: dict[str, Any]) -> dict[str, Any]:

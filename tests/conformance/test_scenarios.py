@@ -105,7 +105,9 @@ def test_each_part_of_a_scenario_gets_its_own_replies(tmp_path: Path) -> None:
     assert [one.lane for one in play.requests] == [AUX, MAIN, beta, alpha, AUX, MAIN]
     assert [one.session for one in play.requests[1:4]] == [MAIN, beta, alpha]
     assert len({one.reply.usage for one in play.requests}) == 6
-    assert play.skipped == 3  # One of alpha, two of beta.
+    assert (play.skipped, play.over) == (3, 0)  # One of alpha, two of beta.
+    play.serve(request(turn.prompt))
+    assert play.over == 1
 
 
 def test_a_request_for_a_summary_is_answered_with_one(tmp_path: Path) -> None:

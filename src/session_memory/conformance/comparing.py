@@ -48,6 +48,8 @@ def played_in_full(truth: dict[str, Any]) -> Iterator[Difference]:
     """Nothing, if the agent asked for every reply of the script."""
     if truth["skipped"]:
         yield Difference("script", f"{truth['skipped']} replies of the script were not asked for")
+    if truth["over"]:
+        yield Difference("script", f"{truth['over']} requests came after the end of the script")
 
 
 def _of_groups(truth: dict[str, Any], groups: tuple[str, ...]) -> list[dict[str, Any]]:

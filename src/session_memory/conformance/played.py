@@ -74,6 +74,8 @@ class Played:
         self._numbers: Counter[str] = Counter()
         self._session = MAIN
         self._skipped = 0
+        # How many requests came after the end of the script.
+        self.over = 0
         self._turn: ScriptedTurn | None = None
         # Those that are prompts for the agent too. A command is one if the model answers it.
         self.prompts: list[str] = []
@@ -166,7 +168,8 @@ class Played:
             return Reply(summary, usage=tokens(_FIRST_SUMMARY + number))
         waiting = self._lanes[lane]
         if not waiting:
-            return Reply("The script is over.", usage=tokens(_FIRST_OVER + number))
+            self.over += 1
+            return Reply("The script is over.", usage=tokens(_FIRST_OVER + self.over))
         reply, again = waiting[0]
         if not again:
             waiting.pop(0)

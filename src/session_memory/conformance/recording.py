@@ -60,6 +60,7 @@ def expected(
         "cwd": str(place.repo),
         "home": str(place.home),
         "skipped": played.skipped,
+        "over": played.over,
         "truth": _truth(scenario, played),
         "definitions": DEFINITIONS,
         "prompts": played.prompts,

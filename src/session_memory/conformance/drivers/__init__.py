@@ -1,4 +1,7 @@
-"""One module for each agent."""
+"""One module for each agent. Packages announce drivers of their own as entry points of the group
+``session_memory.conformance``."""
+
+from importlib.metadata import entry_points
 
 from session_memory.conformance.driver import Driver
 from session_memory.conformance.drivers.claude import Claude
@@ -10,6 +13,7 @@ from session_memory.conformance.drivers.opencode import OpenCode
 from session_memory.conformance.drivers.pi import Pi
 from session_memory.conformance.drivers.qwen import Qwen
 
+GROUP = "session_memory.conformance"
 DRIVERS: tuple[type[Driver], ...] = (
     Claude,
     Codex,
@@ -19,4 +23,5 @@ DRIVERS: tuple[type[Driver], ...] = (
     Copilot,
     OpenCode,
     Pi,
+    *(point.load() for point in entry_points(group=GROUP)),
 )

@@ -35,6 +35,8 @@ class Claude(Driver):
             "CLAUDE_CODE_TMPDIR": str(place.temporary),
             "ANTHROPIC_API_KEY": KEY,
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            # It would try again for minutes.
+            "CLAUDE_CODE_MAX_RETRIES": "3",
             "DISABLE_AUTOUPDATER": "1",
             "DISABLE_TELEMETRY": "1",
         }
