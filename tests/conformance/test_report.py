@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from session_memory.cli import main
+from session_memory.conformance.drivers import DRIVERS
 from session_memory.conformance.isolation import words_without_network
 from session_memory.conformance.kit import Order, carried_out
 from session_memory.conformance.report import details, keep, page, rows, summary
@@ -60,6 +61,7 @@ def test_results_of_several_runs_are_kept_together(tmp_path: Path) -> None:
 def test_the_page_in_the_docs_has_every_agent_and_scenario() -> None:
     text = PAGE.read_text()
     assert all(f"| `{name}` | " in text for name in NAMES)
+    assert all(f"{driver.title} " in text for driver in DRIVERS)
 
 
 def test_what_is_not_known_is_refused() -> None:

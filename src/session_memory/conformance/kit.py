@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -95,7 +95,9 @@ def played_without_network(order: Order) -> Iterator[Result]:
             if installed is None or installed.program is None:
                 yield Result(driver.name, "", "", MISSING, [_reason(npm, driver, order)])
                 continue
-            program = InstalledProgram(installed.program, installed.version, npm.node)
+            program = InstalledProgram(
+                installed.program, installed.version, npm.node, installed.remark
+            )
             for scenario in SCENARIOS:
                 if scenario.name in order.scenarios:
                     yield _result(driver, program, scenario, order, model)
@@ -109,21 +111,27 @@ def _result(
     driver: Driver, program: InstalledProgram, scenario: Scenario, order: Order, model: Model
 ) -> Result:
     begun = time.monotonic()
-    day = datetime.now(UTC).date().isoformat()
+    blank = Result(
+        driver.name,
+        program.version,
+        scenario.name,
+        CANNOT,
+        date=datetime.now(UTC).date().isoformat(),
+        remark=program.remark,
+    )
     if reason := driver.cannot.get(scenario.name):
-        return Result(driver.name, program.version, scenario.name, CANNOT, [reason], date=day)
+        return replace(blank, differences=[reason])
     directory = Path(order.scratch) / "runs" / driver.name / scenario.name
     try:
         done = perform(driver, program, scenario, directory, model)
     except (OSError, subprocess.SubprocessError) as error:
         # One agent that cannot be started, or wrote nothing to resume, does not stop the others.
-        text = f"not played: {error}"
-        return Result(driver.name, program.version, scenario.name, DIFFERS, [text], date=day)
+        return replace(blank, status=DIFFERS, differences=[f"not played: {error}"])
     if order.record:
         record(driver, done.home, Path(order.record), done.truth)
     wrong, known, status = _judgement(driver, scenario, done)
     seconds = round(time.monotonic() - begun, 1)
-    return Result(driver.name, program.version, scenario.name, status, wrong, known, seconds, day)
+    return replace(blank, status=status, differences=wrong, known=known, seconds=seconds)
 
 
 def _judgement(

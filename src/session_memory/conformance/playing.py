@@ -23,6 +23,7 @@ class InstalledProgram:
     path: Path
     version: str
     node: Path
+    remark: str = ""
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,9 @@ def page(results: Sequence[Result]) -> str:
     parts = [_INTRODUCTION, "## Scenarios\n", *_scenarios(), "\n## Results\n", *_table(results)]
     parts += ["\n## What differs\n", *_differences(results)]
     parts += ["\n## Known differences\n", *_known(results)]
-    parts += ["\n## What agents cannot do\n", *_cannot(results)]
+    parts += ["\n## What agents cannot do\n", *_cannot(results), *_given_up()]
+    if remarks := list(_remarks(results)):
+        parts += ["\n## Releases that do not install\n", *remarks]
     return "\n".join(parts).rstrip() + "\n"
 
 
@@ -159,7 +161,7 @@ def _differences(results: Sequence[Result]) -> Iterator[str]:
 
 
 def _known(results: Sequence[Result]) -> Iterator[str]:
-    yield "These are in no log, so no reader can know them. Each is declared in a driver.\n"
+    yield "What agents do not log, or do otherwise than the script. Each is declared in a driver.\n"
     for (agent, text), number in _numbers(results).items():
         yield f"{number}. {_TITLES[agent]}: {_escaped(text)}"
 
@@ -171,6 +173,17 @@ def _cannot(results: Sequence[Result]) -> Iterator[str]:
         if result.status == CANNOT
     ]
     yield from found or ["Nothing."]
+
+
+def _given_up() -> Iterator[str]:
+    for driver in DRIVERS:
+        for status in driver.not_retried:
+            yield f"- {driver.title}, `retry`: gives up after {status}, so the script leaves it out"
+
+
+def _remarks(results: Sequence[Result]) -> Iterator[str]:
+    for agent, remark in {result.agent: result.remark for result in results}.items():
+        yield from (f"- {_TITLES[agent]}: {_escaped(part)}" for part in remark.split("; ") if part)
 
 
 def _escaped(text: str) -> str:

@@ -14,7 +14,8 @@ _ALWAYS = "*"
 
 @dataclass(frozen=True)
 class Result:
-    """`known` are the differences that the driver declares, each with its reason."""
+    """`known` are the differences that the driver declares, each with its reason. `remark` tells of
+    releases that could not be installed."""
 
     agent: str
     version: str
@@ -24,6 +25,7 @@ class Result:
     known: list[str] = field(default_factory=list)
     seconds: float = 0.0
     date: str = ""
+    remark: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

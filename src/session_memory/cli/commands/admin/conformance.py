@@ -28,7 +28,8 @@ from session_memory.cli.kit.settings import Settings
         ("conformance --write docs/conformance.md", "write the page"),
     ),
     json_shape='{"results": [{"agent", "version", "scenario", "status": "equal" | "differs" |'
-    ' "cannot" | "recorded" | "missing", "differences", "known", "seconds", "date"}, …], "counts"}',
+    ' "cannot" | "recorded" | "missing", "differences", "known", "seconds", "date", "remark"}, …],'
+    ' "counts"}',
 )
 @click.argument("agents", nargs=-1, metavar="[AGENT]...")
 @click.option("--scenario", "scenarios", multiple=True, metavar="NAME", help="Only this one.")
