@@ -10,6 +10,7 @@ from starlette.responses import Response
 from session_memory.core.errors import InvalidRecord
 from session_memory.pricing import Amount
 from session_memory.pricing import shown as money
+from session_memory.views.dearest import dearest_sessions
 from session_memory.views.detour_costs import detour_costs
 from session_memory.views.figures import plural
 from session_memory.views.periods import period
@@ -249,22 +250,16 @@ def _detours(asked: Asked, chosen: _Period) -> list[dict[str, object]]:
 
 
 def _dearest(asked: Asked, chosen: _Period) -> list[dict[str, object]]:
-    report = asked.memory.cost(by="session", since=chosen.since, until=_last(chosen.until))
     store = asked.memory.store
-    rows = [row for row in report.rows if row.about.get("relation") != "subagent"][:DEAREST]
-    found = [store.sessions.get(str(row.key)) for row in rows]
-    shown = {
-        row.session.session_uid: list_row(row)
-        for row in rows_of(store, [one for one in found if one is not None])
-    }
+    found = dearest_sessions(store, since=chosen.since, until=chosen.until, limit=DEAREST)
+    shown = rows_of(store, [one.session for one in found])
     return [
         {
-            "row": shown[str(row.key)],
-            "why": _why(row.tally.microdollars, row.about["with_subagents"]["microdollars"]),
-            "cost": cost_shown(Amount(row.about["with_subagents"]["microdollars"])),
+            "row": list_row(row),
+            "why": _why(one.own, one.total),
+            "cost": cost_shown(Amount(one.total)),
         }
-        for row in rows
-        if str(row.key) in shown
+        for one, row in zip(found, shown, strict=True)
     ]
 
 
