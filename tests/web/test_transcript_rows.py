@@ -14,6 +14,7 @@ from session_memory.config import Config
 from session_memory.learn.analyze import analyze
 from session_memory.store import open_store
 from session_memory.testing.claude import ClaudeHome, call, text
+from session_memory.views.cost_audit import audit, response_near
 from session_memory.web.security import HEADERS
 
 from .conftest import Client
@@ -138,3 +139,15 @@ def test_nothing_of_a_hostile_session_becomes_markup(client_of: Client, tmp_path
         assert names <= OUR_ELEMENTS, names - OUR_ELEMENTS
         assert not re.search(r"<[^>]*\s(on\w+|style|srcdoc)=", answer.text)
         assert "\u202e" not in answer.text and "\x1b" not in answer.text
+
+
+def test_the_response_of_an_event_is_priced_as_in_the_audit(memory: Memory) -> None:
+    """One response is found without pricing the others."""
+    for one in memory.sessions():
+        records = [r for r in audit(memory.store, one.uid).records if r.usage.seq is not None]
+        for seq in range(0, 40, 3):
+            after = [r for r in records if (r.usage.seq or 0) >= seq]
+            before = [r for r in records if (r.usage.seq or 0) < seq]
+            assert response_near(memory.store, one.uid, seq) == (after[0] if after else None)
+            last = response_near(memory.store, one.uid, seq, is_before=True)
+            assert last == (before[-1] if before else None)

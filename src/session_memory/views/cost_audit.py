@@ -10,6 +10,7 @@ import msgspec
 
 from session_memory.core.errors import UnknownSession
 from session_memory.core.schema import Usage
+from session_memory.core.time import parse_time
 from session_memory.pricing.amounts import Charge, UsageFilter, charges
 from session_memory.pricing.rates import Rate
 from session_memory.pricing.sessions import Amount, family, session_amounts, subagents
@@ -120,6 +121,31 @@ def audit(store: Store, uid: str) -> CostAudit:
         ]
     totals = CostTally.of(found)
     return CostAudit(uid, records, totals.amount, amounts, totals, prices_used(store))
+
+
+def response_near(
+    store: Store, uid: str, seq: int, *, is_before: bool = False
+) -> AuditedResponse | None:
+    """The first response that ends at this event or after it, or the last one before it.
+
+    Usage is stored at the last event of its response. Only this response is priced.
+    """
+    with store.db.snapshot():
+        row = store.sessions.row(uid)
+        if row is None:
+            raise UnknownSession(uid)
+        placed = [one for one in store.usage.of(row.id, uid) if one.seq is not None]
+        near = [one for one in placed if ((one.seq or 0) < seq) is is_before]
+        if not near:
+            return None
+        choose = max if is_before else min
+        usage = choose(near, key=lambda one: one.seq or 0)
+        at = None if usage.ts is None else parse_time(usage.ts)
+        only = UsageFilter(uids=(uid,), since=at, until=None if at is None else at + 1)
+        for charge in charges(store, ("usage", "seq"), only):
+            if charge.key == (usage.usage_id, usage.seq):
+                return _audited(store, row.id, usage, charge)
+    return None
 
 
 def _audited(store: Store, session_id: int, usage: Usage, charge: Charge) -> AuditedResponse:

@@ -1,6 +1,5 @@
 """One event: what it was, what it cost, when the same failed and passed, its text and pictures."""
 
-from bisect import bisect_left
 from typing import Any
 
 from starlette.responses import PlainTextResponse, Response
@@ -12,7 +11,7 @@ from session_memory.derive.archived import readable_store
 from session_memory.pricing import Amount
 from session_memory.pricing import shown as money
 from session_memory.store.call_endings import same_calls
-from session_memory.views.cost_audit import audit
+from session_memory.views.cost_audit import response_near
 from session_memory.views.event_lookup import find_event
 from session_memory.views.figures import duration, local
 from session_memory.views.outline import Outline
@@ -151,17 +150,10 @@ def _price_parts(asked: Asked, found: Session, shown: TranscriptEvent) -> dict[s
     is_output = shown.sort == "result"
     if shown.owner or not (shown.event.response_id or is_output):
         return None
-    records = audit(asked.memory.store, found.session_uid).records
-    placed = sorted(
-        (record for record in records if record.usage.seq is not None),
-        key=lambda record: record.usage.seq or 0,
-    )
-    # Usage is stored at the last event of its response: before an output, else after the event.
-    at = bisect_left(placed, shown.seq, key=lambda record: record.usage.seq or 0)
-    at -= is_output
-    if not 0 <= at < len(placed):
+    store, uid = asked.memory.store, found.session_uid
+    one = response_near(store, uid, shown.seq, is_before=is_output)
+    if one is None:
         return None
-    one = placed[at]
     return {
         "rows": [
             (
