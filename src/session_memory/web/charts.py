@@ -206,7 +206,13 @@ def calendar(counts: dict[date, int], first: date, last: date) -> Markup:
         fill = "f-line" if not value else f"f-q{min(4, 1 + value * 4 // (highest + 1))}"
         square = _rect(week * 14, 16 + weekday * 14, 11, 11, fill)
         says = f"{day.strftime('%d %b %Y').lstrip('0')}: {value}"
-        parts.append(Markup("<g><title>{}</title>{}</g>").format(says, square))
+        group = Markup("<g><title>{}</title>{}</g>").format(says, square)
+        if value:
+            # The day's sessions.
+            group = Markup('<a href="/sessions?q=since%3A{d}+until%3A{d}">{g}</a>').format(
+                d=day, g=group
+            )
+        parts.append(group)
         if weekday == 0 and day.month != month:
             month = day.month
             parts.append(_text(week * 14, 10, day.strftime("%b")))
