@@ -41,7 +41,7 @@ _GROUPS = """
     credential / logout signout / authenticate authentication auth credential token login / secret
     credential password token key / sign signature codesign notarize / encrypt encryption cipher
     crypto / hash checksum fingerprint digest / certificate cert tls ssl https / user person
-    people account member customer / audience client app application / owner author creator /
+    people account member customer / owner author creator /
     admin administrator / team organization org tenant workspace / role permission / settings
     config configuration option preference setup / environment env variable / flag option switch
     argument parameter / argument parameter param arg / override customize / hosted cloud remote
@@ -105,7 +105,7 @@ _GROUPS = """
     / event listener handler / callback handler hook / subscribe subscription listen / publish
     emit send / sync synchronize synchronise / session conversation chat / chat conversation
     message dialog / conversation transcript chat thread / history log past / agent assistant bot
-    ai / ai llm model / prompt instruction / token usage / instruction rule guideline agents /
+    ai / ai llm model / prompt instruction / token usage / instruction rule guideline /
     rule policy guideline / context background / evaluate evaluation assess score grade /
     evaluator grader judge checker / score rating grade points / severity priority importance /
     priority importance urgent / issue finding problem ticket / report summary result / result
@@ -123,8 +123,7 @@ _GROUPS = """
     separate / safe safety secure / security vulnerability secure / vulnerability cve exploit /
     regex pattern / pattern match / match equal / wildcard glob pattern / encoding utf8 unicode
     charset / whitespace indent space / newline eol line / multiple several many multi / single
-    one once / all every whole entire / each per / unblock unstick / identity issuer / issuer
-    provider / verified trusted / tune calibrate adjust / expire expiry ttl / quota limit /
+    one once / all every whole entire / each per / unblock unstick / tune calibrate adjust / expire expiry ttl / quota limit /
     throttle ratelimit / backup restore snapshot / archive old / recover recovery restore resume /
     continue resume proceed / pause suspend / cancel abort stop / onboarding welcome / feedback
     rating / pagination paging page / sorting order / abbreviation acronym short / accessible

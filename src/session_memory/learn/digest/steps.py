@@ -50,6 +50,9 @@ def says_no(command: str) -> bool:
     return bool(commands) and _program_and_verb(commands[-1]) in _QUIET
 
 
+# Programs that start the one behind them, and give its exit status.
+_STARTER_WORDS = "corepack rtk npx bunx uvx pipx env sudo xvfb-run command time nice nohup exec"
+STARTERS = frozenset(_STARTER_WORDS.split())
 _NO_SAYERS = "grep egrep fgrep rg ag diff cmp test [ which type -v pgrep git-diff git-grep"
 _QUIET = frozenset(_NO_SAYERS.split())
 # The status of a loop or a block is that of the last command in it.
@@ -57,7 +60,7 @@ _ENDS = (["done"], ["fi"], ["esac"], ["}"])
 
 
 def _program_and_verb(words: list[str]) -> str:
-    words = [word.rsplit("/", 1)[-1] for word in words[:3] if word not in ("rtk", "command")]
+    words = [word.rsplit("/", 1)[-1] for word in words[:3] if word not in STARTERS]
     is_git = len(words) > 1 and words[0] == "git"
     return f"git-{words[1]}" if is_git else next(iter(words), "")
 
