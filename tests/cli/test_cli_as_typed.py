@@ -186,3 +186,13 @@ def test_one_live_session_is_exported_in_every_format_and_written_below_a_direct
     assert run("restore-native", live, "--to", str(tmp_path / "logs")).exit_code == 0
     assert "hello from a runtime" in (tmp_path / "logs/live" / f"{live}.jsonl").read_text()
     assert "hello from a runtime" in run("export", "--format", "markdown", live).stdout
+
+
+# ---------------------------------------------------------------- texts with dashes
+
+
+def test_a_text_that_begins_with_dashes_is_a_text(demo: Any, run: Run) -> None:
+    found = answer(run("fix", "--- FAIL: TestNothing (0.00s)", "--json"))
+    assert "TestNothing" in found["asked"]
+    assert run("fix", "--wrong", "x").exit_code == 2
+    assert run("sessions", "--wrong x").exit_code == 2

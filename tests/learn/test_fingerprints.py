@@ -90,7 +90,7 @@ def test_what_tells_errors_apart_stays(one: str, other: str) -> None:
             "Grep failed due to the following issue: `path` is missing",
         ),
         ("failed in sandbox None with execution error: timed out", "timed out"),
-        ("[fmt] $ gofmt -w .\n[fmt] Finished in 9ms\n[lint] bad file", "[lint] bad file"),
+        ("[fmt] $ gofmt -w .\n[fmt] Finished in 9ms\n[lint] bad file", "bad file"),
         ("Exit code 1", ""),
         ("", ""),
     ],

@@ -41,6 +41,7 @@ npm ERR! code E404
 npm error 404 Not here
 make: *** No rule to make target 'x'
 ! [rejected] main -> main
+Unknown JSON field: "threads"
 The previous cherry-pick is now empty, possibly due to conflict resolution.
 CONFLICT (content): Merge of a.py
 PHP Parse error:  unexpected token

@@ -67,3 +67,10 @@ def test_a_file_before_each_line_is_no_name_of_a_task() -> None:
 )
 def test_what_a_sandbox_wrapped_is_read(text: str) -> None:
     assert said(text) == ["error[E0616]: field `a` of struct `B` is private"]
+
+
+def test_a_word_such_as_unknown_at_the_start_tells_more_than_the_status() -> None:
+    fields = "\n".join(f"  field{number}" for number in range(40))
+    assert said(f'Unknown JSON field: "threads"\nAvailable fields:\n{fields}') == [
+        'Unknown JSON field: "threads"'
+    ]

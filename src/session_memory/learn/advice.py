@@ -4,6 +4,7 @@ Texts from transcripts appear in an advice as quotes: they are data, and never a
 """
 
 from session_memory.learn.detect import detectors
+from session_memory.learn.digest.steps import runs_shell
 from session_memory.learn.patterns import Fix, Pattern
 from session_memory.learn.quoting import quoted
 
@@ -26,11 +27,17 @@ def advice(pattern: Pattern) -> str:
     """What to do about the pattern, with what helped in earlier sessions if that is known."""
     detector = detectors().get(pattern.type)
     template = "{detail}" if detector is None else detector.advice
-    text = template.format(locus=quoted(pattern.locus), detail=quoted(pattern.detail))
+    text = template.format(locus=quoted(_place(pattern.locus)), detail=quoted(pattern.detail))
     helped = [how(fix) for fix in pattern.resolutions if fix.kind != "again"]
     if not helped:
         return text
     return f"{text.removesuffix('.')}. What helped, quoted from a log: {helped[0]}."
+
+
+def _place(locus: str) -> str:
+    """A locus without the agent's name for its shell, as in ``exec_command: pnpm test``."""
+    tool, found, command = locus.partition(": ")
+    return command if found and runs_shell(tool) else locus
 
 
 def how(fix: Fix) -> str:

@@ -123,7 +123,8 @@ _GROUPS = """
     separate / safe safety secure / security vulnerability secure / vulnerability cve exploit /
     regex pattern / pattern match / match equal / wildcard glob pattern / encoding utf8 unicode
     charset / whitespace indent space / newline eol line / multiple several many multi / single
-    one once / all every whole entire / each per / unblock unstick / tune calibrate adjust / expire expiry ttl / quota limit /
+    one once / all every whole entire / each per / unblock unstick / tune calibrate adjust / expire
+    expiry ttl / quota limit /
     throttle ratelimit / backup restore snapshot / archive old / recover recovery restore resume /
     continue resume proceed / pause suspend / cancel abort stop / onboarding welcome / feedback
     rating / pagination paging page / sorting order / abbreviation acronym short / accessible

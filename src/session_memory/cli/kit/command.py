@@ -1,6 +1,7 @@
 """What every command has: the shared options, examples, and a description of its JSON."""
 
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,6 +18,8 @@ WITHOUT_SHARED = "session_memory.cli.without_shared"
 # Set in the context of a command that, run again, continues where it was interrupted.
 RESUMABLE = "session_memory.cli.resumable"
 Examples = Sequence[tuple[str, str]]
+# No option has a blank in its name.
+_DASHED_TEXT = re.compile(r"-[^\s=]*\s")
 
 
 class Command(click.Command):
@@ -40,9 +43,18 @@ class Command(click.Command):
         self.params += shared_options()
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        args = self._texts_last(args)
         if not ctx.resilient_parsing:
             self._refuse_repeated(ctx, args)
         return super().parse_args(ctx, args)
+
+    def _texts_last(self, args: list[str]) -> list[str]:
+        """Texts that start with a dash behind ``--``: an error may begin with "--- FAIL:"."""
+        takes_text = any(isinstance(p, click.Argument) and p.nargs == -1 for p in self.params)
+        texts = [one for one in args if _DASHED_TEXT.match(one)] if takes_text else []
+        if not texts or "--" in args:
+            return args
+        return [*(one for one in args if one not in texts), "--", *texts]
 
     def _refuse_repeated(self, ctx: click.Context, args: list[str]) -> None:
         """Raise if an option with one value is given twice: the last value would win silently."""

@@ -23,6 +23,7 @@ _HINT_PARTS = (
     b"not recognized", b"illegal option", b"unknown option", b"unrecognized", b"can't",
     b"couldn't", b"could not", b"unable to", b"refused", b"denied", b"timeout", b"time out",
     b"timedout", b"timed out", b"invalid", b"is not", b"does not", b"did not",
+    b"unknown ", b"unsupported ", b"unexpected ", b"ambiguous ", b"missing ",
 )  # fmt: skip
 # Before these is the end of a line.
 _STARTS = ("\ne: ", "\ne  ")

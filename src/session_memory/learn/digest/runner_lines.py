@@ -140,6 +140,13 @@ FORMS: tuple[LineForm, ...] = (
         r"\b.*)",
     ),
     _form("", "", HINT, r"(?P<said>FAIL(?:ED|URE)?\b:? +\S+ \S.*)"),
+    _form(
+        "",
+        "",
+        HINT,
+        r"(?P<said>(?:[\w./-]{1,40}: )?(?:[Uu]nknown|[Uu]nsupported|[Uu]nexpected|[Aa]mbiguous"
+        r"|[Mm]issing) [\w`'\"-]+ ?\S.*)",
+    ),
 )
 # These lines only say that something failed.
 STATUS_LINE = lazy_pattern(
@@ -176,6 +183,6 @@ NOISE_LINE = lazy_pattern(
       | [^:]{0,60}\[\d+/\d+\]
       | Checked\ \d | Ran\ \d | (?:\d+\ )?expect\(\) | Script\ (?:completed|failed|running)
       | Checking\  | Downloading | Compiling | \w*exit\w*[=:]\ ?0$ | No\ local\ changes
-      | \[[\w:.-]+\]\ (?:\$\ |Finished\ in) | \d+\s*[+-]\s | \d+→ )""",
+      | Finished\ in\  | \[[\w:.-]+\]\ (?:\$\ |Finished\ in) | \d+\s*[+-]\s | \d+→ )""",
     re.VERBOSE,
 )
