@@ -91,11 +91,23 @@ def measure(browser: Any, subject: Subject) -> None:
 def _start_page(page: Any, subject: Subject) -> None:
     loads = []
     for _ in range(LOADS):
-        page.goto(f"{subject.base}/", wait_until="networkidle", timeout=120_000)
+        page.goto(f"{subject.base}/")
+        settle(page)
         loads.append(page.evaluate(_LOADED))
     subject.note("start page, first contentful paint", [one["paint"] for one in loads])
     subject.note("start page, complete", [one["complete"] for one in loads])
     subject.note("start page, requests", [one["requests"] for one in loads])
+
+
+def settle(page: Any, seconds: float = 60) -> None:
+    """Wait until the page asked for nothing new in a second. Some pages never stop for good."""
+    count, until = -1, time.monotonic() + seconds
+    while time.monotonic() < until:
+        page.wait_for_timeout(1000)
+        now = page.evaluate("performance.getEntriesByType('resource').length")
+        if now == count:
+            return
+        count = now
 
 
 def _opened(page: Any, address: str) -> float:

@@ -25,9 +25,10 @@ from session_memory.core.lesson_errors import LessonError, UnknownLesson
 from session_memory.store.session_stamps import session_stamp
 from session_memory.web.asked import PART, THEME_COOKIE, Asked
 from session_memory.web.failures import Failures
+from session_memory.web.freed_memory import give_back_memory
 from session_memory.web.live import Changes
 from session_memory.web.memories import Memories
-from session_memory.web.page_cache import Dependency, PageCache
+from session_memory.web.page_cache import SLOW_S, Dependency, PageCache
 from session_memory.web.routes import ROUTES, RoutedPage
 from session_memory.web.security import RequestGuard
 from session_memory.web.site import Site
@@ -90,7 +91,11 @@ class _Answering:
         depends = Dependency(mark, stamp())
         began = time.thread_time()
         answer = self._answer(route, request, {})
-        took = time.thread_time() - began if route.may_lag(request.headers.get(PART)) else 0.0
+        took = time.thread_time() - began
+        if took >= SLOW_S:
+            give_back_memory()
+        if not route.may_lag(request.headers.get(PART)):
+            took = 0.0
         self._cache.add(asked, depends, answer, route.kept_ms, took)
         return answer
 
