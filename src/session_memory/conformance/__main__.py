@@ -1,17 +1,28 @@
 """The part of the kit that runs without a network: an order in, a line of JSON per result out."""
 
 import json
+import os
 import signal
 import sys
+import threading
 
 from session_memory.conformance.kit import Order, played_without_network
 
 
 def main() -> None:
     # Who stops the kit stops what it started.
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
+    threading.Thread(target=_end_with_the_starter, daemon=True).start()
     for result in played_without_network(Order(**json.loads(sys.argv[1]))):
         print(json.dumps(result.to_dict()), flush=True)
+
+
+def _end_with_the_starter() -> None:
+    """Stop when the process that started us is gone: it holds our standard input open."""
+    # Not through `sys.stdin`: its lock would be held when the interpreter ends.
+    os.read(0, 1)
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 if __name__ == "__main__":

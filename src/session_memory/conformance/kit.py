@@ -71,7 +71,9 @@ def carried_out(order: Order) -> Iterator[Result]:
         npm.install(driver, order.version(driver))
     program = [sys.executable, "-m", __package__, json.dumps(asdict(order))]
     words, environment = words_without_network(program)
-    process = subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True)
+    # The pipe to its standard input tells it when we are gone.
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(words, env=environment, stdin=pipe, stdout=pipe, text=True)
     try:
         for line in process.stdout or ():
             yield Result(**json.loads(line))
@@ -80,8 +82,9 @@ def carried_out(order: Order) -> Iterator[Result]:
         if process.poll() is None:
             process.terminate()
         status = process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
+        for stream in (process.stdin, process.stdout):
+            if stream is not None:
+                stream.close()
     if status:
         raise KitStopped(f"the part that drives agents ended with status {status}")
 
