@@ -3,6 +3,7 @@
 import pytest
 
 from session_memory import Memory
+from session_memory.cli.commands.look.digest import _head
 from session_memory.testing.claude import ClaudeHome, ClaudeLog, call
 from session_memory.testing.collecting import collect
 from session_memory.testing.stores import Stores
@@ -59,3 +60,13 @@ def test_else_by_the_place_and_the_moment(claude: ClaudeHome, stores: Stores) ->
 def test_without_such_a_session_there_is_none(claude: ClaudeHome, stores: Stores) -> None:
     planned(claude, "# A door")
     assert found(claude, stores) is None
+
+
+@pytest.mark.only("sqlite")
+def test_the_page_says_that_nobody_carries_the_plan_out(claude: ClaudeHome) -> None:
+    planned(claude, "# A door")
+    with Memory(":memory:") as memory:
+        collect(memory.store, claude.write())
+        memory.analyze()
+        lines = list(_head(memory.session("claude:planning").digest().digest, None))
+    assert any("in no session of this store" in line for line in lines)

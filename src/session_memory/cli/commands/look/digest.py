@@ -104,6 +104,8 @@ def _head(digest: "Digest", continued_in: str | None) -> Iterator[str]:
     yield f"  outcome   {outcome.outcome}, by {outcome.reason}{proof}"
     if continued_in is not None:
         yield f"  goes on   in {continued_in}"
+    elif digest.outcome.reason == "plan":
+        yield "  goes on   in no session of this store; a plan closed with Escape looks the same"
     amount = shown(Amount(cost.microdollars, cost.unpriced_tokens))
     yield f"  cost      {amount}, {count(cost.tokens)} tokens, {plural(cost.turns, 'turn')}"
     ms = {"person": time.person_ms, "model": time.model_ms, "tools": time.tools_ms}
