@@ -81,6 +81,8 @@ def test_search_as_you_type_keeps_the_focus_and_writes_the_address(
     assert re.search(r"[?&]q=tide$", page.url)
     page.keyboard.type("zzzq", delay=5)
     page.wait_for_selector("text=Nothing found")
+    page.click("text=how was this error solved before?")
+    page.wait_for_url("**/errors?q=tidezzzq")
     page.go_back()
     page.wait_for_selector("h1")
     assert watched.said == []

@@ -38,7 +38,7 @@ if (field && results) {
     }, DELAY);
   });
   results.addEventListener("click", (event) => {
-    const link = /** @type {Element} */ (event.target).closest(".facet a, .filters a, .hits > a:not(.hit), .empty + p a");
+    const link = /** @type {Element} */ (event.target).closest(".facet a, .filters a[href^='/sessions'], .hits > a:not(.hit), .empty + p a");
     if (!link || event.metaKey || event.ctrlKey || event.button) return;
     event.preventDefault();
     const address = link.getAttribute("href") ?? "/sessions";
