@@ -26,8 +26,10 @@ async function show(address, remember) {
   }
 }
 
+const asked = () => new URL(location.href).searchParams.get("q") ?? "";
+
 if (field && results) {
-  field.addEventListener("input", () => {
+  const ask = () => {
     clearTimeout(timer);
     timer = setTimeout(() => {
       const url = new URL(location.href);
@@ -36,7 +38,10 @@ if (field && results) {
       url.searchParams.delete("after");
       show(`/sessions${url.search}`, true);
     }, DELAY);
-  });
+  };
+  field.addEventListener("input", ask);
+  // Somebody typed before this module was there.
+  if (field.value !== asked()) ask();
   results.addEventListener("click", (event) => {
     const link = /** @type {Element} */ (event.target).closest(".facet a, .filters a[href^='/sessions'], .hits > a:not(.hit), .empty + p a");
     if (!link || event.metaKey || event.ctrlKey || event.button) return;
@@ -47,7 +52,7 @@ if (field && results) {
     show(address, false);
   });
   addEventListener("popstate", () => {
-    field.value = new URL(location.href).searchParams.get("q") ?? "";
+    field.value = asked();
     show(location.pathname + location.search, false);
   });
 }
