@@ -44,6 +44,8 @@ class AgentPlace:
         return {
             "HOME": str(self.home),
             "TMPDIR": str(self.temporary),
+            # Some put sockets there, and without it in /tmp.
+            "XDG_RUNTIME_DIR": str(self.temporary),
             "PATH": os.pathsep.join(map(str, paths)),
             "LANG": "C.UTF-8",
             "TERM": "xterm-256color",

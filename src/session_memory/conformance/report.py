@@ -33,8 +33,8 @@ Each agent gets a home, a repository and a directory for temporary files of its 
 your variables: no keys, no keychain, no settings. Where the machine allows it (`unshare`), the
 agents run without a network; elsewhere their proxies lead nowhere. Telemetry and update checks are
 off. Every run has a time limit, and what an agent leaves running is ended. Nothing outside of the
-scratch directory is touched. The scratch directory is used again, so a second run installs only new
-releases.
+scratch directory is touched, but for an empty directory `/tmp/codex-daemon-UID` that Codex 0.166
+makes. The scratch directory is used again, so a second run installs only new releases.
 
 `--record DIR` keeps `AGENT-VERSION/SCENARIO/home` and `EXPECTED.json` with each request, its tokens
 and its calls: samples for the author of an [adapter](adding-an-adapter.md).
