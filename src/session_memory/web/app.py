@@ -94,7 +94,7 @@ class _Answering:
         took = time.thread_time() - began
         if took >= SLOW_S:
             give_back_memory()
-        if not route.may_lag(request.headers.get(PART)):
+        if not route.may_lag(request.headers.get(PART), request.url.query):
             took = 0.0
         self._cache.add(asked, depends, answer, route.kept_ms, took)
         return answer

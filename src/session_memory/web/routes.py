@@ -54,9 +54,10 @@ class RoutedPage(NamedTuple):
         """Whether the answer depends on one session, and on those below it, alone."""
         return self.path.startswith("/s/{uid:path}") and self.name not in _ABOUT_OTHERS
 
-    def may_lag(self, part: str | None) -> bool:
+    def may_lag(self, part: str | None, query: str) -> bool:
         """Whether the answer has figures about all sessions that may be some seconds old."""
-        return self.path in _MAY_LAG or part in _PARTS_THAT_MAY_LAG
+        is_priced_list = self.path == "/sessions" and "sort=cost" in query
+        return self.path in _MAY_LAG or part in _PARTS_THAT_MAY_LAG or is_priced_list
 
     def answer(self, asked: Asked) -> Response:
         return _page(self.module, self.name)(asked)
