@@ -63,7 +63,7 @@ def demo_place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def demo(demo_place: Path, tmp_path: Path, stores: Stores) -> Iterator[Store]:
     """The demo, collected once and copied for each test."""
     if isinstance(stores, PostgresStores):
-        place = stores.filled_place("demo", "demo", lambda where: copied(demo_place, where))
+        place = stores.filled_place("demo", "search", lambda where: copied(demo_place, where))
     else:
         place = str(shutil.copy(demo_place, tmp_path / "demo.db"))
     with open_store(place, durability="normal") as store:
