@@ -1,8 +1,13 @@
 """What an adapter remembers from line to line, as the text in a cursor."""
 
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 import msgspec
+
+from session_memory.adapters import jsonl
+from session_memory.adapters.base import Cursor, Readable, Record, SourceRef
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -21,6 +26,20 @@ class StateText(Generic[S]):
 
     def restored(self, text: str) -> S:
         return self._decode(text) if text else self._new()
+
+
+def read_lines(
+    source: Readable,
+    cursor: Cursor,
+    texts: StateText[S],
+    from_line: Callable[[SourceRef, S, int, int, bytes | None], Record],
+) -> Iterator[tuple[Cursor, Record]]:
+    """Every record from ``cursor`` on, of a log whose lines need a state to be translated."""
+    state = texts.restored(cursor.state)
+    with source.open(cursor.offset) as stream:
+        translate = partial(from_line, source.ref, state)
+        for end, record in jsonl.records(stream, cursor.offset, translate):
+            yield Cursor(end, texts.saved(state)), record
 
 
 def bounded(entries: dict[str, Any], most: int) -> dict[str, Any]:

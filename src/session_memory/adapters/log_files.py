@@ -12,7 +12,25 @@ ToRef = Callable[[Path, str], SourceRef | None]
 """The source at a path and its place below the base (``a/b.jsonl``); None if it is no log."""
 
 
-def own_logs(base: Path, suffix: str, to_ref: ToRef) -> Iterator[SourceRef | Unlisted]:
+def logs(
+    root: Path,
+    base: Path | Unlisted | None,
+    suffix: str,
+    recognizes: Callable[[bytes], bool],
+    to_ref: ToRef,
+    to_loose_ref: ToRef | None = None,
+) -> Iterator[SourceRef | Unlisted]:
+    """Every log below the agent's own directory ``base``, or the loose ones below ``root`` if there
+    is no such directory."""
+    if isinstance(base, Unlisted):
+        yield base
+    elif base is not None:
+        yield from _own_logs(base, suffix, to_ref)
+    else:
+        yield from _loose_logs(root, suffix, recognizes, to_loose_ref or to_ref)
+
+
+def _own_logs(base: Path, suffix: str, to_ref: ToRef) -> Iterator[SourceRef | Unlisted]:
     """Every log below the agent's own directory ``base``."""
     for name, problem in files_below(str(base)):
         path = Path(name)
@@ -24,7 +42,7 @@ def own_logs(base: Path, suffix: str, to_ref: ToRef) -> Iterator[SourceRef | Unl
             yield ref
 
 
-def loose_logs(
+def _loose_logs(
     root: Path, suffix: str, recognizes: Callable[[bytes], bool], to_ref: ToRef
 ) -> Iterator[SourceRef | Unlisted]:
     """Logs that somebody copied into another directory, or the one log that ``root`` is.

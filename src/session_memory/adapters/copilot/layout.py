@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from session_memory.adapters.base import SourceRef, Unlisted
-from session_memory.adapters.log_files import directory_in, loose_logs, own_logs
+from session_memory.adapters.log_files import directory_in, logs
 from session_memory.core.roles import DOCUMENT
 
 _PREFIX = ".copilot/session-state"
@@ -32,12 +32,7 @@ def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
     base = directory_in(root, "session-state", ".copilot/session-state")
     if base is None and root.name == "session-state":
         base = root
-    if isinstance(base, Unlisted):
-        yield base
-    elif base is not None:
-        yield from own_logs(base, _SUFFIX, _ref)
-    else:
-        yield from loose_logs(root, _SUFFIX, recognizes, _loose_ref)
+    return logs(root, base, _SUFFIX, recognizes, _ref, _loose_ref)
 
 
 def _ref(path: Path, below: str) -> SourceRef | None:

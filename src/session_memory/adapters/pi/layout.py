@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from session_memory.adapters.base import SourceRef, Unlisted
-from session_memory.adapters.log_files import directory_in, loose_logs, own_logs
+from session_memory.adapters.log_files import directory_in, logs
 
 _PREFIX = ".pi/agent/sessions"
 _SUFFIX = ".jsonl"
@@ -37,12 +37,7 @@ def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
         base = root
     elif base is None and root.name == "agent":
         base = directory_in(root, "sessions")
-    if isinstance(base, Unlisted):
-        yield base
-    elif base is not None:
-        yield from own_logs(base, _SUFFIX, _ref)
-    else:
-        yield from loose_logs(root, _SUFFIX, recognizes, _ref)
+    return logs(root, base, _SUFFIX, recognizes, _ref)
 
 
 def _is_sessions(root: Path) -> bool:

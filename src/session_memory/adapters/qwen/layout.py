@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from session_memory.adapters.base import SourceRef, Unlisted
-from session_memory.adapters.log_files import directory_in, loose_logs, own_logs
+from session_memory.adapters.log_files import directory_in, logs
 from session_memory.core.roles import DOCUMENT
 
 _PREFIX = ".qwen/projects"
@@ -34,12 +34,7 @@ def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
         base = directory_in(root, "projects")
     elif base is None and root.name == "projects" and root.parent.name == ".qwen":
         base = root
-    if isinstance(base, Unlisted):
-        yield base
-    elif base is not None:
-        yield from own_logs(base, _SUFFIX, _ref)
-    else:
-        yield from loose_logs(root, _SUFFIX, recognizes, _loose_ref)
+    return logs(root, base, _SUFFIX, recognizes, _ref, _loose_ref)
 
 
 def _ref(path: Path, below: str) -> SourceRef | None:
