@@ -30,7 +30,7 @@ LOGS = {
     "gemini": "session-*.jsonl",
     "grok": "updates.jsonl",
     "pi": "*.jsonl",
-    "qwen": "*.jsonl",
+    "qwen": "????????-*.jsonl",
 }
 INTERRUPTS = (
     *("user/interrupt", "turn_aborted", "turn_completed", "turn_ended"),

@@ -51,10 +51,12 @@ def _loose_logs(
     """
     if is_an_agents(root):
         return
-    if root.is_file():
+    if root.is_dir():
+        files, base = files_below(str(root)), root
+    elif root.is_file():
         files, base = iter([(str(root), "")]), root.parent
     else:
-        files, base = files_below(str(root)), root
+        return
     for name, problem in files:
         path = Path(name)
         if not path.name.endswith(suffix):

@@ -218,8 +218,9 @@ def calendar(counts: dict[date, int], first: date, last: date) -> Markup:
             parts.append(_text(week * 14, 10, day.strftime("%b")))
     weeks = (last - start).days // 7 + 1
     return Markup(
-        '<svg width="{w}" height="116" viewBox="0 0 {w} 116" role="img" aria-label="{l}">{p}</svg>'
-    ).format(w=weeks * 14 + 24, l="Sessions by day", p=Markup("").join(parts))
+        '<svg width="{w}" height="116" viewBox="0 0 {w} 116" role="group" '
+        'aria-label="Sessions by day">{p}</svg>'
+    ).format(w=weeks * 14 + 24, p=Markup("").join(parts))
 
 
 def context_curve(points: Sequence[tuple[int, int]], seq: int) -> Markup:
