@@ -1,6 +1,7 @@
 """Copilot CLI under the contract that every adapter keeps, and what its events become."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -92,3 +93,18 @@ def test_a_compaction_counts_beside_the_sums_of_the_session(tmp_path: Path) -> N
     with collected(tmp_path) as store:
         found = every_usage(store)
     assert sorted((one.input_tokens, one.output_tokens) for one in found) == [(50, 9), (90, 10)]
+
+
+def test_the_name_that_copilot_gave_is_the_title_and_any_name_is_read_at_once(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path, event("user.message", 1, content="make it work"))
+    about = tmp_path / ".copilot" / "session-state" / "s1" / "workspace.yaml"
+    about.write_text("name: The red button \nuser_named: false\n")
+    with collected(tmp_path) as store:
+        assert store.sessions.get("copilot:s1").title == "The red button"
+    about.write_text(f"name: a b{' ' * 200_000}c \nuser_named: true \n")
+    started = time.process_time()
+    with collected(tmp_path) as store:
+        assert store.sessions.get("copilot:s1").title == "a b"
+    assert time.process_time() - started < 5

@@ -171,3 +171,50 @@ def test_what_hooks_say_before_a_prompt_is_no_word_of_the_person(tmp_path: Path)
     assert (events[1].kind, events[1].native_kind) == ("lifecycle", "user/hook_context")
     # The text as a whole is shown and found.
     assert "kumquat" in Bodies(store).of(events[0]).text and store.index.terms_from("kumquat")
+
+
+def test_calls_of_two_messages_with_one_id_are_two_calls(tmp_path: Path) -> None:
+    """Some models number their calls, and some give them no ids."""
+    nameless = [{**call("", text), "id": None} for text in ("three", "four")]
+    first, second = call("call_0", "one"), call("call_0", "two")
+    write(
+        tmp_path,
+        prompt("m1", "build it"),
+        answer("m2", "", toolCalls=[first]),
+        answer("m3", "", toolCalls=[second]),
+        answer("m3", "", toolCalls=[second]),
+        answer("m4", "", toolCalls=nameless[:1]),
+        answer("m4", "", toolCalls=nameless),
+    )
+    with collected(tmp_path) as store:
+        events = events_of(store, "gemini:s1")
+        assert [event.summary for event in events if event.is_a("tool_result")] == [
+            *("one", "two", "three", "four")
+        ]
+        assert sum(event.is_a("tool_call") for event in events) == 4
+
+
+def test_a_content_is_a_text_or_a_part_or_a_list_of_both(tmp_path: Path) -> None:
+    contents = ["one", {"text": "two"}, ["three", {"text": "four"}], [], None, [7]]
+    write(tmp_path, *(message(f"m{at}", "user", said) for at, said in enumerate(contents)))
+    with collected(tmp_path) as store:
+        events = events_of(store, "gemini:s1")
+        said = [event.summary for event in events if event.is_a("user_msg")]
+        assert said == ["one", "two", "three four"] and len(events) == len(contents)
+
+
+def test_a_history_before_the_first_message_counts_once(tmp_path: Path) -> None:
+    history = {"$set": {"messages": [prompt("n1", "build it"), message("n2", "gemini", "Done.")]}}
+    write(tmp_path, history, history, prompt("m1", "and test it"))
+    with collected(tmp_path) as store:
+        events = events_of(store, "gemini:s1")
+        assert [event.summary for event in events] == ["build it", "Done.", "and test it"]
+
+
+def test_only_the_end_of_a_commands_output_has_its_exit_code(tmp_path: Path) -> None:
+    file = {**call("c1", "Exit Code: 3\n"), "name": "read_file"}
+    printed = call("c2", "Output: Exit Code of a log:\nExit Code: 3\nExit Code: 0\n")
+    write(tmp_path, prompt("m1", "look"), answer("m2", "", toolCalls=[file, printed]))
+    with collected(tmp_path) as store:
+        results = [one for one in events_of(store, "gemini:s1") if one.is_a("tool_result")]
+        assert [(one.exit_code, one.is_error) for one in results] == [(None, False), (0, False)]

@@ -130,3 +130,19 @@ def test_a_summary_counts_for_the_model_of_the_answer_before() -> None:
         233,
     )
     assert len(found) == 5
+
+
+def test_a_second_header_is_no_event_and_changes_nothing(tmp_path: Path) -> None:
+    header = {"type": "session", "version": 3, "id": "s2", "timestamp": "2026-11-15T07:04:25.912Z"}
+    log(tmp_path, "s1", prompt("a1", None, "make it work"), header, answer("a2", "a1"))
+    with collected(tmp_path) as store:
+        [session] = store.sessions.every()
+        assert session.session_uid == "pi:s1" and len(events_of(store, "pi:s1")) == 2
+
+
+def test_a_file_that_ends_like_a_failed_command_is_no_error(tmp_path: Path) -> None:
+    shown = [{"type": "text", "text": "Command exited with code 2"}]
+    result = {"role": "toolResult", "toolCallId": "c1", "toolName": "read", "content": shown}
+    log(tmp_path, "s1", prompt("a1", None, "look"), entry("a2", "a1", message=result))
+    with collected(tmp_path) as store:
+        assert not any(one.is_error for one in events_of(store, "pi:s1"))

@@ -162,3 +162,50 @@ def test_results_say_how_a_call_ended(tmp_path: Path) -> None:
         assert [event.exit_code for event in events if event.is_a("error")] == [2, None]
         stopped = [event.summary for event in events if event.is_a("human_intervention")]
         assert stopped == ["refused", "quickly"]
+
+
+def test_a_forks_copies_of_a_subagents_requests_stay_with_the_subagent(tmp_path: Path) -> None:
+    first = Log()
+    first.prompt("look around")
+    first.request("k1", 11, subagent_name="explore", prompt_id="s1#explore-c1#0")
+    first.write(tmp_path / PROJECT / "chats" / "s1.jsonl")
+    fork = Log("s2")
+    for line in first.lines:
+        origin = {"sessionId": "s1", "messageUuid": line["uuid"]}
+        fork.lines.append({**line, "sessionId": "s2", "forkedFrom": origin})
+    fork.prompt("and now")
+    fork.write(tmp_path / PROJECT / "chats" / "s2.jsonl")
+    with collected(tmp_path) as store:
+        found = {one.session_uid: one for one in store.sessions.every()}
+        assert sorted(found) == ["qwen:s1", "qwen:s1:explore-c1", "qwen:s2"]
+        subagent = found["qwen:s1:explore-c1"]
+        assert (subagent.parent_uid, subagent.relation) == ("qwen:s1", "subagent")
+        assert sum(one.cost.output_tokens for one in found.values()) == 11
+
+
+def test_a_subagents_request_without_an_id_is_nobodys_parent(tmp_path: Path) -> None:
+    log = Log()
+    log.prompt("look around")
+    log.request("k1", 11, subagent_name="explore", prompt_id="s1#explore-c1#0")
+    log.lines[-1]["uuid"] = ""
+    log.prompt("something else", parentUuid=None)
+    log.write(tmp_path / PROJECT / "chats" / "s1.jsonl")
+    with collected(tmp_path) as store:
+        assert [one.parent_seq for one in events_of(store, "qwen:s1")] == [None, None]
+
+
+def test_every_result_of_a_line_is_an_event_and_a_file_has_no_exit_code(tmp_path: Path) -> None:
+    log = Log()
+    log.prompt("look")
+    log.answer(shell("c1", "ls"), shell("c2", "ls"))
+    shown = {"id": "c1", "name": "read_file", "response": {"output": "Exit Code: 3\n"}}
+    other = {"id": "c2", "response": {"output": "two"}}
+    parts = [text("a picture"), {"functionResponse": shown}, {"functionResponse": other}]
+    log.line("tool_result", message={"parts": parts})
+    log.line("user", message={"parts": []})
+    log.write(tmp_path / PROJECT / "chats" / "s1.jsonl")
+    with collected(tmp_path) as store:
+        events = events_of(store, "qwen:s1")
+        results = [(one.call_id, one.is_error) for one in events if one.is_a("tool_result")]
+        assert results == [("c1", False), ("c2", False)]
+        assert [one.summary for one in events if one.is_a("user_msg")] == ["look"]

@@ -140,3 +140,13 @@ def test_the_next_prompt_after_an_interrupt_intervenes_unless_the_agent_went_on(
         for row in settling.settle(record(number, event), 1)
     ]
     assert [kinds[0], kinds[2], kinds[5]] == ["user_msg", "human_intervention", "user_msg"]
+
+
+def test_a_record_that_only_repeats_gives_its_children_its_parent(settling: Settling) -> None:
+    settling.settle(record(0, NativeEvent("user_msg", "user")), 1)
+    repeated = record(1, NativeEvent("assistant_msg", "assistant", is_repeated=True))
+    assert settling.settle(repeated, 1) == []
+    follower = Record(20, 10, "alpha", follows=True, events=list(repeated.events))
+    assert settling.settle(follower, 1) == []
+    (row,) = settling.settle(record(2, NativeEvent("assistant_msg", "assistant")), 1)
+    assert (row.seq, row.parent_seq) == (1, 0)

@@ -179,7 +179,7 @@ def text_of(content: Any) -> str:
     return "\n".join(
         part if isinstance(part, str) else _str(part.get("text"))
         for part in content
-        if isinstance(part, str) or (isinstance(part, Mapping) and part.get("type") in SPOKEN)
+        if isinstance(part, str) or (isinstance(part, Mapping) and word(part.get("type")) in SPOKEN)
     )
 
 

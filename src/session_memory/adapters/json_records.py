@@ -10,6 +10,7 @@ from session_memory.core.ids import fit_native_id
 from session_memory.core.text import escaped, one_line
 
 _DETAIL = 120
+_LONGEST_NAME = 200
 MOST_INTEGER = 1 << 31
 
 
@@ -39,6 +40,18 @@ def object_in_line(record: Record, line: bytes | None) -> dict[str, Any] | None:
 def string(value: Any) -> str:
     """The value if it is a text, in a form that every database can hold; else an empty one."""
     return escaped(value) if isinstance(value, str) else ""
+
+
+def name_in(value: Any) -> str:
+    """A name or an id that a cursor can hold: one that is too long becomes its hash."""
+    text = string(value)
+    return text if len(text) <= _LONGEST_NAME else fit_native_id(text)[0]
+
+
+def parts_of(content: Any) -> list[dict[str, Any]]:
+    """The parts of a content, which is a text, one part, or a list of texts and parts."""
+    listed = content if isinstance(content, list) else [content]
+    return [{"text": one} if isinstance(one, str) else mapping(one) for one in listed]
 
 
 def mapping(value: Any) -> dict[str, Any]:

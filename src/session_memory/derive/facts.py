@@ -9,12 +9,15 @@ from typing import Any
 
 from session_memory.adapters.base import Record
 from session_memory.core.ids import make_uid
+from session_memory.core.text import LONGEST_MESSAGE, one_line
 from session_memory.store.sessions import CollectedSession
 
 # The name under which the facts of a session's own logs are stored.
 LOG_WRITER = "a log"
 # The repository that a log names, kept apart from the facts about its origin.
 REPOSITORY_WRITER = "a log's repository"
+# A title is one line, and short enough for every table.
+_TITLES = frozenset({"title", "custom_title", "agent_name"})
 REPOSITORY, REPOSITORY_ROOT = "repository", "repository_root"
 
 
@@ -55,6 +58,8 @@ def set_repository(row: CollectedSession, name: str | None, root: str | None) ->
 def document_facts(record: Record) -> dict[str, Any]:
     """The facts of a document. ``below`` is the session that the document lies below."""
     facts = {name: value for name, value in (record.facts or {}).items() if value is not None}
+    for name in _TITLES & facts.keys():
+        facts[name] = one_line(facts[name], LONGEST_MESSAGE)
     if record.parent_session:
         facts["below"] = record.parent_session
     return facts

@@ -5,7 +5,7 @@ from typing import Any
 from session_memory.adapters.base import NativeEvent, Record
 from session_memory.adapters.copilot.state import CopilotState
 from session_memory.adapters.detectors import is_edit_tool
-from session_memory.adapters.json_records import integer, items, mapping, string
+from session_memory.adapters.json_records import integer, items, mapping, name_in, string
 from session_memory.adapters.tool_calls import call_event
 from session_memory.adapters.tool_results import result_event
 from session_memory.core.text import one_line
@@ -29,7 +29,7 @@ def answer(data: dict[str, Any], record: Record, state: CopilotState, kind: str)
     if not events:
         events.append(NativeEvent("lifecycle", "assistant", "", f"{kind}/empty"))
     model = string(data.get("model")) or state.model
-    response = string(data.get("apiCallId")) or None
+    response = name_in(data.get("apiCallId")) or None
     for event in events:
         event.model, event.response_id = model or None, response
 
@@ -69,10 +69,9 @@ def permission(data: dict[str, Any], record: Record, state: CopilotState, kind: 
     """Whether a call was allowed. Only what a person said is a decision."""
     result = mapping(data.get("result"))
     verdict = string(result.get("kind"))
-    by_a_person = string(data.get("decisionSource")) in ("", "user")
     event = NativeEvent("lifecycle", "system", one_line(verdict), kind)
     if verdict in _REFUSED:
         event.kind, event.role = "human_intervention", "user"
-    elif verdict.startswith("approved") and by_a_person and string(data.get("decisionSource")):
+    elif verdict.startswith("approved") and data.get("decisionSource") == "user":
         event.kind, event.role = "decision", "user"
     record.events.append(event)

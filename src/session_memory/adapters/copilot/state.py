@@ -2,7 +2,10 @@
 
 import msgspec
 
+from session_memory.adapters.cursor_state import bounded
+
 _BUCKETS = 5
+_MOST_MODELS = 64
 
 
 class CopilotState(msgspec.Struct):
@@ -18,6 +21,8 @@ class CopilotState(msgspec.Struct):
 
     def count(self, model: str, figures: list[int]) -> None:
         before = self.counted.get(model, [0] * _BUCKETS)
+        if model not in self.counted:
+            bounded(self.counted, _MOST_MODELS)
         self.counted[model] = [a + b for a, b in zip(before, figures, strict=True)]
 
     def rest(self, model: str, totals: list[int]) -> list[int]:

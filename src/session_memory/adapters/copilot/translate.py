@@ -12,6 +12,7 @@ from session_memory.adapters.copilot.state import CopilotState
 from session_memory.adapters.copilot.usage import compaction_used, request_used, session_used
 from session_memory.adapters.json_records import (
     mapping,
+    name_in,
     new_record,
     object_in_line,
     string,
@@ -21,7 +22,7 @@ from session_memory.core.remotes import remote_name
 from session_memory.core.text import escaped, one_line
 from session_memory.core.time import time_or_none
 
-_FIELD = re.compile(r"^(name|user_named|cwd|branch|repository): *(.*?) *$", re.MULTILINE)
+_FIELD = re.compile(r"^(name|user_named):(.*)$", re.MULTILINE)
 
 
 def from_line(
@@ -47,7 +48,7 @@ Translation = Callable[[dict[str, Any], Record, CopilotState, str], None]
 
 
 def _start(data: dict[str, Any], record: Record, state: CopilotState, kind: str) -> None:
-    if kind == "session.start" and (named := string(data.get("sessionId"))):
+    if kind == "session.start" and (named := name_in(data.get("sessionId"))):
         state.session = named
         record.session, is_unfit = fit_native_id(named)
         record.unfit_name = named if is_unfit else None
@@ -55,10 +56,11 @@ def _start(data: dict[str, Any], record: Record, state: CopilotState, kind: str)
     record.cwd = string(about.get("cwd")) or None
     record.git_branch = string(about.get("branch")) or None
     record.agent_version = string(data.get("copilotVersion")) or None
-    state.model = string(data.get("selectedModel")) or state.model
+    selected = name_in(data.get("selectedModel"))
+    state.model = selected or state.model
     if name := remote_name(about.get("repository")):
         record.facts = {"repository": name}
-    record.events.append(NativeEvent("lifecycle", "system", state.model, kind))
+    record.events.append(NativeEvent("lifecycle", "system", one_line(selected), kind))
 
 
 def _prompt(data: dict[str, Any], record: Record, state: CopilotState, kind: str) -> None:
@@ -98,8 +100,9 @@ def _compacted(data: dict[str, Any], record: Record, state: CopilotState, kind: 
 
 
 def _model_change(data: dict[str, Any], record: Record, state: CopilotState, kind: str) -> None:
-    state.model = string(data.get("newModel")) or state.model
-    record.events.append(NativeEvent("lifecycle", "user", state.model, kind))
+    chosen = name_in(data.get("newModel"))
+    state.model = chosen or state.model
+    record.events.append(NativeEvent("lifecycle", "user", one_line(chosen), kind))
 
 
 def _ended(data: dict[str, Any], record: Record, state: CopilotState, kind: str) -> None:
@@ -143,8 +146,7 @@ def from_workspace(ref: SourceRef, body: bytes) -> Record:
     """The facts in ``workspace.yaml``, a flat list of names and values."""
     record = new_record(0, len(body), escaped(ref.session))
     found = dict(_FIELD.findall(escaped(body.decode("utf-8", "replace"))))
-    name = found.get("name", "").strip("'\"")
-    record.facts = {
-        "custom_title" if found.get("user_named") == "true" else "ai_title": name or None
-    }
+    name = found.get("name", "").strip().strip("'\"")
+    is_own = found.get("user_named", "").strip() == "true"
+    record.facts = {"custom_title" if is_own else "title": name or None}
     return record

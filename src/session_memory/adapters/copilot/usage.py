@@ -4,8 +4,8 @@ from typing import Any
 
 from session_memory.adapters.base import NativeUsage, Record
 from session_memory.adapters.copilot.state import CopilotState
-from session_memory.adapters.json_records import mapping, string
-from session_memory.adapters.token_counts import count_of, usable_count, without
+from session_memory.adapters.json_records import mapping, name_in
+from session_memory.adapters.token_counts import count_of, part_of, usable_count, without
 
 _NAMES = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", "reasoningTokens")
 
@@ -13,10 +13,10 @@ _NAMES = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", 
 def request_used(data: dict[str, Any], record: Record, state: CopilotState) -> None:
     """The usage of one request."""
     used = mapping(data.get("usage"))
-    model = string(used.get("model")) or state.model or "unknown"
+    model = name_in(used.get("model")) or state.model or "unknown"
     figures = [count_of(used.get(name)) for name in _NAMES]
     state.count(model, [usable_count(figure) for figure in figures])
-    usage_id = string(used.get("apiCallId")) or f"copilot@{record.native_id or record.offset}"
+    usage_id = name_in(used.get("apiCallId")) or f"copilot@{record.native_id or record.offset}"
     record.usage = _usage(usage_id, model, figures)
 
 
@@ -25,7 +25,7 @@ def compaction_used(data: dict[str, Any], record: Record, state: CopilotState) -
     used = mapping(data.get("compactionTokensUsed"))
     figures = [count_of(used.get(name)) for name in _NAMES]
     if any(figures):
-        model = string(used.get("model")) or state.model or "unknown"
+        model = name_in(used.get("model")) or state.model or "unknown"
         record.usage = _usage(f"copilot@{record.native_id or record.offset}", model, figures)
 
 
@@ -35,13 +35,13 @@ def session_used(data: dict[str, Any], record: Record, state: CopilotState) -> N
     if not summed:
         summed = mapping(mapping(data.get("accountingSnapshot")).get("modelMetrics"))
     found = []
-    for name, metrics in sorted(summed.items()):
-        used = mapping(mapping(metrics).get("usage"))
+    for named, metrics in sorted(summed.items()):
+        used, model = mapping(mapping(metrics).get("usage")), name_in(named)
         totals = [usable_count(count_of(used.get(name))) for name in _NAMES]
-        rest = state.rest(string(name), totals)
+        rest = state.rest(model, totals)
         if any(rest):
-            usage_id = f"copilot@{record.native_id or record.offset}@{string(name)}"
-            found.append(_usage(usage_id, string(name) or "unknown", rest))
+            usage_id = f"copilot@{record.native_id or record.offset}@{model}"
+            found.append(_usage(usage_id, model or "unknown", rest))
     if found:
         record.usage, record.more_usage = found[0], found[1:]
 
@@ -56,5 +56,5 @@ def _usage(usage_id: str, model: str, figures: list[int]) -> NativeUsage:
         output_tokens=given,
         cache_read_tokens=read,
         cache_write_tokens=written,
-        reasoning_tokens=thought,
+        reasoning_tokens=part_of(thought, given),
     )

@@ -1,6 +1,6 @@
 """Detectors that all adapters share: pure functions over commands, calls, results and prompts."""
 
-from .calls import best_argument, call_key, is_edit_tool, shell_text
+from .calls import best_argument, call_key, is_edit_tool, is_shell_tool, shell_text
 from .commands import is_test_run, shell_edit
 from .corrections import is_soft_correction
 from .results import TestResult, test_result
@@ -9,6 +9,7 @@ __all__ = [
     "TestResult",
     "call_key",
     "is_edit_tool",
+    "is_shell_tool",
     "is_soft_correction",
     "is_test_run",
     "best_argument",

@@ -47,9 +47,14 @@ def is_edit_tool(tool: str, arguments: object = None) -> bool:
     return not (isinstance(arguments, Mapping) and arguments.get("command") in _LOOKING)
 
 
+def is_shell_tool(tool: str) -> bool:
+    """Whether ``tool`` runs commands in a shell."""
+    return tool.lower() in _SHELL_TOOLS
+
+
 def shell_text(tool: str, arguments: object) -> str | None:
     """The text that a call gives to a shell; None for other calls."""
-    if tool.lower() not in _SHELL_TOOLS:
+    if not is_shell_tool(tool):
         return None
     match arguments:
         case {"command": str(text)} | {"cmd": str(text)}:

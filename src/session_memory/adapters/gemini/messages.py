@@ -5,9 +5,9 @@ from typing import Any
 
 from session_memory.adapters.base import ChildLink, NativeEvent, NativeUsage
 from session_memory.adapters.conversation import word
-from session_memory.adapters.detectors import is_edit_tool
+from session_memory.adapters.detectors import is_edit_tool, is_shell_tool
 from session_memory.adapters.gemini.state import GeminiState
-from session_memory.adapters.json_records import items, mapping, string
+from session_memory.adapters.json_records import items, mapping, name_in, parts_of, string
 from session_memory.adapters.token_counts import count_of, together, without
 from session_memory.adapters.tool_calls import call_event
 from session_memory.adapters.tool_results import result_event
@@ -16,6 +16,7 @@ from session_memory.core.injected import without_injected
 from session_memory.core.text import one_line
 
 _CONTEXT = "<session_context>"
+SESSION_CONTEXT = "user/session_context"
 _EXIT = re.compile(r"^Exit Code: (-?\d{1,9})\s*$", re.MULTILINE)
 # Gemini CLI puts what hooks say before the prompt.
 _HOOKS = re.compile(r"\A(?:\s*<hook_context>.*?</hook_context>)+\s*", re.DOTALL)
@@ -46,14 +47,12 @@ def events_of_message(
 
 def _text(message: dict[str, Any]) -> str:
     """The words of a message: a text, or the texts among its parts."""
-    content = message.get("content")
-    if isinstance(content, str):
-        return string(content)
-    return "\n".join(filter(None, (string(mapping(part).get("text")) for part in items(content))))
+    parts = parts_of(message.get("content"))
+    return "\n".join(filter(None, (string(part.get("text")) for part in parts)))
 
 
 def _from_user(message: dict[str, Any], state: GeminiState) -> list[NativeEvent]:
-    parts = [mapping(part) for part in items(message.get("content"))]
+    parts = parts_of(message.get("content"))
     events = [
         _result(mapping(part["functionResponse"]), state)
         for part in parts
@@ -64,17 +63,18 @@ def _from_user(message: dict[str, Any], state: GeminiState) -> list[NativeEvent]
         next(iter(part)) for part in parts if part and not {"text", "functionResponse"} & {*part}
     ]
     if said.startswith(_CONTEXT):
-        kind = "user/session_context"
-        events.append(NativeEvent("lifecycle", "system", one_line(said), kind, body=said))
+        events.append(
+            NativeEvent("lifecycle", "system", one_line(said), SESSION_CONTEXT, body=said)
+        )
     elif said and not (said := _typed(whole)) and not pasted:
         kind = "user/hook_context"
         events.append(NativeEvent("lifecycle", "user", one_line(whole), kind, body=whole))
-    elif said or pasted or not parts:
+    elif said or pasted:
         words = said or " ".join(f"[{word(kind)}]" for kind in pasted)
         event = NativeEvent("user_msg", "user", one_line(words), "user", is_prompt=True, text=words)
         event.body = whole
         events.append(event)
-    return events
+    return events or [NativeEvent("lifecycle", "user", "", "user/empty")]
 
 
 def _typed(said: str) -> str:
@@ -88,14 +88,15 @@ def _from_model(message: dict[str, Any], state: GeminiState) -> list[NativeEvent
     calls = [mapping(call) for call in items(message.get("toolCalls"))]
     if not calls and events and events[-1].kind == "assistant_msg":
         events[-1].ends_turn = True
-    for call in calls:
-        events += _call(call, state)
+    own = name_in(message.get("id"))
+    for position, call in enumerate(calls):
+        events += _call(call, position, own, state)
     if not events:
         events.append(NativeEvent("lifecycle", "assistant", "", "gemini/empty"))
-    model, own = string(message.get("model")) or None, string(message.get("id")) or None
+    model = string(message.get("model")) or None
     for event in events:
         if event.role == "assistant":
-            event.model, event.response_id = model, own
+            event.model, event.response_id = model, own or None
     return events
 
 
@@ -115,20 +116,24 @@ def _words(message: dict[str, Any]) -> list[NativeEvent]:
     return [NativeEvent("assistant_msg", "assistant", one_line(said), "gemini", body=said)]
 
 
-def _call(call: dict[str, Any], state: GeminiState) -> list[NativeEvent]:
+def _call(
+    call: dict[str, Any], position: int, message: str, state: GeminiState
+) -> list[NativeEvent]:
     """A call and its result. They are logged together, when the call has ended."""
-    call_id = string(call.get("id")) or "unnamed"
+    call_id = name_in(call.get("id"))
+    # In a message, the position identifies a call without an id.
+    noted, call_id = call_id or f"unnamed {position}", call_id or "unnamed"
     tool, arguments = one_line(string(call.get("name"))) or "unknown", call.get("args")
     given = mapping(arguments)
     path = string(given.get("file_path")) or string(given.get("path")) or None
     edits = is_edit_tool(tool, arguments)
     asked = call_event(call_id, tool, arguments, "gemini/tool", path=path, is_edit=edits)
-    asked.is_repeated = not state.ask(call_id)
+    asked.is_repeated = not state.ask(noted, message) and bool(message)
     status = call.get("status")
     if status not in ("success", "error", "cancelled"):
         return [asked]
-    ended = _ended(call_id, _output(call), string(status))
-    ended.is_repeated = not state.answer(call_id)
+    ended = _ended(call_id, tool, _output(call), string(status))
+    ended.is_repeated = not state.answer(noted) and bool(message)
     return [asked, ended]
 
 
@@ -146,10 +151,11 @@ def _response(answer: dict[str, Any]) -> str:
     return string(response.get("output")) or string(response.get("error"))
 
 
-def _ended(call_id: str, text: str, status: str) -> NativeEvent:
+def _ended(call_id: str, tool: str, text: str, status: str) -> NativeEvent:
     # A command that failed counts as a success for Gemini CLI; only its output has the exit code.
-    exited = _EXIT.search(text)
-    code = int(exited[1]) if exited else None
+    # It follows what the command printed.
+    exited = _EXIT.findall(text) if is_shell_tool(tool) else []
+    code = int(exited[-1]) if exited else None
     refused = status == "cancelled"
     event = result_event(
         call_id,
@@ -166,16 +172,17 @@ def _ended(call_id: str, text: str, status: str) -> NativeEvent:
 def _result(answer: dict[str, Any], state: GeminiState) -> NativeEvent:
     """A result in a message to the model. It is new if the agent was stopped before it wrote the
     call again."""
-    call_id = string(answer.get("id")) or "unnamed"
+    call_id, tool = name_in(answer.get("id")), string(answer.get("name"))
     failed = "error" in mapping(answer.get("response"))
-    event = _ended(call_id, _response(answer), "error" if failed else "success")
-    event.is_repeated = not state.answer(call_id)
+    status = "error" if failed else "success"
+    event = _ended(call_id or "unnamed", tool, _response(answer), status)
+    event.is_repeated = bool(call_id) and not state.answer(call_id)
     return event
 
 
 def _notice(kind: str, said: str) -> NativeEvent:
     if said.strip() == _CANCELLED:
-        return NativeEvent("human_intervention", "user", said, kind, is_interrupt=True)
+        return NativeEvent("human_intervention", "user", _CANCELLED, kind, is_interrupt=True)
     event = NativeEvent("lifecycle", "system", one_line(said), kind, body=said)
     if kind == "error":
         event.kind, event.is_error = "error", True
@@ -188,13 +195,13 @@ def children(message: dict[str, Any]) -> list[ChildLink]:
     return [
         ChildLink(fit_native_id(child)[0], call_id)
         for call in calls
-        if (child := string(call.get("agentId"))) and (call_id := string(call.get("id")))
+        if (child := string(call.get("agentId"))) and (call_id := name_in(call.get("id")))
     ]
 
 
 def usage_of_message(message: dict[str, Any]) -> NativeUsage | None:
     """What an answer used: ``input`` includes cached tokens, ``output`` no thoughts."""
-    used, own = message.get("tokens"), string(message.get("id"))
+    used, own = message.get("tokens"), name_in(message.get("id"))
     if message.get("type") != "gemini" or not isinstance(used, dict) or not own:
         return None
     sent, cached = count_of(used.get("input")), count_of(used.get("cached"))

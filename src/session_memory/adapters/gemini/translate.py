@@ -4,13 +4,20 @@ import re
 from typing import Any
 
 from session_memory.adapters.base import NativeEvent, Record, SourceRef
-from session_memory.adapters.gemini.messages import children, events_of_message, usage_of_message
+from session_memory.adapters.gemini.messages import (
+    SESSION_CONTEXT,
+    children,
+    events_of_message,
+    usage_of_message,
+)
 from session_memory.adapters.gemini.state import GeminiState
 from session_memory.adapters.json_records import (
     items,
     mapping,
+    name_in,
     new_record,
     object_in_line,
+    parts_of,
     string,
 )
 from session_memory.core.ids import fit_native_id
@@ -31,7 +38,7 @@ def from_line(
     if "$set" in native:
         _changed(mapping(native["$set"]), record, state)
     elif "$rewindTo" in native:
-        _rewound(string(native["$rewindTo"]), record, state)
+        _rewound(name_in(native["$rewindTo"]), record, state)
     elif "sessionId" in native and "type" not in native:
         _header(ref, native, record, state)
     else:
@@ -40,9 +47,10 @@ def from_line(
 
 
 def _header(ref: SourceRef, native: dict[str, Any], record: Record, state: GeminiState) -> None:
-    state.session = string(native.get("sessionId")) or state.session
-    record.session, is_unfit = fit_native_id(state.session or escaped(ref.session))
-    record.unfit_name = state.session if is_unfit else None
+    state.session = name_in(native.get("sessionId")) or state.session
+    if state.session:
+        record.session, is_unfit = fit_native_id(state.session)
+        record.unfit_name = state.session if is_unfit else None
     record.ts = time_or_none(native.get("startTime"))
     record.bookkeeping = "header"
     if directories := items(native.get("directories")):
@@ -72,11 +80,13 @@ def _changed(change: dict[str, Any], record: Record, state: GeminiState) -> None
         record.events += events_of_message(message, state)
     if record.events:
         record.bookkeeping = None
+    # A session whose history holds only its context has no message yet.
+    state.messages = sum(event.native_kind != SESSION_CONTEXT for event in record.events)
 
 
 def _first_text(message: dict[str, Any]) -> str:
-    content = items(message.get("content"))
-    return string(mapping(content[0]).get("text")) if content else ""
+    content = parts_of(message.get("content"))
+    return string(content[0].get("text")) if content else ""
 
 
 def _rewound(target: str, record: Record, state: GeminiState) -> None:
@@ -88,7 +98,7 @@ def _rewound(target: str, record: Record, state: GeminiState) -> None:
 
 
 def _message(native: dict[str, Any], record: Record, state: GeminiState) -> None:
-    own = string(native.get("id"))
+    own = name_in(native.get("id"))
     record.ts = time_or_none(native.get("timestamp"))
     times = state.write(own) if own else 0
     record.usage = usage_of_message(native)
@@ -104,7 +114,8 @@ def _message(native: dict[str, Any], record: Record, state: GeminiState) -> None
         # What is new in a message that is written again is a record of its own.
         name = f"{own}+{times}" if times else own
         record.native_id = fit_native_id(name)[0]
-        record.parent_id = state.last or None
+        if state.last and state.last != record.native_id:
+            record.parent_id = state.last
         if any(event.is_prompt for event in record.events):
             state.prompt(own)
         state.last = record.native_id

@@ -6,10 +6,10 @@ from typing import Any
 
 from session_memory.adapters.base import NativeEvent, NativeUsage, Record
 from session_memory.adapters.conversation import ConversationMessage, events_of, text_of, word
-from session_memory.adapters.detectors import is_edit_tool
-from session_memory.adapters.json_records import integer, string
+from session_memory.adapters.detectors import is_edit_tool, is_shell_tool
+from session_memory.adapters.json_records import integer, name_in, string
 from session_memory.adapters.providers import model_sold_by
-from session_memory.adapters.token_counts import count_of
+from session_memory.adapters.token_counts import count_of, part_of
 from session_memory.adapters.tool_calls import call_event
 from session_memory.adapters.tool_results import result_event
 from session_memory.core.text import escaped, one_line
@@ -109,7 +109,8 @@ def _broken_off(message: Mapping[str, Any], aborted: bool) -> NativeEvent:
 def _result(message: Mapping[str, Any]) -> NativeEvent:
     text = escaped(text_of(message.get("content")))
     details = message.get("details")
-    exited = _EXITED.search(text[-_ENDING:])
+    tool = string(message.get("toolName"))
+    exited = _EXITED.search(text[-_ENDING:]) if is_shell_tool(tool or "bash") else None
     code = int(exited[1]) if exited else _logged_exit(details)
     stopped = _STOPPED.search(text[-_ENDING:]) is not None and message.get("isError") is True
     failed = message.get("isError") is True or bool(code)
@@ -156,7 +157,8 @@ def usage_of_message(message: Mapping[str, Any], record: Record) -> NativeUsage 
 
 def model_of_message(message: Mapping[str, Any]) -> str:
     """The model of an answer, with its seller."""
-    return model_sold_by(string(message.get("provider")), string(message.get("model")) or "unknown")
+    model = name_in(message.get("model")) or "unknown"
+    return model_sold_by(string(message.get("provider")), model)
 
 
 def usage_of_summary(entry: Mapping[str, Any], model: str, record: Record) -> NativeUsage | None:
@@ -178,6 +180,6 @@ def _usage(used: Any, response: str, model: str, record: Record) -> NativeUsage 
         output_tokens=given,
         cache_read_tokens=read,
         cache_write_tokens=written,
-        cache_write_1h_tokens=count_of(used.get("cacheWrite1h")),
-        reasoning_tokens=count_of(used.get("reasoning")),
+        cache_write_1h_tokens=part_of(count_of(used.get("cacheWrite1h")), written),
+        reasoning_tokens=part_of(count_of(used.get("reasoning")), given),
     )

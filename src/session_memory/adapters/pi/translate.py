@@ -8,7 +8,7 @@ import msgspec
 
 from session_memory.adapters.base import NativeEvent, Record, SourceRef
 from session_memory.adapters.conversation import text_of, word
-from session_memory.adapters.json_records import new_record, object_in_line, string
+from session_memory.adapters.json_records import name_in, new_record, object_in_line, string
 from session_memory.adapters.pi.layout import session_named
 from session_memory.adapters.pi.messages import (
     message_events,
@@ -44,8 +44,10 @@ def from_line(
     if native is None:
         return record
     record.ts = time_or_none(native.get("timestamp"))
-    if native.get("type") == "session" and not state.lines:
-        _header(native, record, state)
+    if native.get("type") == "session":
+        record.bookkeeping = "session"
+        if not state.lines:
+            _header(native, record, state)
     else:
         _entry(native, record, state)
     state.lines += 1
@@ -53,11 +55,10 @@ def from_line(
 
 
 def _header(native: dict[str, Any], record: Record, state: PiState) -> None:
-    state.session = string(native.get("id")) or state.session
+    state.session = name_in(native.get("id")) or state.session
     if state.session:
         record.session, unfit = fit_native_id(state.session)
         record.unfit_name = state.session if unfit else None
-    record.bookkeeping = "session"
     record.cwd = string(native.get("cwd")) or None
     origin = string(native.get("parentSession")) or string(native.get("branchedFrom"))
     if origin:

@@ -5,8 +5,8 @@ from typing import Any
 
 from session_memory.adapters.base import NativeEvent
 from session_memory.adapters.conversation import word
-from session_memory.adapters.detectors import is_edit_tool
-from session_memory.adapters.json_records import integer, items, mapping, string
+from session_memory.adapters.detectors import is_edit_tool, is_shell_tool
+from session_memory.adapters.json_records import integer, mapping, name_in, parts_of, string
 from session_memory.adapters.qwen.state import QwenState
 from session_memory.adapters.tool_calls import call_event
 from session_memory.adapters.tool_results import result_event
@@ -14,11 +14,12 @@ from session_memory.core.injected import without_injected
 from session_memory.core.text import one_line
 
 _EXIT = re.compile(r"^Exit Code: (-?\d{1,9})\s*$", re.MULTILINE)
+_RESPONSE = "functionResponse"
 _PEOPLE = frozenset({"", "real_user"})
 
 
 def _parts(native: dict[str, Any]) -> list[dict[str, Any]]:
-    return [mapping(part) for part in items(mapping(native.get("message")).get("parts"))]
+    return [part for part in parts_of(mapping(native.get("message")).get("parts")) if part]
 
 
 def prompt(native: dict[str, Any]) -> list[NativeEvent]:
@@ -31,7 +32,9 @@ def prompt(native: dict[str, Any]) -> list[NativeEvent]:
     if is_injected or native.get("isSidechain") is True or (said.strip() and not words.strip()):
         kind = f"user/{word(subtype or source or 'subagent_prompt')}"
         return [NativeEvent("lifecycle", "user", one_line(said), kind, body=said)]
-    words = words or " ".join(f"[{word(next(iter(part), ''))}]" for part in parts)
+    words = words or " ".join(f"[{word(next(iter(part)))}]" for part in parts if "text" not in part)
+    if not words:
+        return [NativeEvent("lifecycle", "user", "", "user/empty")]
     event = NativeEvent("user_msg", "user", one_line(words), "user", is_prompt=True, text=words)
     event.body = said
     return [event]
@@ -44,7 +47,7 @@ def answer(native: dict[str, Any], state: QwenState) -> list[NativeEvent]:
         events.append(NativeEvent("lifecycle", "assistant", "", "assistant/empty"))
     elif events[-1].kind == "assistant_msg" and not any(event.call_id for event in events):
         events[-1].ends_turn = bool(native.get("usageMetadata"))
-    model = string(native.get("model")) or state.model or None
+    model = name_in(native.get("model")) or state.model or None
     response, state.response = state.response or None, ""
     for event in events:
         event.model, event.response_id = model, response
@@ -68,7 +71,7 @@ def _call(call: dict[str, Any]) -> NativeEvent:
     given = mapping(arguments)
     path = string(given.get("file_path")) or string(given.get("path")) or None
     return call_event(
-        string(call.get("id")) or "unnamed",
+        name_in(call.get("id")) or "unnamed",
         tool,
         arguments,
         "assistant/tool",
@@ -77,21 +80,27 @@ def _call(call: dict[str, Any]) -> NativeEvent:
     )
 
 
-def tool_result(native: dict[str, Any]) -> NativeEvent:
-    """The result of a call. ``cancelled`` means that a person refused it."""
+def tool_results(native: dict[str, Any]) -> list[NativeEvent]:
+    """The results in a line: nearly always one, with pictures beside it."""
+    answers = [mapping(part[_RESPONSE]) for part in _parts(native) if _RESPONSE in part]
     details = mapping(native.get("toolCallResult"))
-    answers = [mapping(part.get("functionResponse")) for part in _parts(native)]
-    found = answers[0] if answers else {}
+    return [_result(answer, details) for answer in answers or [{}]]
+
+
+def _result(found: dict[str, Any], details: dict[str, Any]) -> NativeEvent:
+    """The result of a call. ``cancelled`` means that a person refused it."""
     response = mapping(found.get("response"))
     text = string(response.get("output")) or string(response.get("error"))
     shown = mapping(details.get("resultDisplay"))
     code = integer(shown.get("exitCode"))
-    if code is None and (exited := _EXIT.search(text)):
-        code = int(exited[1])
+    tool = string(found.get("name"))
+    # The exit code follows what the command printed. Other tools may show a file with such a line.
+    if code is None and (not tool or is_shell_tool(tool)) and (exited := _EXIT.findall(text)):
+        code = int(exited[-1])
     status = string(details.get("status"))
     refused = status == "cancelled"
     event = result_event(
-        string(found.get("id")) or string(details.get("callId")) or "unnamed",
+        name_in(found.get("id")) or name_in(details.get("callId")) or "unnamed",
         one_line(text),
         "tool_result",
         failed=refused or status == "error" or "error" in response or bool(code),

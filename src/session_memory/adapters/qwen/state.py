@@ -20,7 +20,9 @@ class QwenState(msgspec.Struct):
     skipped: dict[str, str] = {}
 
     def skip(self, own: str, parent: str) -> None:
-        bounded(self.skipped, _MOST_SKIPPED)[own] = self.before(parent)
+        """Note a line of a subagent. ``parent`` is the line of the session before it."""
+        if own:
+            bounded(self.skipped, _MOST_SKIPPED)[own] = parent
 
     def before(self, parent: str) -> str:
         """The line that a line with this ``parentUuid`` follows in its session."""

@@ -5,11 +5,17 @@ from typing import Any
 from session_memory.adapters.base import NativeEvent, Record, SourceRef
 from session_memory.adapters.conversation import word
 from session_memory.adapters.documents import object_in
-from session_memory.adapters.json_records import mapping, new_record, object_in_line, string
+from session_memory.adapters.json_records import (
+    mapping,
+    name_in,
+    new_record,
+    object_in_line,
+    string,
+)
 from session_memory.adapters.qwen.kinds import BOOKKEEPING
-from session_memory.adapters.qwen.messages import answer, prompt, tool_result
+from session_memory.adapters.qwen.messages import answer, prompt, tool_results
 from session_memory.adapters.qwen.state import QwenState
-from session_memory.adapters.qwen.usage import answer_used, request_used
+from session_memory.adapters.qwen.usage import SubagentRequest, answer_used, request_used
 from session_memory.core.ids import fit_native_id
 from session_memory.core.text import escaped, one_line
 from session_memory.core.time import time_or_none
@@ -35,7 +41,7 @@ def from_line(
     record.git_branch = string(native.get("gitBranch")) or None
     record.agent_version = string(native.get("version")) or None
     record.is_sidechain = bool(ref.agent)
-    own, parent = string(native.get("uuid")), state.before(string(native.get("parentUuid")))
+    own, parent = name_in(native.get("uuid")), state.before(name_in(native.get("parentUuid")))
     if own:
         record.native_id = fit_native_id(own)[0]
         record.parent_id = fit_native_id(parent)[0] if parent and parent != own else None
@@ -43,7 +49,9 @@ def from_line(
         record.parent_session = fit_native_id(session)[0] if session else None
     elif origin := string(mapping(native.get("forkedFrom")).get("sessionId")):
         record.parent_session, record.relation = fit_native_id(origin)[0], "fork"
-    _translate(native, record, state, session)
+    if agent := _translate(native, record, state):
+        state.skip(own, parent)
+        _move_to(record, agent, session)
     return record
 
 
@@ -51,7 +59,8 @@ def _session(ref: SourceRef, session: str) -> str:
     return subagent_session(session, ref.agent) if ref.agent else session
 
 
-def _translate(native: dict[str, Any], record: Record, state: QwenState, session: str) -> None:
+def _translate(native: dict[str, Any], record: Record, state: QwenState) -> SubagentRequest | None:
+    """Fill the record. Returns the subagent that the line is about, if it is about one."""
     match native.get("type"):
         case "user":
             record.events = prompt(native)
@@ -59,14 +68,15 @@ def _translate(native: dict[str, Any], record: Record, state: QwenState, session
             record.events = answer(native, state)
             answer_used(native, record, state)
         case "tool_result":
-            record.events = [tool_result(native)]
+            record.events = tool_results(native)
         case "system":
-            _system(native, record, state, session)
+            return _system(native, record, state)
         case kind:
             record.events.append(NativeEvent("lifecycle", "system", "", word(kind)))
+    return None
 
 
-def _system(native: dict[str, Any], record: Record, state: QwenState, session: str) -> None:
+def _system(native: dict[str, Any], record: Record, state: QwenState) -> SubagentRequest | None:
     subtype, payload = word(native.get("subtype")), mapping(native.get("systemPayload"))
     kind, said = f"system/{subtype}", ""
     match subtype:
@@ -76,15 +86,12 @@ def _system(native: dict[str, Any], record: Record, state: QwenState, session: s
                 said = string(event.get("error_message")) or "API error"
                 failed = NativeEvent("error", "system", one_line(said), kind, is_error=True)
                 record.events.append(failed)
-                return
+                return None
             record.bookkeeping = subtype
-            agent = request_used(event, record, state)
-            if agent:
-                _move_to(record, state, subagent_session(session, agent), native)
-            return
+            return request_used(event, record, state)
         case _ if subtype in BOOKKEEPING:
             record.bookkeeping = subtype
-            return
+            return None
         case "custom_title":
             said = string(payload.get("customTitle"))
             is_own = string(payload.get("titleSource")) != "auto"
@@ -97,21 +104,28 @@ def _system(native: dict[str, Any], record: Record, state: QwenState, session: s
         case "mid_turn_user_message":
             record.events = prompt(native)
             for typed in record.events:
-                typed.kind, typed.marks = "human_intervention", ("user_msg",)
-            return
+                if typed.is_prompt:
+                    typed.kind, typed.marks = "human_intervention", ("user_msg",)
+            return None
         case "rewind":
             record.events.append(NativeEvent("human_intervention", "user", "went back", kind))
-            return
+            return None
         case _:
             said = string(payload.get("displayText")) or string(payload.get("message"))
     record.events.append(NativeEvent("lifecycle", "system", one_line(said), kind, body=said))
+    return None
 
 
-def _move_to(record: Record, state: QwenState, session: str, native: dict[str, Any]) -> None:
-    """The line is about a request of a subagent: it belongs to the subagent's session."""
-    state.skip(string(native.get("uuid")), string(native.get("parentUuid")))
-    record.session, is_unfit = fit_native_id(session)
-    record.unfit_name = session if is_unfit else None
+def _move_to(record: Record, made: SubagentRequest, session: str) -> None:
+    """The line is about a request of a subagent: it belongs to the subagent's session.
+
+    A fork copies such lines. The request names the session that made it.
+    """
+    parent = made.session or session
+    name = subagent_session(parent, made.agent)
+    record.session, is_unfit = fit_native_id(name)
+    record.unfit_name = name if is_unfit else None
+    record.parent_session, record.relation = fit_native_id(parent)[0] if parent else None, None
     record.parent_id, record.is_sidechain = None, True
 
 

@@ -78,6 +78,10 @@ class Settling:
         if owned and record.ts is not None:
             note_time(state, record.ts)
         rows = self._rows(record, source_id, parent, owned)
+        if not rows:
+            # All its events are repeated ones.
+            self._chain.append_hidden(record, parent)
+            return []
         self._chain.append(record, state.next_seq - 1)
         if record.follows:
             self._turns.open_message(record, rows[-1], owned)
