@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -146,6 +147,33 @@ def test_an_input_that_never_ends(home: Path, monkeypatch: pytest.MonkeyPatch) -
     os.close(writing)
     (check,) = hook_checks()
     assert "no answer within 0.05 seconds" in check.text
+
+
+def test_a_server_that_never_answers(
+    home: Path, tidewatch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("session_memory.hooks.running.LONGEST_SECONDS", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(10)
+        address = f"postgresql://me@127.0.0.1:{server.getsockname()[1]}/db?sslmode=disable"
+        monkeypatch.setenv("SESSION_MEMORY_STORE", f"{address}&gssencmode=disable")
+        reading, writing = os.pipe()
+        os.write(writing, json.dumps(claude_failure(tidewatch)).encode())
+        os.close(writing)
+        pid = os.fork()
+        if not pid:
+            os.dup2(reading, 0)
+            run(["claude", "failure"])
+            os._exit(1)
+        os.close(reading)
+        connection, _ = server.accept()
+        with connection:
+            connection.recv(1024)
+            # "You are logged in", "I wait for a statement", and nothing after it.
+            connection.sendall(b"R\0\0\0\x08\0\0\0\0" + b"Z\0\0\0\x05I")
+            assert os.waitpid(pid, 0)[1] == 0
+    (check,) = hook_checks()
+    assert "no answer within 0.5 seconds" in check.text
 
 
 def test_a_hook_leaves_the_store_as_it_was(hook: RunHook, demo_store: str, tidewatch: Path) -> None:

@@ -9,6 +9,7 @@ from contextlib import suppress
 
 TYPE_CHECKING = False  # As in `agents`.
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 LARGEST_INPUT = 8 << 20
@@ -22,15 +23,17 @@ def run(words: "list[str]") -> int:
     gc.disable()
     agent, event = [*(words := _placed(words)), "", ""][:2]
     output = _private_output()
+    unlimit = None
     try:
-        _limit_time(agent, event)
+        unlimit = _limit_time(agent, event)
         data = _answer(agent, event)
         while data:
             data = data[os.write(output, data) :]
     except BaseException as error:
         # An agent shows a failing hook to its user, or stops. `doctor` tells what happened.
         note(agent, event, error)
-    _unlimit_time()
+    if unlimit is not None:
+        unlimit()
     gc.enable()
     return 0
 
@@ -84,23 +87,49 @@ def _read() -> "dict[str, Any] | None":
     return values if isinstance(values, dict) else None
 
 
-def _limit_time(agent: str, event: str) -> None:
-    """End the process in time if something waits for ever: an agent waits for it."""
-    import signal
+def _limit_time(agent: str, event: str) -> "Callable[[], None]":
+    """End the process in time if something waits for ever: an agent waits for it.
+
+    Returns a function that removes the limit.
+    """
 
     def end(*_: object) -> None:
         note(agent, event, ValueError(f"no answer within {LONGEST_SECONDS:g} seconds"))
         os._exit(0)
 
+    # A signal handler would not run while libpq or SQLite waits. The event `end` waits for neither,
+    # and it forks, which a process with threads should not do.
+    return _limit_by_signal(end) if event == "end" else _limit_by_thread(end)
+
+
+def _limit_by_thread(end: "Callable[[], None]") -> "Callable[[], None]":
+    from _thread import allocate_lock, start_new_thread
+
+    answered = allocate_lock()
+    answered.acquire()
+
+    def watch() -> None:
+        if not answered.acquire(timeout=LONGEST_SECONDS):
+            end()
+
+    try:
+        start_new_thread(watch, ())
+    except RuntimeError:  # The system allows no more threads.
+        return _limit_by_signal(end)
+    return answered.release
+
+
+def _limit_by_signal(end: "Callable[..., None]") -> "Callable[[], None]":
+    import signal
+
     signal.signal(signal.SIGALRM, end)
     signal.setitimer(signal.ITIMER_REAL, LONGEST_SECONDS)
 
+    def unlimit() -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
 
-def _unlimit_time() -> None:
-    import signal
-
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    return unlimit
 
 
 def _private_output() -> int:

@@ -81,7 +81,9 @@ class LibpqRows:
         try:
             if libpq.PQstatus(self._connection) != _CONNECTED:
                 raise ServerError("no connection")
-            self._rows(libpq.PQexec(self._connection, settings.encode()))
+            # The server may be set to give bytes in another form.
+            statements = f"{settings}; set bytea_output = hex"
+            self._rows(libpq.PQexec(self._connection, statements.encode()))
         except ServerError:
             self.close()
             raise
