@@ -140,3 +140,13 @@ def test_errors_are_json_everywhere_below_the_api(client: TestClient) -> None:
         answer = client.get(f"{API}{path}")
         assert answer.status_code in (400, 404)
         assert set(answer.json()["error"]) == {"kind", "message", "hint"}
+
+
+def test_numbers_of_any_length_are_no_failure_of_the_server(
+    client: TestClient, memory: Memory
+) -> None:
+    uid, digits = next(iter(memory.sessions())).uid, "9" * 5000
+    for path in (f"/e/{digits}", f"/e/abcd:{digits}", f"/e/0/image/{digits}", f"/rows/{digits}"):
+        assert client.get(f"/s/{uid}{path}").status_code in (200, 404), path[:20]
+    assert client.get(f"/s/{uid}/stretch?from=0&to={digits}").status_code == 200
+    assert client.get(f"{API}/sessions?limit=000000001999").status_code == 400

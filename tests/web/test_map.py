@@ -51,6 +51,7 @@ def test_stretches_that_follow_each_other_are_the_whole_session(memory: Memory) 
         for name in ("events", "calls", "errors", "prompts", "passed", "failed"):
             assert sum(getattr(part, name) for part in parts) == getattr(whole, name), name
         assert whole.events == len(list(one.events))
+        assert not stretch(memory.store, one.uid, last + 1, last + 9).tally.responses
         assert {path for part in parts for path in part.edited} == set(whole.edited)
 
 

@@ -7,6 +7,8 @@ from session_memory.store import Store
 from session_memory.store.record_keys import place_key, record_key
 
 SHORTEST = 4
+# Larger numbers are not in any store, and databases refuse them.
+MOST_DIGITS = 18
 
 
 def find_event(store: Store, uid: str, text: str) -> int:
@@ -19,11 +21,11 @@ def find_event(store: Store, uid: str, text: str) -> int:
     if row is None:
         raise UnknownSession(uid)
     if text.isdecimal():
-        seq = int(text)
         last = store.events.last_seq(row.id)
-        if seq > last:
-            raise UnknownEvent(f"{uid} has no event {seq:,}; its last one is {last:,}", uid)
-        return seq
+        if len(text) > MOST_DIGITS or int(text) > last:
+            asked = f"{int(text):,}" if len(text) <= MOST_DIGITS else short_repr(text)
+            raise UnknownEvent(f"{uid} has no event {asked}; its last one is {last:,}", uid)
+        return int(text)
     if (place := _place_of(store, row.id, text)) is not None:
         return place
     own = ((event_uid, seq) for seq, _, _, event_uid, _ in store.events.chain(row.id))
@@ -46,7 +48,7 @@ def find_event(store: Store, uid: str, text: str) -> int:
 def _place_of(store: Store, session_id: int, text: str) -> int | None:
     """The place of the event with exactly this id, by the index. None if that does not find it."""
     native, _, block = text.rpartition(":")
-    if not native or not block.isdecimal():
+    if not native or not block.isdecimal() or len(block) > MOST_DIGITS:
         return None
     keys = (record_key(native), place_key(native))
     found = (store.events.place_of(session_id, key, int(block)) for key in keys)

@@ -47,7 +47,7 @@ def stretch(store: Store, uid: str, first: int, last: int) -> SessionStretch:
         raise UnknownSession(uid)
     first, last = min(first, last), max(first, last)
     end = max(read.events.last_seq(row.id), 0)
-    is_end, last = last >= end, min(last, end)
+    is_end, last = first <= end <= last, min(last, end)
     used = [
         charge
         for charge in charges(store, ("seq",), UsageFilter(uids=(uid,)))

@@ -49,7 +49,7 @@ def _limit(asked: Asked, usual: int = USUAL) -> int:
     text = asked.query.get("limit")
     if text is None:
         return usual
-    if not (text.isascii() and text.isdigit()) or not 0 < int(text[:9]) <= MOST:
+    if not (text.isascii() and text.isdigit() and len(text) < 9) or not 0 < int(text) <= MOST:
         raise InvalidRecord(f"limit must be a number from 1 to {MOST}", field="limit")
     return int(text)
 

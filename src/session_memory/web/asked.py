@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from session_memory.web.site import Site
 
 PART = "X-Part"
+_MOST_DIGITS = 18
 THEME_COOKIE = "session-memory-theme"
 
 
@@ -42,7 +43,10 @@ class Asked:
     def number(self, name: str, default: int = 0, most: int = 1 << 40) -> int:
         """A whole number in the address. Anything else is the default."""
         text = self.query.get(name, self.path.get(name, ""))
-        return min(int(text), most) if text.isascii() and text.isdigit() else default
+        if not (text.isascii() and text.isdigit()):
+            return default
+        # Python refuses to read numbers of thousands of digits.
+        return min(int(text), most) if len(text) <= _MOST_DIGITS else most
 
     def page(self, name: str, status: int = 200, **values: Any) -> Response:
         """A page, or with the header ``X-Part`` only that block of its template."""
