@@ -218,3 +218,31 @@ def test_only_the_end_of_a_commands_output_has_its_exit_code(tmp_path: Path) -> 
     with collected(tmp_path) as store:
         results = [one for one in events_of(store, "gemini:s1") if one.is_a("tool_result")]
         assert [(one.exit_code, one.is_error) for one in results] == [(None, False), (0, False)]
+
+
+def test_going_back_after_a_resume_finds_the_prompt_by_its_words(tmp_path: Path) -> None:
+    context = prompt("x0", "<session_context>\n")
+    history = [context, prompt("n1", "build it"), message("n2", "gemini", "Done.")]
+    again = [*history, prompt("n3", "in red"), message("n4", "gemini", "Red.")]
+    write(
+        tmp_path,
+        prompt("m1", "build it"),
+        answer("m2"),
+        {**prompt("m3", "in red"), "displayContent": "red"},
+        answer("m4", "Red."),
+        {"$set": {"messages": again}},
+        {"$rewindTo": "n3"},
+        prompt("m5", "in blue"),
+    )
+    with collected(tmp_path) as store:
+        left = [event.summary for event in events_of(store, "gemini:s1") if event.branch]
+        assert left == ["red", "Red."]
+
+
+def test_the_words_of_a_prompt_are_those_that_were_typed(tmp_path: Path) -> None:
+    content = [{"text": "read @notes.txt"}, {"text": "the notes"}]
+    write(tmp_path, message("m1", "user", content, displayContent=[{"text": "read @notes.txt"}]))
+    with collected(tmp_path) as store:
+        [event] = events_of(store, "gemini:s1")
+        assert event.summary == "read @notes.txt"
+        assert "the notes" in Bodies(store).of(event).text

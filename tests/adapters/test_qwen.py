@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from session_memory.adapters.qwen import AGENT as adapter
+from session_memory.derive.bodies import Bodies
 from session_memory.testing.adapters import AdapterContract
 from session_memory.testing.collecting import collected, events_of, every_usage
 
@@ -155,7 +156,7 @@ def test_results_say_how_a_call_ended(tmp_path: Path) -> None:
     log.answer(shell("c1", "make"), shell("c2", "make clean"))
     log.result("c1", error="Output: no\nExit Code: 2\n", status="error")
     log.result("c2", error="refused", status="cancelled")
-    log.prompt("quickly", subtype="mid_turn_user_message", type="system")
+    log.prompt("quickly", subtype="mid_turn_user_message")
     log.write(tmp_path / PROJECT / "chats" / "s1.jsonl")
     with collected(tmp_path) as store:
         events = events_of(store, "qwen:s1")
@@ -209,3 +210,15 @@ def test_every_result_of_a_line_is_an_event_and_a_file_has_no_exit_code(tmp_path
         results = [(one.call_id, one.is_error) for one in events if one.is_a("tool_result")]
         assert results == [("c1", False), ("c2", False)]
         assert [one.summary for one in events if one.is_a("user_msg")] == ["look"]
+
+
+def test_the_words_of_a_prompt_are_those_that_were_typed(tmp_path: Path) -> None:
+    log = Log()
+    parts = [text("read @notes.txt"), text("the notes"), text("<context>of a hook</context>")]
+    shown = {"displayText": "read @notes.txt"}
+    log.line("user", message={"parts": parts}, systemPayload=shown)
+    log.write(tmp_path / PROJECT / "chats" / "s1.jsonl")
+    with collected(tmp_path) as store:
+        [event] = events_of(store, "qwen:s1")
+        assert event.summary == "read @notes.txt"
+        assert "the notes" in Bodies(store).of(event).text

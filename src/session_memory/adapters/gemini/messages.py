@@ -6,6 +6,7 @@ from typing import Any
 from session_memory.adapters.base import ChildLink, NativeEvent, NativeUsage
 from session_memory.adapters.conversation import word
 from session_memory.adapters.detectors import is_edit_tool, is_shell_tool
+from session_memory.adapters.event_text import event_text
 from session_memory.adapters.gemini.state import GeminiState
 from session_memory.adapters.json_records import items, mapping, name_in, parts_of, string
 from session_memory.adapters.token_counts import count_of, together, without
@@ -58,23 +59,38 @@ def _from_user(message: dict[str, Any], state: GeminiState) -> list[NativeEvent]
         for part in parts
         if "functionResponse" in part
     ]
-    said = whole = _text(message)
-    pasted = [
-        next(iter(part)) for part in parts if part and not {"text", "functionResponse"} & {*part}
-    ]
-    if said.startswith(_CONTEXT):
-        events.append(
-            NativeEvent("lifecycle", "system", one_line(said), SESSION_CONTEXT, body=said)
-        )
-    elif said and not (said := _typed(whole)) and not pasted:
-        kind = "user/hook_context"
-        events.append(NativeEvent("lifecycle", "user", one_line(whole), kind, body=whole))
-    elif said or pasted:
-        words = said or " ".join(f"[{word(kind)}]" for kind in pasted)
-        event = NativeEvent("user_msg", "user", one_line(words), "user", is_prompt=True, text=words)
-        event.body = whole
-        events.append(event)
+    if (said := _said(message)) is not None:
+        events.append(said)
     return events or [NativeEvent("lifecycle", "user", "", "user/empty")]
+
+
+def _said(message: dict[str, Any]) -> NativeEvent | None:
+    """What a message to the model says, without results of calls; None if that is nothing."""
+    whole, displayed = _text(message), _text({"content": message.get("displayContent")})
+    pasted = [
+        next(iter(part))
+        for part in parts_of(message.get("content"))
+        if part and not {"text", "functionResponse"} & {*part}
+    ]
+    if whole.startswith(_CONTEXT):
+        return NativeEvent("lifecycle", "system", one_line(whole), SESSION_CONTEXT, body=whole)
+    # The content may also hold files that the prompt names.
+    words = _typed(displayed or whole)
+    if not whole and not words and not pasted:
+        return None
+    if not words and not pasted:
+        kind = "user/hook_context"
+        return NativeEvent("lifecycle", "user", one_line(whole), kind, body=whole)
+    words = words or " ".join(f"[{word(kind)}]" for kind in pasted)
+    event = NativeEvent("user_msg", "user", one_line(words), "user", is_prompt=True, text=words)
+    event.body = whole
+    return event
+
+
+def prompt_in(message: dict[str, Any]) -> str:
+    """The whole text of a prompt in a history; empty for any other message."""
+    said = _said(message) if message.get("type") == "user" else None
+    return event_text(said) if said is not None and said.is_prompt else ""
 
 
 def _typed(said: str) -> str:

@@ -1,6 +1,7 @@
 """What a line of a Gemini log needs to know of the lines before it."""
 
 from typing import Any
+from zlib import crc32
 
 import msgspec
 
@@ -14,8 +15,8 @@ _MOST_PROMPTS = 200
 
 class GeminiState(msgspec.Struct):
     """``written``: the last messages, and how many times each was written. ``asked``: the last
-    calls, and the message of each. ``answered``: the calls that have a result. ``before``: for a
-    prompt, the record before it."""
+    calls, and the message of each. ``answered``: the calls that have a result. ``before``: for each
+    prompt on the path, the record before it and a checksum of its words."""
 
     session: str = ""
     last: str = ""
@@ -23,7 +24,7 @@ class GeminiState(msgspec.Struct):
     written: dict[str, int] = {}
     asked: dict[str, str] = {}
     answered: dict[str, int] = {}
-    before: dict[str, str] = {}
+    before: dict[str, tuple[str, int]] = {}
 
     def write(self, message: str) -> int:
         """Note a message, and return how many times it was written before."""
@@ -50,8 +51,38 @@ class GeminiState(msgspec.Struct):
         _put(self.answered, call, 1, _MOST_CALLS)
         return True
 
-    def prompt(self, message: str) -> None:
-        _put(self.before, message, self.last, _MOST_PROMPTS)
+    def prompt(self, message: str, words: str) -> None:
+        """Note a prompt. The session may go back to it."""
+        _put(self.before, message, (self.last, _checksum(words)), _MOST_PROMPTS)
+
+    def rename_prompts(self, history: list[tuple[str, str]]) -> None:
+        """Note the ids that the prompts have from now on: ``(message, words)``, in their order.
+
+        The last prompts are compared first: a summary may stand for the older ones.
+        """
+        noted, renamed = list(self.before.values()), []
+        for message, words in reversed(history):
+            checksum = _checksum(words)
+            at = next((n for n in reversed(range(len(noted))) if noted[n][1] == checksum), None)
+            if at is not None:
+                renamed.append((message, noted[at]))
+                del noted[at:]
+        if renamed:
+            self.before = dict(reversed(renamed))
+
+    def go_back(self, message: str) -> bool:
+        """Go back to before a prompt. False if it is not known."""
+        if message not in self.before:
+            return False
+        self.last = self.before[message][0]
+        names = list(self.before)
+        for name in names[names.index(message) :]:
+            del self.before[name]
+        return True
+
+
+def _checksum(words: str) -> int:
+    return crc32(words.encode("utf-8", "surrogatepass"))
 
 
 def _put(entries: dict[str, Any], name: str, value: Any, most: int) -> None:

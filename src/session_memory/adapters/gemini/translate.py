@@ -4,10 +4,12 @@ import re
 from typing import Any
 
 from session_memory.adapters.base import NativeEvent, Record, SourceRef
+from session_memory.adapters.event_text import event_text
 from session_memory.adapters.gemini.messages import (
     SESSION_CONTEXT,
     children,
     events_of_message,
+    prompt_in,
     usage_of_message,
 )
 from session_memory.adapters.gemini.state import GeminiState
@@ -75,6 +77,8 @@ def _changed(change: dict[str, Any], record: Record, state: GeminiState) -> None
     if directory := _WORKSPACE.search(_first_text(messages[0])):
         record.cwd = directory[1]
     if state.messages:
+        named = [(name_in(message.get("id")), prompt_in(message)) for message in messages]
+        state.rename_prompts([(own, words) for own, words in named if own and words])
         return
     for message in messages:
         record.events += events_of_message(message, state)
@@ -92,9 +96,9 @@ def _first_text(message: dict[str, Any]) -> str:
 def _rewound(target: str, record: Record, state: GeminiState) -> None:
     event = NativeEvent("human_intervention", "user", "back to an earlier prompt", "$rewindTo")
     record.events.append(event)
-    if target in state.before:
+    if state.go_back(target):
         record.follows = True
-        record.stands_at = state.last = state.before[target]
+        record.stands_at = state.last
 
 
 def _message(native: dict[str, Any], record: Record, state: GeminiState) -> None:
@@ -116,6 +120,7 @@ def _message(native: dict[str, Any], record: Record, state: GeminiState) -> None
         record.native_id = fit_native_id(name)[0]
         if state.last and state.last != record.native_id:
             record.parent_id = state.last
-        if any(event.is_prompt for event in record.events):
-            state.prompt(own)
+        for event in record.events:
+            if event.is_prompt:
+                state.prompt(own, event_text(event))
         state.last = record.native_id

@@ -15,6 +15,7 @@ from session_memory.core.text import one_line
 
 _EXIT = re.compile(r"^Exit Code: (-?\d{1,9})\s*$", re.MULTILINE)
 _RESPONSE = "functionResponse"
+_WHILE_WORKING = "mid_turn_user_message"
 _PEOPLE = frozenset({"", "real_user"})
 
 
@@ -27,8 +28,10 @@ def prompt(native: dict[str, Any]) -> list[NativeEvent]:
     parts = _parts(native)
     said = "\n".join(filter(None, (string(part.get("text")) for part in parts)))
     subtype, source = string(native.get("subtype")), string(native.get("provenance"))
-    is_injected = source not in _PEOPLE or subtype not in ("", "mid_turn_user_message")
-    words = without_injected(said)
+    is_injected = source not in _PEOPLE or subtype not in ("", _WHILE_WORKING)
+    # The parts may also hold files that the prompt names, and what hooks added.
+    typed = string(mapping(native.get("systemPayload")).get("displayText"))
+    words = without_injected(typed or said)
     if is_injected or native.get("isSidechain") is True or (said.strip() and not words.strip()):
         kind = f"user/{word(subtype or source or 'subagent_prompt')}"
         return [NativeEvent("lifecycle", "user", one_line(said), kind, body=said)]
@@ -37,6 +40,8 @@ def prompt(native: dict[str, Any]) -> list[NativeEvent]:
         return [NativeEvent("lifecycle", "user", "", "user/empty")]
     event = NativeEvent("user_msg", "user", one_line(words), "user", is_prompt=True, text=words)
     event.body = said
+    if subtype == _WHILE_WORKING:
+        event.kind, event.marks = "human_intervention", ("user_msg",)
     return [event]
 
 

@@ -103,9 +103,6 @@ def _system(native: dict[str, Any], record: Record, state: QwenState) -> Subagen
             record.parent_session = fit_native_id(said)[0] if said else None
         case "mid_turn_user_message":
             record.events = prompt(native)
-            for typed in record.events:
-                if typed.is_prompt:
-                    typed.kind, typed.marks = "human_intervention", ("user_msg",)
             return None
         case "rewind":
             record.events.append(NativeEvent("human_intervention", "user", "went back", kind))
