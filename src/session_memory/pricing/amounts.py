@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from session_memory.core.time import MAX_MS, MIN_MS, parse_time
+from session_memory.core.time import parse_time
 from session_memory.pricing.own_prices import own_prices
 from session_memory.pricing.rates import OwnPrices, Rate, UsageKind, rates_of
 from session_memory.pricing.table import DAY_MS, price_table
@@ -80,8 +80,6 @@ _KEYS = {
     "seq": "u.seq",
 }
 _ACTIVE = f"select distinct {_KEYS['hour']} as hour {_USAGE} where {_TIME} >= :since order by hour"
-# A span that contains every moment and every length of a context.
-_ALWAYS = (MIN_MS, MAX_MS, 1 << 60)
 _UNPRICED = Price("", 0, DAY_MS, 0, 0, 0, 0, 0, 0, 0)
 
 Offsets = Sequence[tuple[int, int]]
@@ -143,11 +141,7 @@ def charges(
     where, params = _where(filters)
     params["undated"] = parse_time(f"{price_table().made}T00:00:00.000Z")
     with store.db.snapshot():
-        # Only days depend on the clock. Without them all rates of a kind are tried: that costs less
-        # than another pass over the usage.
-        span: Row | None = _ALWAYS
-        if clock is not None and "day" in keys:
-            span = store.db.one(_SPAN.format(where=where), params)
+        span = store.db.one(_SPAN.format(where=where), params)
         if span is None or span[0] is None:
             return []
         known = store.db.all(_KINDS.format(where=where), params)
@@ -155,7 +149,7 @@ def charges(
         rates = list(_rates(store, filters, prices, known, span))
         if not rates:
             return []
-        shift = _shift(clock(span[0], span[1]) if clock and "day" in keys else ())
+        shift = _shift(clock(span[0], span[1]) if clock else ())
         columns = {f"key_{name}": _KEYS[name].format(shift=shift) for name in keys}
         sql = _CHARGES.format(
             rates=", ".join(_values(number, *rate) for number, rate in enumerate(rates)),
