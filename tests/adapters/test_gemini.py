@@ -246,3 +246,12 @@ def test_the_words_of_a_prompt_are_those_that_were_typed(tmp_path: Path) -> None
         [event] = events_of(store, "gemini:s1")
         assert event.summary == "read @notes.txt"
         assert "the notes" in Bodies(store).of(event).text
+
+
+def test_a_part_that_is_a_thought_is_no_answer(tmp_path: Path) -> None:
+    """Gemini CLI writes such a message itself when a tool gave a picture."""
+    received = message("m2", "gemini", [{"text": "Binary content received.", "thought": True}])
+    write(tmp_path, prompt("m1", "look"), received)
+    with collected(tmp_path) as store:
+        kinds = [event.kind for event in events_of(store, "gemini:s1")]
+        assert kinds == ["user_msg", "thinking"]

@@ -81,8 +81,8 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     - ``discover(root)``: every source below a root.
     - ``recognizes(head)``: whether the first bytes of a loose file look like this agent's log.
     - ``read(source, cursor)``: the records of a source after the cursor, each with its cursor.
-    - ``texts(line)``: of one line of a log alone, the text and the arguments of each event that
-      ``read`` gives for it, faster; None if ``read`` has to do it.
+    - ``texts(line)``: the text and the arguments of each event of a single line, the same that
+      ``read`` gives, but faster; None for a line that ``read`` must read.
     - ``bookkeeping``: the kinds of records that give no events.
     - ``dump(database, ref)``: the rows of a database as lines, for an agent that keeps one.
 

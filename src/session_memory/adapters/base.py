@@ -78,8 +78,9 @@ class NativeEvent(msgspec.Struct, gc=False):
     ``queued`` is ``typed`` for a prompt that waits until the agent has time, ``taken_back`` when
     all that wait are taken back, and ``repeated`` for a text that is no prompt although it may
     have waited.
-    ``is_repeated``: an earlier record gave this block, so it becomes no event. It is there because
-    blocks are numbered, and a record that is read alone gives them all.
+    ``is_repeated``: an earlier record gave this block, so it becomes no event. The record lists it
+    all the same: an event is found again by the number of its block, and whoever reads the record
+    alone gets all its blocks.
     """
 
     kind: str

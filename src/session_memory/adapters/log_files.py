@@ -47,7 +47,8 @@ def _loose_logs(
 ) -> Iterator[SourceRef | Unlisted]:
     """Logs that somebody copied into another directory, or the one log that ``root`` is.
 
-    In the directory of another agent nothing is looked at: every adapter would open all its logs.
+    Nothing is opened in the directory of an agent. Otherwise every adapter would open the logs of
+    all others.
     """
     if is_an_agents(root):
         return

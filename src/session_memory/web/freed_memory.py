@@ -1,7 +1,7 @@
 """Give memory that an answer needed for a moment back to the system.
 
-A question about 100,000 sessions takes hundreds of megabytes for a second. The C library keeps them
-for later, and the server would look that large for days.
+A question about 100,000 sessions takes hundreds of megabytes for a second. The C library would keep
+that memory, and the server would occupy it for days.
 """
 
 import ctypes

@@ -1,7 +1,7 @@
 """Kinds of events in Copilot's logs that hold no words of a person or a model."""
 
-# They give no events: what a request used, the beginning of a turn, a call that is run (the answer
-# has the call), hooks that ran.
+# Kinds that give no events: the usage of a request, the beginning of a turn, the start of a call
+# (the answer before it has the call), hooks.
 BOOKKEEPING = frozenset(
     {
         "assistant.turn_start",
@@ -12,7 +12,7 @@ BOOKKEEPING = frozenset(
         "tool.execution_start",
     }
 )
-# They are events that a reader does not want to see.
+# Kinds that transcripts leave out.
 HIDDEN = frozenset(
     {
         "assistant.turn_end",

@@ -9,10 +9,10 @@ _MOST_MODELS = 64
 
 
 class CopilotState(msgspec.Struct):
-    """``counted``: what has been counted of each model, as five figures that only grow.
+    """``counted``: the tokens of each model that were counted so far, as five figures.
 
-    Copilot logs the usage of each request, since 1.0.100. Older versions log only the sum of a
-    session, each time it ends, whatever was resumed. So the rest of a sum is what is new in it.
+    Since 1.0.100, Copilot logs the usage of each request. Older versions log only sums, whenever
+    the session ends. A resumed session continues its sums, so only what was added to them is new.
     """
 
     session: str = ""
@@ -26,7 +26,7 @@ class CopilotState(msgspec.Struct):
         self.counted[model] = [a + b for a, b in zip(before, figures, strict=True)]
 
     def rest(self, model: str, totals: list[int]) -> list[int]:
-        """What the totals contain that was not counted yet. It is counted with this."""
+        """Count what the totals contain that was not counted before, and return it."""
         before = self.counted.get(model, [0] * _BUCKETS)
         rest = [max(total - seen, 0) for total, seen in zip(totals, before, strict=True)]
         self.count(model, rest)

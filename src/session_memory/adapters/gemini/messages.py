@@ -27,7 +27,7 @@ _CANCELLED = "Request cancelled."
 def events_of_message(
     message: dict[str, Any], state: GeminiState, *, again: bool = False
 ) -> list[NativeEvent]:
-    """The events of a message, at least one of them new; else none.
+    """The events of a message; an empty list if none of them is new.
 
     ``again``: the message was written before. Then only calls that have ended since are new.
     """
@@ -47,9 +47,10 @@ def events_of_message(
 
 
 def _text(message: dict[str, Any]) -> str:
-    """The words of a message: a text, or the texts among its parts."""
+    """The words of a message: the texts among its parts that are no thoughts."""
     parts = parts_of(message.get("content"))
-    return "\n".join(filter(None, (string(part.get("text")) for part in parts)))
+    said = (string(part.get("text")) for part in parts if part.get("thought") is not True)
+    return "\n".join(filter(None, said))
 
 
 def _from_user(message: dict[str, Any], state: GeminiState) -> list[NativeEvent]:
@@ -118,10 +119,14 @@ def _from_model(message: dict[str, Any], state: GeminiState) -> list[NativeEvent
 
 def _thoughts(message: dict[str, Any]) -> list[NativeEvent]:
     thoughts = [mapping(thought) for thought in items(message.get("thoughts"))]
+    parts = [part for part in parts_of(message.get("content")) if part.get("thought") is True]
+    found = [
+        *(string(one.get("description")) or string(one.get("subject")) for one in thoughts),
+        *(string(part.get("text")) for part in parts),
+    ]
     return [
         NativeEvent("thinking", "assistant", one_line(said), "gemini/thought", body=said)
-        for thought in thoughts
-        if (said := string(thought.get("description")) or string(thought.get("subject")))
+        for said in filter(None, found)
     ]
 
 

@@ -16,7 +16,7 @@ from session_memory.core.text import escaped, one_line
 
 _EXITED = re.compile(r"Command exited with code (\d{1,9})\s*\Z")
 _STOPPED = re.compile(r"(?:Command aborted|Operation aborted)\s*\Z")
-# Results end with such a line; nothing before it is looked at.
+# Only the last characters of a result are searched for such a line.
 _ENDING = 200
 
 

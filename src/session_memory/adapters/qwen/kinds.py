@@ -1,6 +1,7 @@
 """Kinds of records in Qwen Code's logs that hold no words of a person or a model."""
 
-# They give no events: what a request used or a tool did (the result says it too), snapshots.
+# Kinds that give no events: the usage of a request, snapshots, and what a tool did. The result of
+# the tool says the same.
 BOOKKEEPING = frozenset(
     {
         "attribution_snapshot",
@@ -10,7 +11,7 @@ BOOKKEEPING = frozenset(
         "ui_telemetry",
     }
 )
-# They are events that a reader does not want to see.
+# Kinds that transcripts leave out.
 HIDDEN = frozenset(
     {
         "system/agent_bootstrap",
