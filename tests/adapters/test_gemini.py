@@ -255,3 +255,11 @@ def test_a_part_that_is_a_thought_is_no_answer(tmp_path: Path) -> None:
     with collected(tmp_path) as store:
         kinds = [event.kind for event in events_of(store, "gemini:s1")]
         assert kinds == ["user_msg", "thinking"]
+
+
+def test_a_prompt_without_an_id_after_going_back_abandons_nothing_more(tmp_path: Path) -> None:
+    lines = [prompt("m1", "build it"), answer("m2"), prompt("m3", "in red"), {"$rewindTo": "m3"}]
+    write(tmp_path, *lines, prompt("", "in blue"))
+    with collected(tmp_path) as store:
+        left = [event.summary for event in events_of(store, "gemini:s1") if event.branch]
+        assert left == ["in red"]

@@ -151,7 +151,7 @@ class Settling:
         state = self.state
         if not record.is_sidechain and parent is not None and parent != state.head:
             self.settled.branches_changed = state.branched = True
-        if record.native_id is None:
+        if record.native_id is None and not state.head_is_logged:
             # A record without an id can be nobody's parent, so the next prompt may be its sibling.
             state.head = None
         was_interrupted = state.after_interrupt
