@@ -108,3 +108,15 @@ def test_the_name_that_copilot_gave_is_the_title_and_any_name_is_read_at_once(
     with collected(tmp_path) as store:
         assert store.sessions.get("copilot:s1").title == "a b"
     assert time.process_time() - started < 5
+
+
+def test_a_root_with_dots_gives_a_log_that_can_be_restored(tmp_path: Path) -> None:
+    write(tmp_path, event("user.message", 1, content="make it work"))
+    gathered = tmp_path / "gathered"
+    (gathered / "below").mkdir(parents=True)
+    log = tmp_path / ".copilot" / "session-state" / "s1" / "events.jsonl"
+    log.rename(gathered / "events.jsonl")
+    with collected(gathered / "below" / "..") as store:
+        [source] = store.db.all("select path, home_path from sources")
+        place = ".copilot/session-state/gathered/events.jsonl"
+        assert source == (str(gathered / "events.jsonl"), place)

@@ -71,8 +71,13 @@ def roots(
             continue
         named = given or tuple(Path(root).expanduser() for root in source.roots)
         for place in _distinct(named or default_roots(agent(flavor), environ)):
-            found.append(Root(flavor, place.absolute(), place.exists(), not named))
+            found.append(Root(flavor, _plain(place), place.exists(), not named))
     return found
+
+
+def _plain(place: Path) -> Path:
+    """The absolute path without ``..``, so that a log has the same path whoever names its root."""
+    return place.resolve() if ".." in place.parts else place.absolute()
 
 
 def _distinct(places: Sequence[Path]) -> Sequence[Path]:
