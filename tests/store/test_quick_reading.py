@@ -58,3 +58,15 @@ def test_a_server_that_is_not_there_is_said_without_the_address() -> None:
         QuickReader("postgres://someone:hunter2@127.0.0.1:1/none")
     assert str(raised.value) == "the server does not answer: ServerError"
     assert "hunter2" not in str(raised.value) and quick_reading.newest_step() > 0
+
+
+@pytest.mark.only("postgresql")
+def test_bytes_come_back_whatever_form_the_server_prefers(where: str) -> None:
+    # The address of a test has options: its tables are in a schema of their own.
+    assert "options=" in where
+    reader = QuickReader(where.replace("options=", "options=-c%20bytea_output%3Descape%20"))
+    try:
+        data = b"\0\\x41\xff'"
+        assert bytes(reader.value("select cast(:data as bytea)", {"data": data})) == data
+    finally:
+        reader.close()
