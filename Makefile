@@ -17,8 +17,8 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help run test types tests dist docs bench recall mutate setup setup-dev clean
 
 BIN := .venv/bin
-# Two workers more than there are processors: many tests wait for a database, a browser, a process.
-WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 2)
+# Three workers more than there are processors: many tests wait for a database, a browser, a process.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 3)
 PYTEST_ARGS ?= -n $(WORKERS) --dist worksteal
 BENCH_ARGS ?=
 RECALL_ARGS ?=
