@@ -99,7 +99,7 @@ def after_a_change(server: Server, log: Path, figures: Figures) -> None:
         server.ask(path)
     with log.open("a") as file:
         file.write(_line(9000, "for the caches"))
-    time.sleep(2)
+    quiet(server)
     for path in PAGES:
         figures[f"after another session grew: {path}"] = server.cost_of(path)
 
@@ -112,7 +112,7 @@ def idle(server: Server, seconds: float) -> float:
 
 
 def quiet(server: Server) -> None:
-    """Wait until answers that nobody waits for any more are made."""
+    """Wait until the server has finished its work: collecting, and answers nobody waits for."""
     for _ in range(60):
         if idle(server, 1) < 2:
             return
@@ -150,7 +150,7 @@ def ours(browser: Any, store: Path, home: Path) -> tuple[Figures, Subject]:
     with closing(Server(store, home)) as server:
         figures["start to first answer, CPU"] = (server.start_cpu_ms, server.start_cpu_ms)
         figures["start to first answer"] = (server.start_ms, server.start_ms)
-        time.sleep(4)
+        quiet(server)
         figures["memory when idle, MB"] = (server.megabytes, server.megabytes)
         share = idle(server, IDLE_S)
         figures["processor when nobody looks, %"] = (share, share)

@@ -9,7 +9,9 @@ from session_memory.adapters.gathered import files_below, is_an_agents
 SNIFFED = 65536
 
 ToRef = Callable[[Path, str], SourceRef | None]
-"""The source at a path and its place below the base (``a/b.jsonl``); None if it is no log."""
+"""Makes a source of a file; returns None if the file is no log.
+
+It gets the path of the file, and the part of the path below the searched directory."""
 
 
 def logs(
@@ -73,6 +75,37 @@ def _loose_logs(
             continue
         if is_ours and (ref := to_ref(path, path.relative_to(base).as_posix())) is not None:
             yield ref
+
+
+def own_directory(
+    root: Path, home: str, below: str, logs: str, recognizes: Callable[[bytes], bool]
+) -> Path | Unlisted | None:
+    """The agent's directory of logs, ``home/below``. ``root`` is a user's home, the agent's own
+    directory, or the directory of logs.
+
+    A user may have given the agent's own directory another name. Then a file in it that matches
+    ``logs`` must look like a log of the agent.
+    """
+    own, directory = tuple(home.split("/")), (*home.split("/"), below)
+    if root.parts[-len(directory) :] == directory:
+        return root
+    found = directory_in(root, f"{home}/{below}")
+    if found is None and root.parts[-len(own) :] == own:
+        found = directory_in(root, below)
+    if found is None and not is_an_agents(root):
+        some = next(root.glob(f"{below}/{logs}"), None)
+        if some is not None and some.is_file() and recognizes(head_of(some)):
+            found = root / below
+    return found
+
+
+def head_of(path: Path) -> bytes:
+    """The first bytes of a file; none if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return file.read(SNIFFED)
+    except OSError:
+        return b""
 
 
 def directory_in(root: Path, *places: str) -> Path | Unlisted | None:

@@ -105,7 +105,7 @@ class Driver(ABC):
 
     def delegate(self, prompt: str) -> ModelCall:
         """The call that starts a subagent and waits for its answer."""
-        raise NotImplementedError(self.cannot["subagent"])
+        raise TypeError(f"{type(self).__name__} needs a delegate, or `subagent` in its `cannot`")
 
     def is_summary(self, sent: Sent) -> bool:
         """Whether a request asks for the summary that replaces the history."""

@@ -32,7 +32,7 @@ class AgentPlace:
         return self.home.parent / "tmp"
 
     def write(self, path: str, content: str | dict[str, Any]) -> None:
-        """Write a file below the home directory."""
+        """Write a file. ``path`` is relative to the agent's home directory."""
         target = self.home / path
         target.parent.mkdir(parents=True, exist_ok=True)
         text = content if isinstance(content, str) else json.dumps(content, indent=2) + "\n"
@@ -44,7 +44,7 @@ class AgentPlace:
         return {
             "HOME": str(self.home),
             "TMPDIR": str(self.temporary),
-            # Some put sockets there, and without it in /tmp.
+            # Some agents create sockets in this directory. If it is not set, they use /tmp.
             "XDG_RUNTIME_DIR": str(self.temporary),
             "PATH": os.pathsep.join(map(str, paths)),
             "LANG": "C.UTF-8",

@@ -14,7 +14,7 @@ from session_memory.conformance.scenario import INTERRUPT, KILL
 
 # What agents and servers may take to end by themselves after the agent has ended.
 GRACE = 5.0
-# A user stops an agent when he has seen something of the answer.
+# Users stop an agent after they have seen a part of its answer, not at once.
 _SEEN = 0.7
 _SIGNALS = {INTERRUPT: signal.SIGINT, KILL: signal.SIGKILL}
 

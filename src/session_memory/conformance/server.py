@@ -25,7 +25,9 @@ _BETWEEN_EVENTS = 0.002
 
 @dataclass(frozen=True)
 class Served:
-    """What goes back to the agent: an answer, or an HTTP error."""
+    """The response to one request of an agent: an answer of the model, or an HTTP error.
+
+    ``fault`` says how the stream of an answer breaks off."""
 
     answer: Answer | None = None
     fault: str = ""

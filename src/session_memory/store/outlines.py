@@ -107,17 +107,17 @@ def outline_events(db: Database, names: NameTable, session_id: int) -> Iterator[
 
 
 def read_paths(db: Database, session_id: int) -> dict[int, str]:
-    """The file of each call that read one, by the seq of the call."""
+    """The path of the file that a call read. The key is the seq of the call."""
     return {row[0]: row[1] for row in db.all(_READS, {"session": session_id})}
 
 
 def first_own_times(db: Database, uids: list[str]) -> dict[str, int]:
-    """When the first event of each session was that it does not share with another."""
+    """For each session, the time of its first event that is not copied from another session."""
     return {row[0]: row[1] for row in db.matching(_FIRST_OWN, uids) if row[1] is not None}
 
 
 def summaries(db: Database, session_id: int, seqs: list[int]) -> dict[int, str]:
-    """The one line that is kept of the text of some of the session's own events."""
+    """The one-line summaries of some events of a session, by their seqs."""
     sql = _SUMMARIES.replace("{session}", f"{session_id:d}")
     return {row[0]: row[1] for row in db.matching(sql, seqs)}
 

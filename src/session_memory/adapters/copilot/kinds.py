@@ -1,7 +1,7 @@
 """Kinds of events in Copilot's logs that hold no words of a person or a model."""
 
-# Kinds that give no events: the usage of a request, the beginning of a turn, the start of a call
-# (the answer before it has the call), hooks.
+# These records become no events. They hold the usage of a request, the start of a turn, a call that
+# the answer before them has too, or a run of a hook.
 BOOKKEEPING = frozenset(
     {
         "assistant.turn_start",

@@ -1,4 +1,4 @@
-"""Where Copilot keeps its sessions, and what each file there is.
+"""The files of Copilot's sessions, and where they are.
 
 session-state/<session>/events.jsonl     the log
 session-state/<session>/workspace.yaml   its name and directory
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from session_memory.adapters.base import SourceRef, Unlisted
-from session_memory.adapters.log_files import directory_in, logs
+from session_memory.adapters.log_files import logs, own_directory
 from session_memory.core.roles import DOCUMENT
 
 _PREFIX = ".copilot/session-state"
@@ -28,10 +28,8 @@ def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
 
 
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """Every session below Copilot's directory, a home, ``session-state`` alone, or loose logs."""
-    base = directory_in(root, "session-state", ".copilot/session-state")
-    if base is None and root.name == "session-state":
-        base = root
+    """The sessions below a home or a directory of Copilot, or the logs somewhere else."""
+    base = own_directory(root, ".copilot", "session-state", f"*/{_LOG}", recognizes)
     return logs(root, base, _SUFFIX, recognizes, _ref, _loose_ref)
 
 

@@ -1,4 +1,4 @@
-"""Where Gemini CLI keeps its sessions, and what each file there is.
+"""The files of Gemini CLI's sessions, and where they are.
 
 tmp/<project>/chats/session-<time>-<id>.jsonl       a session
 tmp/<project>/chats/<parent session>/<id>.jsonl     a subagent
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from session_memory.adapters.base import SourceRef, Unlisted
-from session_memory.adapters.log_files import directory_in, logs
+from session_memory.adapters.log_files import logs, own_directory
 
 _PREFIX = ".gemini/tmp"
 _SUFFIX = ".jsonl"
@@ -43,12 +43,8 @@ def keeps_days(root: Path) -> int | None:
 
 
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """Every session below Gemini's directory, a home, ``tmp`` alone, or loose logs."""
-    base = directory_in(root, ".gemini/tmp")
-    if base is None and root.name == ".gemini":
-        base = directory_in(root, "tmp")
-    elif base is None and root.name == "tmp" and root.parent.name == ".gemini":
-        base = root
+    """The sessions below a home or a directory of Gemini CLI, or the logs somewhere else."""
+    base = own_directory(root, ".gemini", "tmp", "*/chats/*.jsonl", recognizes)
     return logs(root, base, _SUFFIX, recognizes, _ref, _loose_ref)
 
 

@@ -1,4 +1,4 @@
-"""Where pi keeps its sessions, and what each file there is.
+"""The files of pi's sessions, and where they are.
 
 sessions/--<working directory>--/<time>_<session>.jsonl     a session
 """
@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from session_memory.adapters.base import SourceRef, Unlisted
-from session_memory.adapters.log_files import directory_in, logs
+from session_memory.adapters.log_files import logs, own_directory
 
 _PREFIX = ".pi/agent/sessions"
 _SUFFIX = ".jsonl"
@@ -31,17 +31,9 @@ def directory_fits(name: str, pattern: str) -> bool:
 
 
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """Every session below pi's directory, a home, ``sessions`` alone, or loose logs."""
-    base = directory_in(root, ".pi/agent/sessions", "agent/sessions")
-    if base is None and _is_sessions(root):
-        base = root
-    elif base is None and root.name == "agent":
-        base = directory_in(root, "sessions")
+    """The sessions below a home or a directory of pi, or the logs somewhere else."""
+    base = own_directory(root, ".pi/agent", "sessions", "--*--/*.jsonl", recognizes)
     return logs(root, base, _SUFFIX, recognizes, _ref)
-
-
-def _is_sessions(root: Path) -> bool:
-    return root.name == "sessions" and root.parent.name == "agent"
 
 
 def _ref(path: Path, below: str) -> SourceRef:

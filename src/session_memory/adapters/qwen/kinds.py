@@ -1,7 +1,7 @@
 """Kinds of records in Qwen Code's logs that hold no words of a person or a model."""
 
-# Kinds that give no events: the usage of a request, snapshots, and what a tool did. The result of
-# the tool says the same.
+# These records become no events. They hold the usage of a request, a snapshot, or the result of a
+# tool that another record has too.
 BOOKKEEPING = frozenset(
     {
         "attribution_snapshot",

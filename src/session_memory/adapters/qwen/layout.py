@@ -1,4 +1,4 @@
-"""Where Qwen Code keeps its sessions, and what each file there is.
+"""The files of Qwen Code's sessions, and where they are.
 
 projects/<slug>/chats/<session>.jsonl                       a session
 projects/<slug>/subagents/<session>/agent-<id>.jsonl        a subagent, with .meta.json
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from session_memory.adapters.base import SourceRef, Unlisted
-from session_memory.adapters.log_files import directory_in, logs
+from session_memory.adapters.log_files import logs, own_directory
 from session_memory.core.roles import DOCUMENT
 
 _PREFIX = ".qwen/projects"
@@ -28,12 +28,8 @@ def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
 
 
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """Every session below Qwen's directory, a home, ``projects`` alone, or loose logs."""
-    base = directory_in(root, ".qwen/projects")
-    if base is None and root.name == ".qwen":
-        base = directory_in(root, "projects")
-    elif base is None and root.name == "projects" and root.parent.name == ".qwen":
-        base = root
+    """The sessions below a home or a directory of Qwen Code, or the logs somewhere else."""
+    base = own_directory(root, ".qwen", "projects", "*/chats/*.jsonl", recognizes)
     return logs(root, base, _SUFFIX, recognizes, _ref, _loose_ref)
 
 

@@ -10,5 +10,5 @@ WIRES: tuple[Wire, ...] = (Anthropic(), Responses(), Chat(), Gemini())
 
 
 def wire_of(path: str) -> Wire | None:
-    """The format of a request to this path, which has no query."""
+    """The format of the requests to a URL path, given without its query; None if it is unknown."""
     return next((wire for wire in WIRES if path.endswith(wire.path)), None)

@@ -54,3 +54,17 @@ class Wire(ABC):
 
     def model_of(self, path: str, body: dict[str, Any]) -> str:
         return str(body.get("model", ""))
+
+
+class OpenAiWire(Wire):
+    """Counts tokens as OpenAI does: the input includes cached tokens, the output reasoning."""
+
+    def counts(self, usage: TokenCounts) -> dict[str, int]:
+        return {
+            "in": usage.uncached + usage.cache_read,
+            "out": usage.output,
+            "cache_read": usage.cache_read,
+            "cache_write": 0,
+            "cache_write_1h": 0,
+            "reasoning": usage.reasoning,
+        }

@@ -4,22 +4,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from session_memory.conformance.reply import Answer, Ids, Reply, TokenCounts
-from session_memory.conformance.wires.base import Wire, arguments_text, event, pieces
+from session_memory.conformance.wires.base import OpenAiWire, arguments_text, event, pieces
 
 
-class Chat(Wire):
+class Chat(OpenAiWire):
     name, path = "OpenAI chat", "/chat/completions"
     cached = ("tools",)
-
-    def counts(self, usage: TokenCounts) -> dict[str, int]:
-        return {
-            "in": usage.uncached + usage.cache_read,
-            "out": usage.output,
-            "cache_read": usage.cache_read,
-            "cache_write": 0,
-            "cache_write_1h": 0,
-            "reasoning": usage.reasoning,
-        }
 
     def answer(self, reply: Reply, ids: Ids, model: str) -> Answer:
         call_ids = tuple(ids.next("call_") for _ in reply.calls)

@@ -3,23 +3,13 @@
 from collections.abc import Iterator
 from typing import Any
 
-from session_memory.conformance.reply import Answer, Ids, Reply, TokenCounts
-from session_memory.conformance.wires.base import Wire, arguments_text, event, pieces
+from session_memory.conformance.reply import Answer, Ids, Reply
+from session_memory.conformance.wires.base import OpenAiWire, arguments_text, event, pieces
 
 
-class Responses(Wire):
+class Responses(OpenAiWire):
     name, path, conversation = "OpenAI responses", "/responses", "input"
     cached = ("tools", "instructions")
-
-    def counts(self, usage: TokenCounts) -> dict[str, int]:
-        return {
-            "in": usage.uncached + usage.cache_read,
-            "out": usage.output,
-            "cache_read": usage.cache_read,
-            "cache_write": 0,
-            "cache_write_1h": 0,
-            "reasoning": usage.reasoning,
-        }
 
     def answer(self, reply: Reply, ids: Ids, model: str) -> Answer:
         calls = tuple(ids.next("call_") for _ in reply.calls)

@@ -168,7 +168,7 @@ def _replaces(failure: FailedCheck, action: Action) -> bool:
     if not leads.isdisjoint(others):
         return True
     if {lead[0] for lead in leads if len(lead) > 1} & {lead[0] for lead in others if len(lead) > 1}:
-        # ``git pull origin main`` does not do what ``git push origin main`` could not do.
+        # A ``git pull`` that works is no other way to do the ``git push`` that failed.
         return False
     # The program behind a wrapper: ``python x`` and ``uv run python y``.
     programs = {lead[0] for lead in leads if len(lead) == 1}
