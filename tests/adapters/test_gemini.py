@@ -263,3 +263,12 @@ def test_a_prompt_without_an_id_after_going_back_abandons_nothing_more(tmp_path:
     with collected(tmp_path) as store:
         left = [event.summary for event in events_of(store, "gemini:s1") if event.branch]
         assert left == ["in red"]
+
+
+def test_a_call_took_the_time_from_its_answer_to_its_end(tmp_path: Path) -> None:
+    long = call("c1", "made", timestamp="2026-11-15T06:49:18.223Z")
+    early = call("c2", "made", timestamp="2026-11-15T06:00:00.000Z")
+    write(tmp_path, prompt("m1", "build it"), answer("m2", toolCalls=[long, early]))
+    with collected(tmp_path) as store:
+        results = [one for one in events_of(store, "gemini:s1") if one.is_a("tool_result")]
+        assert results[0].duration_ms == 1500

@@ -15,6 +15,7 @@ from session_memory.adapters.tool_results import result_event
 from session_memory.core.ids import fit_native_id
 from session_memory.core.injected import without_injected
 from session_memory.core.text import one_line
+from session_memory.core.time import time_or_none
 
 _CONTEXT = "<session_context>"
 SESSION_CONTEXT = "user/session_context"
@@ -22,6 +23,8 @@ _EXIT = re.compile(r"^Exit Code: (-?\d{1,9})\s*$", re.MULTILINE)
 # Gemini CLI puts what hooks say before the prompt.
 _HOOKS = re.compile(r"\A(?:\s*<hook_context>.*?</hook_context>)+\s*", re.DOTALL)
 _CANCELLED = "Request cancelled."
+# Milliseconds in ten days. Nobody waits longer for a call.
+_LONGEST_CALL = 10 * 24 * 3600 * 1000
 
 
 def events_of_message(
@@ -107,7 +110,9 @@ def _from_model(message: dict[str, Any], state: GeminiState) -> list[NativeEvent
         events[-1].ends_turn = True
     own = name_in(message.get("id"))
     for position, call in enumerate(calls):
-        events += _call(call, position, own, state)
+        made = _call(call, position, own, state)
+        made[-1].duration_ms = _took(message, call) if len(made) > 1 else None
+        events += made
     if not events:
         events.append(NativeEvent("lifecycle", "assistant", "", "gemini/empty"))
     model = string(message.get("model")) or None
@@ -156,6 +161,15 @@ def _call(
     ended = _ended(call_id, tool, _output(call), string(status))
     ended.is_repeated = not state.answer(noted) and bool(message)
     return [asked, ended]
+
+
+def _took(message: dict[str, Any], call: dict[str, Any]) -> int | None:
+    """The milliseconds from an answer to the end of its call, with the time until a person allowed
+    the call."""
+    began, ended = time_or_none(message.get("timestamp")), time_or_none(call.get("timestamp"))
+    if began is None or ended is None or not 0 <= ended - began <= _LONGEST_CALL:
+        return None
+    return ended - began
 
 
 def _output(call: dict[str, Any]) -> str:

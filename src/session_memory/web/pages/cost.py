@@ -13,6 +13,7 @@ from session_memory.pricing import shown as money
 from session_memory.views.dearest import dearest_sessions
 from session_memory.views.detour_costs import detour_costs
 from session_memory.views.figures import plural
+from session_memory.views.learning import unread
 from session_memory.views.periods import period
 from session_memory.views.session_pages import rows_of
 from session_memory.views.session_titles import best_titles
@@ -86,7 +87,8 @@ def cost(asked: Asked) -> Response:
         raise InvalidRecord("by must be one of " + ", ".join(SPLITS), field="by")
     store = asked.memory.store
     if asked.part == "detours":
-        return asked.page("cost", detours=_detours(asked, chosen))
+        waiting = unread(asked.memory.store)
+        return asked.page("cost", detours=_detours(asked, chosen), waiting=waiting)
     found = spending_days(store, split=split, since=chosen.since, until=chosen.until)
     fills = _fills(found, split)
     budget = asked.memory.budget() if chosen.range == "month" and chosen.is_this_month else None
@@ -96,6 +98,7 @@ def cost(asked: Asked) -> Response:
         "cost",
         heading=chosen.name,
         detours=None,
+        waiting=0,
         here_address=_address(chosen, split),
         total=money(found.totals.amount),
         total_address=_sessions(chosen.query()),
