@@ -264,7 +264,7 @@ def test_the_fields_stand_in_the_order_of_the_contract() -> None:
     assert names(Usage) == (
         "session_uid usage_id seq ts model speed service_tier input_tokens output_tokens"
         " cache_tokens cache_read_tokens cache_write_tokens cache_write_1h_tokens reasoning_tokens"
-        " web_searches reported"
+        " web_searches reported reported_cost"
     )
     assert names(Entry) == (
         "session_id timestamp skill phase project_root input attempts final_status file_path"
@@ -276,7 +276,9 @@ def test_the_fields_stand_in_the_order_of_the_contract() -> None:
     )
 
 
-@pytest.mark.parametrize("record", [a_session(), an_event(), a_usage(reported=True), Cost()])
+@pytest.mark.parametrize(
+    "record", [a_session(), an_event(), a_usage(reported=True, reported_cost=0), Cost()]
+)
 def test_a_dict_holds_every_field_in_order(record: ValidatedRecord) -> None:
     assert " ".join(record.to_dict()) == names(type(record))
 

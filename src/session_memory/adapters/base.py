@@ -9,6 +9,7 @@ from typing import Annotated, Any, BinaryIO, Protocol
 
 import msgspec
 
+from session_memory.adapters.reported_costs import MOST_MICRODOLLARS
 from session_memory.adapters.token_counts import MOST_TOKENS, count_of, is_possible, short_number
 from session_memory.core.roles import LOG
 from session_memory.core.time import MAX_MS, MIN_MS
@@ -124,6 +125,10 @@ class NativeUsage(msgspec.Struct, gc=False):
     ``is_reported``: the response is another session's, and this log only repeats what it used, as
     the log of a parent does for its subagents. It counts for the session with this log unless a
     session logs the response itself.
+
+    ``reported_cost``: what the agent itself wrote that the response cost, in micro-dollars; read it
+    with `session_memory.adapters.reported_costs.microdollars`. None if the log does not say. It is
+    kept beside our own amount and is in no total.
     """
 
     usage_id: str
@@ -140,6 +145,7 @@ class NativeUsage(msgspec.Struct, gc=False):
     includes_subagents: bool = False
     subagents: tuple[str, ...] = ()
     is_reported: bool = False
+    reported_cost: int | None = None
     rejected: str = ""
 
     def __post_init__(self) -> None:
@@ -168,6 +174,10 @@ class NativeUsage(msgspec.Struct, gc=False):
                 rejected.append(f"{name} is {short_number(count)}")
                 count = 0
             setattr(self, name, count)
+        cost = self.reported_cost
+        if cost is not None and not (type(cost) is int and 0 <= cost <= MOST_MICRODOLLARS):
+            rejected.append(f"reported_cost is {short_number(count_of(cost))}")
+            self.reported_cost = None
         # These two are parts of others, so they cannot be larger.
         self.cache_write_1h_tokens = min(self.cache_write_1h_tokens, self.cache_write_tokens)
         self.reasoning_tokens = min(self.reasoning_tokens, self.output_tokens)

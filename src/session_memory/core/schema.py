@@ -254,6 +254,7 @@ class Usage(_Buckets):
     """The tokens that one model response used, in the buckets of `Cost`.
 
     ``reported``: a subagent got the response, and only the log of its parent says what it used.
+    ``reported_cost``: what the agent wrote that the response cost, in micro-dollars.
     """
 
     session_uid: Uid
@@ -272,8 +273,9 @@ class Usage(_Buckets):
     reasoning_tokens: Count = 0
     web_searches: Count = 0
     reported: Flag = False
+    reported_cost: MaybeCount = None
 
-    _omitted_if_empty: ClassVar[frozenset[str]] = frozenset({"reported"})
+    _omitted_if_empty: ClassVar[frozenset[str]] = frozenset({"reported", "reported_cost"})
 
     @property
     def cost(self) -> Cost:

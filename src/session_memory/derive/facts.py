@@ -16,6 +16,8 @@ from session_memory.store.sessions import CollectedSession
 LOG_WRITER = "a log"
 # The repository that a log names, kept apart from the facts about its origin.
 REPOSITORY_WRITER = "a log's repository"
+# What a log says that its session cost, kept apart as well.
+COST_WRITER = "a log's costs"
 # A title is one line, and short enough for every table.
 _TITLES = frozenset({"title", "custom_title", "agent_name"})
 REPOSITORY, REPOSITORY_ROOT = "repository", "repository_root"
@@ -53,6 +55,14 @@ def set_repository(row: CollectedSession, name: str | None, root: str | None) ->
     """Keep the repository's name and its main checkout, as the log names them."""
     facts = {REPOSITORY: name, REPOSITORY_ROOT: root}
     set_facts(row, REPOSITORY_WRITER, {key: value for key, value in facts.items() if value})
+
+
+def set_costs(row: CollectedSession, costs: dict[str, dict[str, int]]) -> None:
+    """Keep what the agent last wrote that the session cost, or forget it with its record."""
+    if costs:
+        set_facts(row, COST_WRITER, costs)
+    elif COST_WRITER in row.facts:
+        drop_facts(row, COST_WRITER)
 
 
 def document_facts(record: Record) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from session_memory.derive.facts import (
     facts_of,
     origin_facts,
     origin_record,
+    set_costs,
     set_facts,
     set_repository,
 )
@@ -212,6 +213,7 @@ class Ingest:
         before = place_of(row.cwd, row.git_branch, row.facts)
         if state.repository or state.repository_root:
             set_repository(row, state.repository, state.repository_root)
+        set_costs(row, state.reported_costs)
         facts = facts_of(row)
         row.cwd = state.cwd or facts.get("cwd")
         row.git_branch = state.git_branch or facts.get("git_branch")

@@ -226,6 +226,7 @@ class UsageWriting:
             native.model,
             native.speed,
             native.service_tier,
+            native.reported_cost,
             native.input_tokens,
             native.output_tokens,
             native.cache_read_tokens,

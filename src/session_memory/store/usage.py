@@ -31,6 +31,7 @@ class NewUsage(msgspec.Struct, gc=False):
     model: str
     speed: str | None
     service_tier: str | None
+    reported_cost: int | None
     input_tokens: int
     output_tokens: int
     cache_read_tokens: int
@@ -41,7 +42,7 @@ class NewUsage(msgspec.Struct, gc=False):
 
     @property
     def buckets(self) -> tuple[int, ...]:
-        return msgspec.structs.astuple(self)[7:]
+        return msgspec.structs.astuple(self)[8:]
 
 
 class StoredUsage(msgspec.Struct, gc=False):
@@ -124,7 +125,8 @@ _ADD_TO_SUMS = f"""
 """
 _REPLACE = f"""
     update usage set seq = :seq, ts = :ts, model = :model, speed = :speed,
-        service_tier = :service_tier, {", ".join(f"{name} = :{name}" for name in BUCKETS)}
+        service_tier = :service_tier, reported_cost = :reported_cost,
+        {", ".join(f"{name} = :{name}" for name in BUCKETS)}
     where id = :id
 """
 _COUNTED_FOR = (
@@ -139,7 +141,8 @@ _REPORTED_BY = "select usage_id, session_id, output_tokens from usage where repo
 _SET_SEQ = "update usage set seq = :seq where id = :id"
 _SET_OWNER = "update usage set owner_id = :owner where id = :id"
 _OF_SESSION = f"""
-    select usage_id, seq, ts, model, speed, service_tier, reported_for, {_BUCKETS} from usage
+    select usage_id, seq, ts, model, speed, service_tier, reported_for, reported_cost, {_BUCKETS}
+    from usage
     where owner_id = :session order by seq, usage_id
 """
 _SUMS = f"""
@@ -202,6 +205,7 @@ class UsageTable:
                     number[row.model],
                     number[row.speed],
                     number[row.service_tier],
+                    row.reported_cost,
                     *row.buckets,
                 )
                 for row in rows
@@ -284,7 +288,7 @@ class UsageTable:
         word = self._names.word
         usages = []
         for row in self._db.all(_OF_SESSION, {"session": session_id}):
-            usage_id, seq, ts, model, speed, tier, reported_for, *buckets = row
+            usage_id, seq, ts, model, speed, tier, reported_for, cost, *buckets = row
             usages.append(
                 Usage(
                     session_uid=uid,
@@ -295,6 +299,7 @@ class UsageTable:
                     speed=word(speed),
                     service_tier=word(tier),
                     **dict(zip(BUCKETS, buckets, strict=True)),
+                    reported_cost=cost,
                     **({} if reported_for is None else {"reported": True}),
                 )
             )

@@ -10,6 +10,7 @@ from session_memory.adapters.claude.lines import (
     TokenUsage,
 )
 from session_memory.adapters.detectors import is_edit_tool
+from session_memory.adapters.reported_costs import microdollars
 from session_memory.adapters.token_counts import count_of, part_of, together, usable_count
 from session_memory.adapters.tool_calls import call_event
 from session_memory.adapters.tool_results import result_event
@@ -42,7 +43,10 @@ def usage_of(native: ClaudeLine, otherwise: str = "") -> NativeUsage | None:
     usage_id = message.id or native.requestId or native.uuid or otherwise
     if not usage_id or native.isApiErrorMessage or native.isAbortedMidStream:
         return None
-    return to_usage(escaped(usage_id), message.model or "", message.usage)
+    used = to_usage(escaped(usage_id), message.model or "", message.usage)
+    if native.costUSD is not None:
+        used.reported_cost = microdollars(native.costUSD)
+    return used
 
 
 def _assistant_block(native: ClaudeLine, block: Block, model: str | None) -> NativeEvent:

@@ -162,6 +162,8 @@ class ClaudeLine(msgspec.Struct, gc=False):
     prUrl: str | None = None
     worktreeSession: WorktreeSession | None = None
     planContent: str | None = None
+    costUSD: Any = None
+    modelUsage: Any = None
 
 
 strict_line = msgspec.json.Decoder(ClaudeLine).decode

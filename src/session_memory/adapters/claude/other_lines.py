@@ -12,6 +12,7 @@ from session_memory.adapters.claude.ids import agent_session
 from session_memory.adapters.claude.lines import Attachment, ClaudeLine, Progress, decode
 from session_memory.adapters.claude.prompts import persons_words, typed
 from session_memory.adapters.event_text import strings_in
+from session_memory.adapters.reported_costs import TREE_COSTS, costs_by_model
 from session_memory.core.text import one_line
 
 USAGE = b'"usage"'
@@ -170,6 +171,18 @@ def worktree_line(native: ClaudeLine, record: Record) -> None:
     """The session moved to a git worktree: its repository is where it was before."""
     if native.worktreeSession is not None:
         record.facts = {"repository_root": native.worktreeSession.originalCwd}
+    unknown_line(native, record)
+
+
+def cost_line(native: ClaudeLine, record: Record) -> None:
+    """What Claude Code computed that the session has cost so far, with its subagents."""
+    if isinstance(native.modelUsage, dict):
+        dollars = {
+            model: used.get("costUSD")
+            for model, used in native.modelUsage.items()
+            if isinstance(used, dict)
+        }
+        record.facts = {TREE_COSTS: costs_by_model(dollars)}
     unknown_line(native, record)
 
 

@@ -11,6 +11,7 @@ from session_memory.adapters.claude.lines import ClaudeMessage, decode
 from session_memory.adapters.claude.other_lines import (
     attachment_line,
     bookkeeping_line,
+    cost_line,
     mode_line,
     progress_line,
     queue_line,
@@ -98,6 +99,7 @@ _TRANSLATE = {
     "progress": progress_line,
     "queue-operation": queue_line,
     "worktree-state": worktree_line,
+    "cost-state": cost_line,
     "permission-mode": mode_line,
     "mode": mode_line,
     **dict.fromkeys(("custom-title", "ai-title", "agent-name", "summary"), title_line),

@@ -7,8 +7,9 @@ from typing import Any
 from session_memory.adapters.base import NativeEvent, NativeUsage, Record
 from session_memory.adapters.conversation import ConversationMessage, events_of, text_of, word
 from session_memory.adapters.detectors import is_edit_tool, is_shell_tool
-from session_memory.adapters.json_records import integer, name_in, string
+from session_memory.adapters.json_records import integer, mapping, name_in, string
 from session_memory.adapters.providers import model_sold_by
+from session_memory.adapters.reported_costs import microdollars
 from session_memory.adapters.token_counts import count_of, part_of
 from session_memory.adapters.tool_calls import call_event
 from session_memory.adapters.tool_results import result_event
@@ -182,4 +183,5 @@ def _usage(used: Any, response: str, model: str, record: Record) -> NativeUsage 
         cache_write_tokens=written,
         cache_write_1h_tokens=part_of(count_of(used.get("cacheWrite1h")), written),
         reasoning_tokens=part_of(count_of(used.get("reasoning")), given),
+        reported_cost=microdollars(mapping(used.get("cost")).get("total")),
     )

@@ -2,6 +2,7 @@
 
 from session_memory.adapters.base import Record
 from session_memory.adapters.detectors.tasks import task_at, task_in_branch
+from session_memory.adapters.reported_costs import SESSION_COSTS, TREE_COSTS
 from session_memory.core.text import one_line
 from session_memory.derive.settle.chain import ParentChain
 from session_memory.derive.settle.state import SettleState
@@ -28,7 +29,7 @@ def note_session(state: SettleState, record: Record) -> None:
 
 
 def note_facts(state: SettleState, record: Record, chain: ParentChain) -> None:
-    """The repository, titles, and a summary when it is of this session.
+    """The repository, costs, titles, and a summary when it is of this session.
 
     Claude Code writes summaries of other sessions into a log. A summary counts when its ``leaf``
     is a record of this session; one whose leaf is not read yet waits.
@@ -36,6 +37,9 @@ def note_facts(state: SettleState, record: Record, chain: ParentChain) -> None:
     facts = record.facts or {}
     state.repository = state.repository or facts.get("repository")
     state.repository_root = state.repository_root or facts.get("repository_root")
+    for name in (SESSION_COSTS, TREE_COSTS):
+        if facts.get(name):
+            state.reported_costs = {**state.reported_costs, name: facts[name]}
     if facts.get("task_ref"):
         state.task_branch = one_line(facts["task_ref"])
     if facts.get("pull_request") and not state.task_pull:

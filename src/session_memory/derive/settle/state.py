@@ -99,6 +99,7 @@ class SettleState(msgspec.Struct, array_like=True):
     - ``in_turn``: a prompt came, and the agent has not logged the end of its turn
     - ``open_ms``: the time between the records of this turn, ``last_gap`` the last part of it,
       ``unlogged_ms`` the sum over earlier turns of which the agent logged no duration
+    - ``reported_costs``: what the agent last wrote that the session cost, by the fact's name
     - ``has_variants``: some records have the native id of another record, but other content
     """
 
@@ -153,6 +154,7 @@ class SettleState(msgspec.Struct, array_like=True):
     in_turn: bool = False
     planned: str | None = None
     is_carried_out: bool = False
+    reported_costs: dict[str, dict[str, int]] = {}
 
     def title(self, from_documents: str | None, *, is_subagent: bool = False) -> str | None:
         """The title a person gave, else the agent's, else what the work was.
