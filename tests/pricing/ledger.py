@@ -32,6 +32,7 @@ class Ledger:
         *,
         speed: str | None = None,
         tier: str | None = None,
+        reported: int | None = None,
         **buckets: int,
     ) -> str:
         number = next(self._numbers)
@@ -50,6 +51,7 @@ class Ledger:
             cache_write_1h_tokens=buckets.get("hour", 0),
             reasoning_tokens=buckets.get("reasoning", 0),
             web_searches=buckets.get("searches", 0),
+            reported_cost=reported,
         )
         with self.store.transaction():
             self.store.usage.add(self._ids[uid], [row], self._ids[uid])

@@ -226,7 +226,6 @@ class UsageWriting:
             native.model,
             native.speed,
             native.service_tier,
-            native.reported_cost,
             native.input_tokens,
             native.output_tokens,
             native.cache_read_tokens,
@@ -234,6 +233,7 @@ class UsageWriting:
             native.cache_write_1h_tokens,
             native.reasoning_tokens,
             native.web_searches,
+            native.reported_cost,
         )
 
 

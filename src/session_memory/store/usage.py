@@ -31,7 +31,6 @@ class NewUsage(msgspec.Struct, gc=False):
     model: str
     speed: str | None
     service_tier: str | None
-    reported_cost: int | None
     input_tokens: int
     output_tokens: int
     cache_read_tokens: int
@@ -39,10 +38,11 @@ class NewUsage(msgspec.Struct, gc=False):
     cache_write_1h_tokens: int
     reasoning_tokens: int
     web_searches: int
+    reported_cost: int | None = None
 
     @property
     def buckets(self) -> tuple[int, ...]:
-        return msgspec.structs.astuple(self)[8:]
+        return msgspec.structs.astuple(self)[7:-1]
 
 
 class StoredUsage(msgspec.Struct, gc=False):
@@ -205,8 +205,8 @@ class UsageTable:
                     number[row.model],
                     number[row.speed],
                     number[row.service_tier],
-                    row.reported_cost,
                     *row.buckets,
+                    row.reported_cost,
                 )
                 for row in rows
             ],
