@@ -61,7 +61,14 @@ class Server(Process):
         began = time.perf_counter()
         super().__init__(
             [sys.executable, "-m", "session_memory", "web", "--no-open", "--json"],
-            {"HOME": str(home), "SESSION_MEMORY_STORE": str(store)},
+            # Installed programs have bytecode. Where it must not be written, it would be compiled
+            # at every start.
+            {
+                "HOME": str(home),
+                "SESSION_MEMORY_STORE": str(store),
+                "PYTHONDONTWRITEBYTECODE": "",
+                "PYTHONPYCACHEPREFIX": str(store.parent / "bytecode"),
+            },
         )
         found = json.loads(self.out.readline())
         self.address: str = found["address"]

@@ -10,7 +10,8 @@ import pytest
 from keeping import LATER, Keeper, talk
 
 from session_memory.core.errors import MissingExtra
-from session_memory.derive.evicted import archive_of, beside
+from session_memory.derive.evicted import archive_of
+from session_memory.derive.files_beside import beside
 from session_memory.learn.analyze import analyze
 from session_memory.retain import lake
 from session_memory.retain.forget import ForgetResult, forget, sweep

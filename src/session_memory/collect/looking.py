@@ -4,7 +4,8 @@ Nothing is read here. A source is compared with its stored row by size, times an
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -20,6 +21,9 @@ from session_memory.core.text import escaped
 from session_memory.derive.readers import reader_of
 from session_memory.store.sources import SourceRow
 
+# Stored rows are loaded for so many sources at a time.
+AT_ONCE = 500
+
 
 class Looking:
     """Fills the tasks, failures and vanished sources of a sync."""
@@ -30,15 +34,21 @@ class Looking:
 
     def look_below(self, where: list[Root]) -> None:
         """Look at every source below some roots."""
-        run = self._run
-        for found in discover(run.config, where):
-            self._look_at(found)
+        run, found = self._run, iter(discover(self._run.config, where))
+        while some := list(islice(found, AT_ONCE)):
+            run.known.load(path for one in some for path in _paths(one))
+            for one in some:
+                self._look_at(one)
         prefixes = tuple(f"{escaped(str(root.path))}{os.sep}" for root in where if root.exists)
-        for path, row in run.known.items():
-            expected = path.startswith(prefixes) and not (row.vanished or row.is_imported)
-            # A file that is excluded now, or in a directory we may not enter, has not vanished.
-            if expected and path not in self._seen and _is_gone(path):
-                run.vanished.append(row)
+        # A file that is excluded now, or in a directory we may not enter, has not vanished.
+        gone = [
+            source.id
+            for source in run.known.expected()
+            if source.path.startswith(prefixes)
+            and source.path not in self._seen
+            and _is_gone(source.path)
+        ]
+        run.vanished += run.known.with_ids(gone)
         logs = [row for row in run.vanished if row.role == LOG and row.ingested_at is not None]
         run.outcome.vanished = len(logs)
 
@@ -51,7 +61,7 @@ class Looking:
     def look_at_paths(self, named: dict[str, Path], flavors: set[str]) -> list[Path]:
         """Look at known sources by path. Returns the paths that are unknown or do not exist."""
         run, unexplained = self._run, []
-        timelines = {name for name, row in run.known.items() if row.role == TIMELINE}
+        timelines = {name for name, row in run.known.loaded.items() if row.role == TIMELINE}
         for name, path in sorted(named.items(), key=lambda item: item[0] not in timelines):
             row = run.known.get(name)
             is_unread = row is None or row.ingested_at is None or row.is_imported
@@ -110,6 +120,13 @@ class Looking:
             # An older adapter cannot continue from the cursor of a newer one.
             raise OSError(problem)
         return ReadTask(flavor, ref, row, stat, is_new=False)
+
+
+def _paths(found: Discovered) -> Iterator[str]:
+    """The paths of a source and of its companions, as they are stored."""
+    yield escaped(str(found.ref.path))
+    if not isinstance(found.ref, Unlisted):
+        yield from (escaped(str(part.path)) for part in found.ref.companions)
 
 
 def _describes(row: SourceRow, flavor: str, ref: SourceRef) -> bool:

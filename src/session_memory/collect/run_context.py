@@ -10,6 +10,7 @@ from session_memory.config import Config
 from session_memory.core.text import escaped
 from session_memory.core.time import now_ms
 from session_memory.derive.forgotten import Forgotten
+from session_memory.store.known_sources import KnownSources
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 
@@ -26,7 +27,7 @@ class FailedSource(msgspec.Struct, frozen=True):
 
 
 class RunContext:
-    """One sync. ``known`` maps the paths of this host's stored sources to their rows."""
+    """One sync. ``known`` gives the rows of this host's stored sources by their paths."""
 
     def __init__(
         self,
@@ -34,7 +35,7 @@ class RunContext:
         config: Config,
         host: str,
         progress: ReadProgress,
-        known: dict[str, SourceRow],
+        known: KnownSources,
     ) -> None:
         self.store = store
         self.config = config

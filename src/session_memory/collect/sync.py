@@ -26,6 +26,7 @@ from session_memory.core.text import escaped
 from session_memory.derive.derivation import derive_stale
 from session_memory.derive.live_sources import LIVE
 from session_memory.derive.reindex import ensure_index
+from session_memory.store.known_sources import KnownSources
 from session_memory.store.store import Store
 
 # Some agents name a log after so many characters of its id.
@@ -117,7 +118,8 @@ class Sync:
     ) -> None:
         host = escaped(host)
         sources = store.sources
-        known = sources.known(host) if paths is None else sources.known_at(host, paths)
+        rows = None if paths is None else sources.known_at(host, paths)
+        known = KnownSources(store.db, host, rows)
         self.context = RunContext(store, config, host, progress, known)
         self.outcome = self.context.outcome
         self._evicted = EvictedSources(self.context)

@@ -40,9 +40,11 @@ from session_memory.core.errors import (
     StoreDamaged,
     StoreError,
 )
+from session_memory.core.freed_memory import give_back_memory
 from session_memory.core.time import now_ms
 from session_memory.derive.live_sources import LIVE
 from session_memory.store.filesystems import filesystem_of
+from session_memory.store.page_memory import release_pages
 from session_memory.store.store import Store
 
 WHOLE_LOOK_S = 600.0
@@ -176,6 +178,9 @@ class Watch:
         outcome = sync(store, self._config, where, host=self._host, progress=self._progress)
         yield from self._report(store, outcome, is_whole=is_whole)
         yield from self._report_adapters(outcome.broken_adapters)
+        # A look reads the whole list of sources, and the next one may be ten minutes away.
+        release_pages(store.db)
+        give_back_memory()
 
     def _report_adapters(self, broken: dict[str, str]) -> Iterator[WatchEvent]:
         """Name each adapter that is broken, once until its reason changes."""

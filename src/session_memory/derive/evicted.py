@@ -5,15 +5,14 @@ part of the log is stored without deriving events. Nothing is derived from half 
 """
 
 from collections.abc import Iterable, Iterator
-from hashlib import sha256
 from pathlib import Path
 
-from session_memory.config import Config, home
+from session_memory.config import Config
 from session_memory.core.errors import ArchiveError, SessionEvicted
 from session_memory.derive.facts import base_of
+from session_memory.derive.files_beside import beside, store_stem
 from session_memory.derive.live_archived import load_rows
 from session_memory.derive.live_sources import is_table
-from session_memory.store.address import is_postgres
 from session_memory.store.raw import Pack
 from session_memory.store.retention import EvictedSource
 from session_memory.store.retention_archive import Archive
@@ -34,23 +33,6 @@ def archive_at(store: Store, directory: str) -> Archive | None:
         return Archive(Path(directory).expanduser())
     place = beside(store)
     return None if place is None else Archive(place / "archive" / store_stem(store))
-
-
-def beside(store: Store) -> Path | None:
-    """The directory for files that belong to a store; None for a store in memory."""
-    if is_postgres(store.db.name):
-        return home() / ".session-memory"
-    return None if store.db.file is None else store.db.file.parent
-
-
-def store_stem(store: Store) -> str:
-    """The beginning of the names of files that belong to a store."""
-    if store.db.file is not None:
-        return store.db.file.stem
-    # Each schema of a server is a store. The address names it, and may hold a password, so its
-    # hash is used.
-    address = getattr(store.db, "url", store.db.name)
-    return f"postgresql-{sha256(address.encode()).hexdigest()[:12]}"
 
 
 def family(store: Store, session_id: int) -> list[int]:

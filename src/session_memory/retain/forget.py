@@ -14,7 +14,8 @@ from session_memory.config import Config
 from session_memory.core.errors import StoreError
 from session_memory.core.ids import make_uid, split_uid
 from session_memory.derive.derivation import derive_stale
-from session_memory.derive.evicted import archive_of, beside, bring_back, family
+from session_memory.derive.evicted import archive_of, bring_back, family
+from session_memory.derive.files_beside import beside
 from session_memory.derive.forgotten import mask_stored
 from session_memory.derive.live_sources import LIVE, is_table, refs_of
 from session_memory.derive.reported_usage import settle_reports

@@ -42,6 +42,7 @@ from session_memory.retain.first_store import FIRST_RECORDS, FirstStore
 from session_memory.retain.live_files import PortableSessions
 from session_memory.retain.portable_names import import_names
 from session_memory.retain.portable_reading import PIECE, ImportedSource, PortableFile
+from session_memory.store.known_sources import KnownSources
 from session_memory.store.sources import NO_INODE, SourceRow
 from session_memory.store.store import Store
 
@@ -129,7 +130,8 @@ class _ImportRun:
             if host == NOWHERE:
                 self._import_live(sources, now)
                 continue
-            run = RunContext(store, self._config, host, self._progress, {})
+            known = KnownSources(store.db, host, {})
+            run = RunContext(store, self._config, host, self._progress, known)
             with Batches(BatchWriting(run).write, first_load=False, store=store) as batches:
                 for chunk in self._chunks(run, sources):
                     batches.add(chunk)

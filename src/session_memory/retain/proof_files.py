@@ -4,7 +4,7 @@ import os
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from session_memory.derive.evicted import beside
+from session_memory.derive.files_beside import beside
 from session_memory.retain import lake_files
 from session_memory.store.retention_archive import Archive
 from session_memory.store.sqlite_clearing import left_open

@@ -68,14 +68,14 @@ NO_INODE = -1
 # The adapter version of a source that a rebuild has yet to read.
 UNREAD = -1
 COLUMNS = SourceRow.__struct_fields__
-_SELECT = f"select {', '.join(COLUMNS)} from sources"
-_KNOWN = f"{_SELECT} where host = :host and superseded = 0 order by generation"
-_BY_ID = f"{_SELECT} where id = :id"
-_BY_UID = f"{_SELECT} where uid = :uid"
-_BY_UIDS = f"{_SELECT} where uid in ({{keys}})"
+SELECT = f"select {', '.join(COLUMNS)} from sources"
+_KNOWN = f"{SELECT} where host = :host and superseded = 0 order by generation"
+_BY_ID = f"{SELECT} where id = :id"
+_BY_UID = f"{SELECT} where uid = :uid"
+_BY_UIDS = f"{SELECT} where uid in ({{keys}})"
 _EXISTS = "select 1 from sources where uid = :uid"
-_EVERY = f"{_SELECT} order by host, path, generation"
-_OF_SESSION = f"{_SELECT} where session = :native and flavor = :flavor order by path, generation"
+_EVERY = f"{SELECT} order by host, path, generation"
+_OF_SESSION = f"{SELECT} where session = :native and flavor = :flavor order by path, generation"
 _PLACES = """
     select host, path, session, inode,
         case when id in (select source_id from evicted_sources) then 0 else read_to end
@@ -83,7 +83,7 @@ _PLACES = """
     where flavor = :flavor and superseded = 0 order by generation
 """
 _READ_BY_SESSION = f"""
-    {_SELECT} where id in (select source_id from session_sources where session_id = :session)
+    {SELECT} where id in (select source_id from session_sources where session_id = :session)
 """
 _READ_BY_SESSIONS = f"""
     select x.session_id, {", ".join("o." + name for name in COLUMNS)}
@@ -173,7 +173,7 @@ class Sources:
         while paths:
             generations = range(first, first + count)
             uids = [source_uid(host, path, number) for path in paths for number in generations]
-            rows = [_row(values) for values in self._db.matching(_BY_UIDS, uids)]
+            rows = [to_source_row(values) for values in self._db.matching(_BY_UIDS, uids)]
             rows.sort(key=lambda row: row.generation)
             newest.update((row.path, row) for row in rows if not row.superseded)
             paths = {row.path for row in rows if row.generation == generations[-1]} - newest.keys()
@@ -223,11 +223,11 @@ class Sources:
         """For each session the sources with its records, in reading order."""
         found: dict[int, list[SourceRow]] = {one: [] for one in session_ids}
         for session_id, *values in self._db.matching(_READ_BY_SESSIONS, session_ids):
-            found[session_id].append(_row(tuple(values)))
+            found[session_id].append(to_source_row(tuple(values)))
         return {one: sorted(sources, key=reading_order) for one, sources in found.items()}
 
     def _rows(self, sql: str, params: dict[str, Any]) -> list[SourceRow]:
-        return [_row(values) for values in self._db.all(sql, params)]
+        return [to_source_row(values) for values in self._db.all(sql, params)]
 
     def save(self, row: SourceRow) -> None:
         """Insert the row, or update it if it has an id."""
@@ -294,7 +294,8 @@ class Sources:
         return accounts
 
 
-def _row(values: Row) -> SourceRow:
+def to_source_row(values: Row) -> SourceRow:
+    """The row of a source from the values of `COLUMNS`."""
     return SourceRow(**dict(zip(COLUMNS, values, strict=True)))
 
 

@@ -10,7 +10,7 @@ import msgspec
 from session_memory.config import Config
 from session_memory.core.errors import UnknownPattern
 from session_memory.core.lesson_errors import LessonError, UnknownLesson
-from session_memory.derive.evicted import beside
+from session_memory.derive.files_beside import beside
 from session_memory.derive.repositories import LoggedPlace, repo_of
 from session_memory.learn.advice import title
 from session_memory.learn.applied import AppliedLessons

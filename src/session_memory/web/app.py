@@ -21,11 +21,11 @@ from session_memory.core.errors import (
     UnknownPattern,
     UnknownSession,
 )
+from session_memory.core.freed_memory import give_back_memory
 from session_memory.core.lesson_errors import LessonError, UnknownLesson
 from session_memory.store.session_stamps import session_stamp
 from session_memory.web.asked import PART, THEME_COOKIE, Asked
 from session_memory.web.failures import Failures
-from session_memory.web.freed_memory import give_back_memory
 from session_memory.web.live import Changes
 from session_memory.web.memories import Memories
 from session_memory.web.page_cache import SLOW_S, Dependency, PageCache
@@ -50,9 +50,10 @@ def make_app(
     token: str,
     port: int,
     mcp: "McpEndpoint | None" = None,
+    answered: Callable[[], None] | None = None,
 ) -> ASGIApp:
-    """The whole application behind its guard."""
-    answering = _Answering(memories, changes, site)
+    """The whole application behind its guard. ``answered`` is called after each page."""
+    answering = _Answering(memories, changes, site, answered)
     failures = Failures(site.file("app.css"))
     routes = [
         Route(route.path, _endpoint(route, answering, failures), methods=list(route.methods))
@@ -70,8 +71,15 @@ def make_app(
 class _Answering:
     """Asks pages for answers, in the thread of a request."""
 
-    def __init__(self, memories: Memories, changes: Changes, site: Site) -> None:
+    def __init__(
+        self,
+        memories: Memories,
+        changes: Changes,
+        site: Site,
+        answered: Callable[[], None] | None = None,
+    ) -> None:
         self._memories = memories
+        self._answered = answered or (lambda: None)
         self._changes = changes
         self.site = site
         self._cache = PageCache()
@@ -91,6 +99,7 @@ class _Answering:
         depends = Dependency(mark, stamp())
         began = time.thread_time()
         answer = self._answer(route, request, {})
+        self._answered()
         took = time.thread_time() - began
         if took >= SLOW_S:
             give_back_memory()

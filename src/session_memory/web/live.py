@@ -13,6 +13,7 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
 from session_memory.memory import Memory
 from session_memory.store.address import is_postgres
+from session_memory.store.page_memory import limit_pages
 
 MOST_OPEN = 8
 LOOKS_A_SECOND = 10
@@ -20,6 +21,7 @@ LOOK_EVERY_S = 1 / LOOKS_A_SECOND
 AT_MOST_EVERY_S = 0.25
 PING_S = 15.0
 LONGEST_UID = 500
+PAGES_KIB = 512
 
 
 class Changes:
@@ -92,6 +94,7 @@ class Changes:
     def _connected(self) -> Memory:
         if self._memory is None:
             self._memory = self._opened()
+            limit_pages(self._memory.store.db, PAGES_KIB)
             self._is_file = not is_postgres(self._memory.place)
         return self._memory
 

@@ -10,8 +10,10 @@ from queue import Empty, LifoQueue
 
 from session_memory.core.errors import StoreError
 from session_memory.memory import Memory
+from session_memory.store.page_memory import limit_pages
 
 MOST_IDLE = 4
+PAGES_KIB = 4096
 
 
 class Memories:
@@ -37,7 +39,9 @@ class Memories:
         try:
             return self._idle.get_nowait()
         except Empty:
-            return self._opened()
+            memory = self._opened()
+            limit_pages(memory.store.db, PAGES_KIB)
+            return memory
 
     def close(self) -> None:
         while True:

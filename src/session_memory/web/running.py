@@ -3,12 +3,15 @@
 import json
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import msgspec
 
-from session_memory.derive.evicted import beside, store_stem
-from session_memory.store import Store
+from session_memory.derive.files_beside import beside, store_stem
+
+if TYPE_CHECKING:
+    from session_memory.store import Store
 
 HOST = "127.0.0.1"
 SUFFIX = ".web.json"
@@ -59,7 +62,7 @@ class Running(msgspec.Struct):
         return self.address_of(f"/s/{quote(uid, safe=':')}{token}")
 
 
-def mark_of(store: Store) -> Path | None:
+def mark_of(store: "Store") -> Path | None:
     """The file that says where the server of a store runs; None for a store in memory."""
     directory = beside(store)
     return None if directory is None else directory / f"{store_stem(store)}{SUFFIX}"

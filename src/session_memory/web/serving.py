@@ -3,7 +3,6 @@
 import contextlib
 import os
 import socket
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ import uvicorn
 from session_memory.core.errors import ConfigError
 from session_memory.memory import Memory
 from session_memory.web.app import make_app
+from session_memory.web.following import Following
 from session_memory.web.live import Changes
 from session_memory.web.memories import Memories
 from session_memory.web.running import HOST, Running, running, write_running
@@ -20,7 +20,6 @@ from session_memory.web.security import PARAMETER, new_token
 from session_memory.web.site import Site
 
 if TYPE_CHECKING:
-    from session_memory.memory.follow import Follow
     from session_memory.web.mcp_endpoint import McpEndpoint
 
 SECONDS_TO_END = 1
@@ -44,16 +43,17 @@ class WebServer:
         mcp: "McpEndpoint | None" = None,
     ) -> None:
         self._place = place
-        self._opened = opened
         self._socket = _bound(port, place)
         self.port: int = self._socket.getsockname()[1]
         self.token = new_token()
         self._memories = Memories(opened)
         self._changes = Changes(opened)
-        self._follows = follows
-        self._follow: Follow | None = None
+        self._following = Following(opened) if follows else None
         site = Site(is_followed=follows or is_live, token=self.token)
-        app = make_app(self._memories, self._changes, site, self.token, self.port, mcp)
+        answered = self._following.begin if self._following else None
+        app = make_app(
+            self._memories, self._changes, site, self.token, self.port, mcp, answered=answered
+        )
         self._server = uvicorn.Server(
             uvicorn.Config(
                 app,
@@ -79,7 +79,8 @@ class WebServer:
 
     def run(self) -> None:
         """Serve until a signal comes."""
-        with self._noted(), self._followed():
+        following = self._following.running() if self._following else contextlib.nullcontext()
+        with self._noted(), following:
             try:
                 self._server.run(sockets=[self._socket])
             finally:
@@ -102,29 +103,6 @@ class WebServer:
             yield
         finally:
             write_running(self._place, Running(self.port))
-
-    @contextlib.contextmanager
-    def _followed(self) -> Iterator[None]:
-        """Collect what agents write, in a thread with a connection of its own."""
-        if not self._follows:
-            yield
-            return
-        memory = self._opened()
-        follow = memory.follow()
-        thread = threading.Thread(target=_collect, args=(follow,), name="follow", daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            follow.stop()
-            thread.join(SECONDS_TO_END * 10)
-            memory.close()
-
-
-def _collect(follow: "Follow") -> None:
-    with follow:
-        for _ in follow:
-            pass
 
 
 def _bound(port: int, place: Path | None) -> socket.socket:

@@ -1,0 +1,21 @@
+"""How much of a database a connection keeps in memory.
+
+SQLite keeps the pages that it read, up to 24 MB for each connection. A command ends soon after. A
+server has several connections for days, and the system keeps the file in memory anyway.
+"""
+
+from session_memory.store.address import is_postgres
+from session_memory.store.database import Database
+
+
+def limit_pages(db: Database, kib: int) -> None:
+    """Keep at most so many KiB of pages from now on. PostgreSQL keeps none on our side."""
+    if not is_postgres(db.name):
+        db.execute(f"pragma cache_size = -{kib:d}")
+        release_pages(db)
+
+
+def release_pages(db: Database) -> None:
+    """Give the pages that were read back. They are read again when they are needed."""
+    if not is_postgres(db.name):
+        db.execute("pragma shrink_memory")

@@ -1,0 +1,62 @@
+"""Collect what agents write while the server runs, in a thread with a connection of its own."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from session_memory.memory import Memory
+from session_memory.store.page_memory import limit_pages
+
+if TYPE_CHECKING:
+    from session_memory.memory.follow import Follow
+
+PAGES_KIB = 1024
+# A person waits for the first page. The first look at all logs waits for it, but not for longer.
+LONGEST_WAIT_S = 1.0
+SECONDS_TO_END = 10
+
+
+class Following:
+    """Follows the logs from the first answer on."""
+
+    def __init__(self, opened: Callable[[], Memory]) -> None:
+        self._opened = opened
+        self._may_begin = threading.Event()
+        self._is_ending = threading.Event()
+        self._follow: Follow | None = None
+        self._lock = threading.Lock()
+
+    def begin(self) -> None:
+        """The first page was answered: look at the logs now."""
+        self._may_begin.set()
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Follow the logs within this block."""
+        thread = threading.Thread(target=self._collect, name="follow", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            self._end()
+            thread.join(SECONDS_TO_END)
+
+    def _end(self) -> None:
+        with self._lock:
+            self._is_ending.set()
+            self._may_begin.set()
+            if self._follow is not None:
+                self._follow.stop()
+
+    def _collect(self) -> None:
+        self._may_begin.wait(LONGEST_WAIT_S)
+        with self._opened() as memory:
+            limit_pages(memory.store.db, PAGES_KIB)
+            with self._lock:
+                if self._is_ending.is_set():
+                    return
+                self._follow = memory.follow()
+            with self._follow:
+                for _ in self._follow:
+                    pass
