@@ -164,6 +164,34 @@ def test_an_audit_of_an_unpriced_session_says_so(run, spent) -> None:
     assert "unpriced" in text and "\x1b" not in text
 
 
+def test_the_agents_own_figures_stand_beside_ours(run, home) -> None:
+    write_empty_store(home / ".session-memory" / "memory.db")
+    claude = ClaudeHome(home)
+    log = claude.session("alpha")
+    log.prompt("go")
+    log.answer("done", id="msg_1", model="claude-opus-4-5", used=usage(1000, input=0))
+    figures = {"claude-opus-4-5": 0.02, "mock\x1b[2J": 0.5, "free": 0}
+    log.note("cost-state", modelUsage={name: {"costUSD": cost} for name, cost in figures.items()})
+    claude.write()
+    assert run("sync", "--quiet").exit_code == 0
+    printed = answer(run, "cost", "--audit")
+    assert list(printed) == ["rows", "differences", "notes", "prices"]
+    opus = next(row for row in printed["rows"] if row["model"] == "claude-opus-4-5")
+    assert (opus["reported"], opus["ours"], opus["difference"]) == (20_000, 25_000, 5_000)
+    assert [row["difference"] for row in printed["differences"]] == [-500_000, 5_000]
+    assert len(answer(run, "cost", "--audit", "--limit", "1")["differences"]) == 1
+    text = run("cost", "--audit").stdout
+    assert "+$0.0050 (+25.0%)" in text and "\x1b" not in text
+    assert run("cost", "--audit", "--by", "day").exit_code == 2
+    assert run("cost", "--audit", "alpha", "--flavor", "claude").exit_code == 2
+
+
+def test_without_figures_of_agents_the_audit_says_so(run, spent) -> None:
+    result = run("cost", "--audit")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "No agent in this selection logs what it cost." in result.stderr
+
+
 def test_price_rows_can_be_looked_up(run, spent) -> None:
     rows = answer(run, "cost", "--prices")["rows"]
     assert [(row["model"], row["unpriced"]) for row in rows] == [

@@ -1,4 +1,4 @@
-"""What agents say their sessions cost and used, beside what we say; none of it is read by us."""
+"""What agents say their sessions cost and used, beside what we say, in scripted runs."""
 
 import importlib.util
 import os

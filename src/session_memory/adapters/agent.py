@@ -99,6 +99,8 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     - ``instruction_files``: the files of a project that the agent reads, its main one first.
     - ``provider``: who sells the models that this agent uses, as the price table names it.
     - ``model_prefix``: a prefix of the names of its models that a table may leave out.
+    - ``usage_note``: what its logs leave out of tokens and costs, as half a sentence after the
+      agent's name: "logs no tokens". Reports of costs print it.
     - ``has_statusline``: whether the agent runs a program to fill its status line.
     - ``decision_tools``: tools whose result is a person's decision. ``plan_tools`` are those of
       them that accept or refuse a plan.
@@ -137,6 +139,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     instruction_files: tuple[str, ...] = ("AGENTS.md", "AGENTS.override.md")
     provider: str | None = None
     model_prefix: str = ""
+    usage_note: str = ""
     has_statusline: bool = False
     decision_tools: frozenset[str] = frozenset()
     plan_tools: frozenset[str] = frozenset()

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from session_memory.adapters.base import Record
+from session_memory.adapters.reported_costs import SESSION_COSTS as SESSION_COSTS
+from session_memory.adapters.reported_costs import TREE_COSTS as TREE_COSTS
 from session_memory.core.ids import make_uid
 from session_memory.core.text import LONGEST_MESSAGE, one_line
 from session_memory.store.sessions import CollectedSession
@@ -28,10 +30,13 @@ def facts_of(row: CollectedSession) -> dict[str, Any]:
 
     Where two documents differ, the same one always wins, whichever was read first.
     """
-    if row.facts == "{}":
-        return {}
+    return {} if row.facts == "{}" else merged_facts(row.facts)
+
+
+def merged_facts(text: str) -> dict[str, Any]:
+    """The facts in the column ``facts`` of a session."""
     merged: dict[str, Any] = {}
-    for _, facts in sorted(json.loads(row.facts).items()):
+    for _, facts in sorted(json.loads(text).items()):
         merged.update(facts)
     return merged
 

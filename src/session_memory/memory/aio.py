@@ -97,6 +97,7 @@ class AsyncMemory:
     how = _awaited(Memory.how)
     tasks = _awaited(Memory.tasks)
     cost = _awaited(Memory.cost)
+    cost_audit = _awaited(Memory.cost_audit)
     prices = _awaited(Memory.prices)
     budget = _awaited(Memory.budget)
     stats = _awaited(Memory.stats)

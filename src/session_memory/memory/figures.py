@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from session_memory.views.budget import Budget
     from session_memory.views.commands import CommandList
     from session_memory.views.cost import CostFilter, CostReport
+    from session_memory.views.cost_comparison import CostComparison
     from session_memory.views.cost_prices import PriceRows
     from session_memory.views.files import FileList
     from session_memory.views.sessions import Filter
@@ -56,6 +57,17 @@ class FigureMethods(OpenMemory):
 
         refuse_unknown(filters, UsageFilters)
         return price_rows(self.store, self._cost_filter(filters))
+
+    def cost_audit(self, **filters: Unpack[UsageFilters]) -> "CostComparison":
+        """What agents say that responses and sessions cost, beside our amounts.
+
+        Filters are those of `cost`, without ``task``. `session(uid).audit()` explains the amounts
+        of one session.
+        """
+        from session_memory.views.cost_comparison import compare_costs
+
+        refuse_unknown(filters, UsageFilters)
+        return compare_costs(self.store, self._cost_filter(filters))
 
     def _cost_filter(self, filters: UsageFilters | CostFilters, by: str = "day") -> "CostFilter":
         from session_memory.views.cost import CostFilter

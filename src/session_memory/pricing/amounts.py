@@ -78,6 +78,7 @@ _KEYS = {
     "repo": "s.repo",
     "usage": "u.usage_id",
     "seq": "u.seq",
+    "reported": "u.reported_cost",
 }
 _ACTIVE = f"select distinct {_KEYS['hour']} as hour {_USAGE} where {_TIME} >= :since order by hour"
 _UNPRICED = Price("", 0, DAY_MS, 0, 0, 0, 0, 0, 0, 0)
@@ -114,13 +115,15 @@ class Charge(msgspec.Struct, frozen=True):
 
 
 class UsageFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Selects usage; None means no limit. ``until`` is not included."""
+    """Selects usage; None means no limit. ``until`` is not included. ``has_reported_cost``: only
+    what the agent has logged a cost for."""
 
     since: int | None = None
     until: int | None = None
     uids: tuple[str, ...] | None = None
     repos: tuple[str | None, ...] | None = None
     kind: Callable[[UsageKind], bool] | None = None
+    has_reported_cost: bool = False
 
 
 def charges(
@@ -131,7 +134,8 @@ def charges(
     own: OwnPrices | None = None,
     clock: Clock | None = None,
 ) -> list[Charge]:
-    """Charges grouped by ``keys``: ``day``, ``hour``, ``session``, ``repo``, ``usage``, ``seq``.
+    """Charges grouped by ``keys``: ``day``, ``hour``, ``session``, ``repo``, ``usage``, ``seq``,
+    ``reported`` (the agent's own figure).
 
     A day is a number counted from 1970. ``clock`` decides where days begin: for a time span it
     returns the offsets from UTC in milliseconds, each with the moment it starts. Hours are in UTC.
@@ -220,6 +224,8 @@ def _where(filters: UsageFilter) -> tuple[str, dict[str, Any]]:
         within = " and ".join(period)
         dated, undated = within.format(of="u.ts"), within.format(of=_SESSION_TIME)
         conditions.append(f"({dated} or u.ts is null and {undated})")
+    if filters.has_reported_cost:
+        conditions.append("u.reported_cost is not null")
     for name, values in (("uid", filters.uids), ("repo", filters.repos)):
         if values is not None:
             named = {f"{name}_{n}": value for n, value in enumerate(values) if value is not None}

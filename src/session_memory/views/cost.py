@@ -33,6 +33,7 @@ from session_memory.views.cost_days import (
 from session_memory.views.cost_tally import CostTally
 from session_memory.views.matching import is_like, names_model
 from session_memory.views.tasks import is_task, task_names
+from session_memory.views.usage_notes import usage_notes
 from session_memory.views.used_prices import prices_used
 
 # The database keys of each grouping. Model and flavor are part of every charge.
@@ -89,11 +90,14 @@ class CostRow(msgspec.Struct, frozen=True):
 
 
 class CostReport(msgspec.Struct, frozen=True):
+    """``notes`` say which agents round their figures or leave tokens out, by flavor."""
+
     by: str
     totals: CostTally
     rows: list[CostRow]
     unpriced: list[dict[str, Any]]
     prices: dict[str, Any]
+    notes: dict[str, str] = {}
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -102,6 +106,7 @@ class CostReport(msgspec.Struct, frozen=True):
             "rows": [row.to_dict() for row in self.rows],
             "unpriced": self.unpriced,
             "prices": self.prices,
+            **({"notes": self.notes} if self.notes else {}),
         }
 
 
@@ -116,11 +121,13 @@ def cost_report(store: Store, filters: CostFilter, *, now: int | None = None) ->
         if filters.task is not None:
             found = [c for c in found if is_task(tasks.get(c.key[-1], ""), filters.task)]
         rows = list(_rows(found, filters.by, tasks))
+        notes = usage_notes(store, filters.flavor)
         if filters.by == "session":
             rows = _with_subagents(store, rows, filters.session)
     if filters.by == "block":
         rows = [_block(row, now_ms() if now is None else now) for row in rows]
-    return CostReport(filters.by, CostTally.of(found), rows, _unpriced(found), prices_used(store))
+    totals, unpriced = CostTally.of(found), _unpriced(found)
+    return CostReport(filters.by, totals, rows, unpriced, prices_used(store), notes)
 
 
 def usage_filter(store: Store, filters: CostFilter) -> UsageFilter:

@@ -16,6 +16,7 @@ from session_memory.cli.kit.output import print_json, print_lines, remark, termi
 from session_memory.cli.kit.settings import Settings
 from session_memory.cli.kit.web_page import remark_page
 from session_memory.cli.kit.when import when_options
+from session_memory.views.figures import plural
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -23,12 +24,15 @@ if TYPE_CHECKING:
     from session_memory.memory import Memory
     from session_memory.views.cost import CostReport, CostRow
     from session_memory.views.cost_audit import CostAudit
+    from session_memory.views.cost_comparison import CostComparison
     from session_memory.views.cost_prices import PriceRows
     from session_memory.views.session_labels import SessionLabels
 
 GROUPINGS = ("day", "week", "month", "block", "model", "repo", "flavor", "session", "task")
 # How many rows are shown without --limit.
 SHOWN_DAYS, SHOWN = 31, 20
+ALL = ""
+"""The value of --audit without a session."""
 
 
 @make_command(
@@ -37,15 +41,19 @@ SHOWN_DAYS, SHOWN = 31, 20
         ("cost --by session --repo webshop", "the most expensive sessions, with subagents"),
         ("cost --by task", "what each issue or pull request cost"),
         ("cost --audit 5b0c6a1e", "how the cost of a session was calculated"),
+        ("cost --audit", "the agents' own figures beside ours"),
         ("cost --by month --tz UTC --json", "for a script"),
     ),
     json_shape='{"totals": {"input_tokens", …, "responses", "microdollars", "unpriced_tokens"},'
     ' "by", "rows": [{"key", "input_tokens", …, "microdollars", "unpriced_tokens", "models"}, …],'
-    ' "unpriced": [{"model", "tokens"}, …], "prices": {"version", "digest", "own"}}; a session has'
-    ' "with_subagents" too, a block "ends" and "is_active". --audit: {"session_uid", "records":'
-    ' [{"usage_id", "event_uid", "parts", "microdollars", "rule", …}, …], "totals",'
-    ' "branches", "subagents", "with_subagents", …}. --prices: {"prices", "rows": [{"model",'
-    ' "provider", "since", …}, …]}.',
+    ' "unpriced": [{"model", "tokens"}, …], "prices": {"version", "digest", "own"}}; with'
+    ' "notes" if agents leave tokens out; a session has "with_subagents" too, a block'
+    ' "ends" and "is_active". --audit: {"session_uid",'
+    ' "records": [{"usage_id", "event_uid", "parts", "microdollars", "rule", …}, …], "totals",'
+    ' "branches", "subagents", "with_subagents", …}; without UID: {"rows": [{"flavor", "model",'
+    ' "per", "figures", "compared", "reported", "ours", "difference", "zero", "unpriced",'
+    ' "responses"}, …], "differences": [{"session_uid", …}, …], "notes", "prices"}.'
+    ' --prices: {"prices", "rows": [{"model", "provider", "since", …}, …]}.',
 )
 @click.option(
     "--by",
@@ -82,9 +90,12 @@ SHOWN_DAYS, SHOWN = 31, 20
 @when_options
 @click.option(
     "--audit",
-    metavar="UID",
+    metavar="[UID]",
+    is_flag=False,
+    flag_value=ALL,
     shell_complete=complete_uid,
-    help="Show every response of a session with its price.",
+    help="Show every response of a session with its price; without UID, compare what the agents"
+    " themselves log as cost with our amounts.",
 )
 @click.option("--prices", is_flag=True, help="Show the prices of the models in the store.")
 @click.option(
@@ -106,11 +117,17 @@ def command(
 ) -> None:
     from session_memory.views.session_labels import session_labels
 
-    if audit is not None:
-        _refuse("--audit", "by flavor repo model session task since until tz prices limit")
+    if audit == ALL:
+        _refuse("--audit", "by task prices")
+    elif audit is not None:
+        _refuse("--audit UID", "by flavor repo model session task since until tz prices limit")
     elif prices:
         _refuse("--prices", "by task limit")
     with settings.memory() as memory:
+        if audit == ALL:
+            del filters["task"]
+            _print_comparison(settings, memory, limit, memory.cost_audit(**filters))
+            return
         if audit is not None:
             shown = memory.session(audit)
             _print_audit(settings, shown.audit())
@@ -152,6 +169,7 @@ def _print(
     settings: Settings, report: "CostReport", rows: "list[CostRow]", labels: "SessionLabels"
 ) -> None:
     from session_memory.cli.lines.cost import report_lines
+    from session_memory.cli.lines.cost_comparison import note_lines
 
     print_lines(report_lines(report, rows, terminal_width(), labels))
     if not report.rows:
@@ -160,6 +178,8 @@ def _print(
     if len(rows) < len(report.rows):
         shown = f"{len(rows):,} of {len(report.rows):,} {report.by}s"
         remark(settings, f"{shown}; --limit 0 lists all.")
+    for note in note_lines(report.notes):
+        remark(settings, note)
     if report.unpriced:
         remark(
             settings,
@@ -178,6 +198,31 @@ def _print_audit(settings: Settings, audit: "CostAudit") -> None:
     print_lines(audit_lines(audit, terminal_width()))
     prices = audit.prices
     remark(settings, f"Prices: {prices['version']} ({prices['digest'][:12]}); {ROUNDING}.")
+
+
+def _print_comparison(
+    settings: Settings, memory: "Memory", limit: int | None, compared: "CostComparison"
+) -> None:
+    from session_memory.cli.lines.cost_comparison import comparison_lines, difference_lines
+    from session_memory.views.session_labels import session_labels
+
+    if limit is None:
+        limit = 0 if settings.as_json else SHOWN
+    rows = compared.differences[: limit or None]
+    if settings.as_json:
+        print_json({**compared.to_dict(), "differences": [row.to_dict() for row in rows]})
+        return
+    if not compared.rows:
+        remark(settings, "No agent in this selection logs what it cost.")
+        return
+    print_lines(comparison_lines(compared, terminal_width()))
+    if rows:
+        labels = session_labels(memory.store, {row.uid for row in rows})
+        print_lines(["", *difference_lines(rows, terminal_width(), labels)])
+    if len(rows) < len(compared.differences):
+        every = plural(len(compared.differences), "difference")
+        remark(settings, f"{len(rows):,} of {every}; --limit 0 lists all.")
+    remark(settings, f"Prices: {compared.prices['version']} ({compared.prices['digest'][:12]})")
 
 
 def _print_prices(settings: Settings, listing: "PriceRows") -> None:
