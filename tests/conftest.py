@@ -193,9 +193,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         published = [
             path
             for agent in AGENTS
-            # The published logs of Gemini CLI are of versions that are not read yet.
             for path in sorted(SHARED.glob(f"samples/public/{agent}/*"))
-            if path.is_dir() and agent != "gemini"
+            if path.is_dir()
         ]
         # All of an agent's in one store. With more effort, each collection by itself as well.
         alone = published if EFFORT > 1 else []

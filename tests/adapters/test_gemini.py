@@ -26,6 +26,14 @@ class TestRecordedSessions(AdapterContract):
         type(self).samples = DATA / scenario / "home"
 
 
+class TestDocument(AdapterContract):
+    """A session before 0.40: one document, read as lines."""
+
+    adapter = adapter
+    samples = DATA / "document" / "home"
+    unknown = b'{"message":{"id":"m9","type":"moon","content":"waxing"}}\n'
+
+
 def message(own: str, kind: str, content: Any, **fields: Any) -> dict[str, Any]:
     at = "2026-11-15T06:49:16.723Z"
     return {"id": own, "timestamp": at, "type": kind, "content": content, **fields}

@@ -27,7 +27,7 @@ LOGS = {
     "claude": "*.jsonl",
     "codex": "rollout-*.jsonl",
     "copilot": "events.jsonl",
-    "gemini": "session-*.jsonl",
+    "gemini": "session-*.json*",
     "grok": "updates.jsonl",
     "pi": "*.jsonl",
     "qwen": "????????-*.jsonl",

@@ -50,7 +50,8 @@ def test_published_logs_are_provable_and_come_back_byte_for_byte(
 ) -> None:
     store = collected_once(public_logs)
     check_sound(store)
-    check_restores(store, public_logs, tmp_path / "again")
+    logs = "*.jsonl" if any(public_logs.rglob("*.jsonl")) else "*.json"
+    check_restores(store, public_logs, tmp_path / "again", logs)
 
 
 def test_the_sum_over_sessions_counts_every_response_once(

@@ -16,7 +16,8 @@ from session_memory.adapters.agent import Agent
 from session_memory.adapters.base import Cursor, Unlisted
 from session_memory.adapters.registry import agent
 from session_memory.collect.native import opened, unpacked
-from session_memory.testing.adapters import BytesSource
+from session_memory.core.roles import REWRITTEN
+from session_memory.testing.adapters import BytesSource, lines_of
 from session_memory.testing.claude import ClaudeHome, ClaudeLog, call, usage
 from session_memory.testing.collecting import (
     check_same,
@@ -38,7 +39,8 @@ def sources_below(root: Path, adapter: Agent = CLAUDE) -> Iterator[BytesSource]:
         assert not isinstance(ref, Unlisted)
         for part in (ref, *ref.companions):
             with opened(part.place) as native, unpacked(native, part.place) as file:
-                yield BytesSource(part, file.read())
+                data = file.read()
+                yield BytesSource(part, lines_of(data) if part.role == REWRITTEN else data)
 
 
 def agent_of(sample: Path) -> Agent:

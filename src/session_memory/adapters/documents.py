@@ -1,12 +1,24 @@
-"""Documents: small files beside a log that an agent rewrites as a whole. Each is one record."""
+"""Documents that an agent rewrites as a whole.
+
+A small one beside a log is one record (`read_document`). One with the messages of a session is
+kept as lines that only grow, and each line is a record (`read_messages`).
+"""
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from session_memory.adapters.base import Cursor, Readable, Record, SourceRef
+import msgspec
+
+from session_memory.adapters.base import Cursor, NativeEvent, Readable, Record, SourceRef
+from session_memory.adapters.cursor_state import StateText, read_lines
+from session_memory.adapters.json_records import mapping, new_record, object_in_line, string
 from session_memory.adapters.jsonl import decode_anything
 
 LONGEST_DOCUMENT = 1024 * 1024
+DOCUMENT_KINDS = frozenset({"head", "tail", "generation"})
+"""The kinds of bookkeeping that `read_messages` gives. An agent that uses it lists them."""
+
+S = TypeVar("S", bound=msgspec.Struct)
 
 
 def read_document(
@@ -30,3 +42,86 @@ def object_in(body: bytes, record: Record) -> dict[str, Any] | None:
         return value
     record.problem = "malformed document"
     return None
+
+
+class DocumentReader(msgspec.Struct, Generic[S]):
+    """What an adapter does with the lines of a document. Each function changes the record.
+
+    - ``session(ref, state)``: the native id of the session
+    - ``message(ref, state, record, message)``: a message that is new, or that was changed
+    - ``around(ref, state, record, members)``: what the document says before or after its messages
+    - ``back(ref, state, record, message)``: the document lost its last messages. It ends with this
+      one, which was read before; None if it lost all of them.
+    """
+
+    session: Callable[[SourceRef, S], str]
+    message: Callable[[SourceRef, S, Record, dict[str, Any]], None]
+    around: Callable[[SourceRef, S, Record, dict[str, Any]], None]
+    back: Callable[[SourceRef, S, Record, dict[str, Any] | None], None]
+
+
+def read_messages(
+    source: Readable, cursor: Cursor, texts: StateText[S], reader: DocumentReader[S]
+) -> Iterator[tuple[Cursor, Record]]:
+    """Every record from ``cursor`` on, of a document with the role ``rewritten``."""
+
+    def from_line(ref: SourceRef, state: S, offset: int, length: int, line: bytes | None) -> Record:
+        record = new_record(offset, length, reader.session(ref, state))
+        native = object_in_line(record, line)
+        if native is not None:
+            _translate(reader, ref, state, record, native)
+        return record
+
+    return read_lines(source, cursor, texts, from_line)
+
+
+def _translate(
+    reader: DocumentReader[S], ref: SourceRef, state: S, record: Record, native: dict[str, Any]
+) -> None:
+    if "generation" in native:
+        record.bookkeeping = "generation"
+    elif "head" in native:
+        record.bookkeeping = "head"
+        reader.around(ref, state, record, _members(string(native["head"]), _ENDINGS))
+    elif "tail" in native:
+        record.bookkeeping = "tail"
+        reader.around(ref, state, record, _members('{"":[' + string(native["tail"]), ("",)))
+    elif "back" in native:
+        message = _message(native, record) if len(native) > 1 else None
+        if record.problem is None:
+            said = "back to an earlier message"
+            record.events.append(NativeEvent("human_intervention", "user", said, "back"))
+            reader.back(ref, state, record, message)
+    else:
+        message = _message(native, record)
+        if message is not None:
+            reader.message(ref, state, record, message)
+
+
+# A head ends with the bracket of the list, unless the document has no list.
+_ENDINGS = ("]}", "]", "")
+
+
+def _members(text: str, endings: tuple[str, ...]) -> dict[str, Any]:
+    """The members of an object that is cut off at its list of messages."""
+    for ending in endings:
+        try:
+            return mapping(decode_anything((text + ending).encode("utf-8", "surrogatepass")))
+        except ValueError:
+            continue
+    return {}
+
+
+def _message(native: dict[str, Any], record: Record) -> dict[str, Any] | None:
+    """The message of a line; None for anything but an object, which is a problem."""
+    message = native.get("message")
+    try:
+        if "text" in native:
+            body = string(native["text"]).encode("utf-8", "surrogatepass")
+            message = decode_anything(body)
+        if not isinstance(message, dict):
+            raise ValueError(f"a JSON {type(message).__name__}, not an object")
+    except ValueError as error:
+        record.problem, record.problem_detail = "malformed message", str(error)[:120]
+        return None
+    return message

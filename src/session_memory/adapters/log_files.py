@@ -17,13 +17,13 @@ It gets the path of the file, and the part of the path below the searched direct
 def logs(
     root: Path,
     base: Path | Unlisted | None,
-    suffix: str,
+    suffix: str | tuple[str, ...],
     recognizes: Callable[[bytes], bool],
     to_ref: ToRef,
     to_loose_ref: ToRef | None = None,
 ) -> Iterator[SourceRef | Unlisted]:
     """Every log below the agent's own directory ``base``, or the loose ones below ``root`` if there
-    is no such directory."""
+    is no such directory. ``suffix`` is how their names end."""
     if isinstance(base, Unlisted):
         yield base
     elif base is not None:
@@ -32,7 +32,9 @@ def logs(
         yield from _loose_logs(root, suffix, recognizes, to_loose_ref or to_ref)
 
 
-def _own_logs(base: Path, suffix: str, to_ref: ToRef) -> Iterator[SourceRef | Unlisted]:
+def _own_logs(
+    base: Path, suffix: str | tuple[str, ...], to_ref: ToRef
+) -> Iterator[SourceRef | Unlisted]:
     """Every log below the agent's own directory ``base``."""
     for name, problem in files_below(str(base)):
         path = Path(name)
@@ -45,7 +47,10 @@ def _own_logs(base: Path, suffix: str, to_ref: ToRef) -> Iterator[SourceRef | Un
 
 
 def _loose_logs(
-    root: Path, suffix: str, recognizes: Callable[[bytes], bool], to_ref: ToRef
+    root: Path,
+    suffix: str | tuple[str, ...],
+    recognizes: Callable[[bytes], bool],
+    to_ref: ToRef,
 ) -> Iterator[SourceRef | Unlisted]:
     """Logs that somebody copied into another directory, or the one log that ``root`` is.
 

@@ -98,7 +98,7 @@ class BatchWriting:
         counts = LineCounts()
         counts.add(records)
         counts.add_to(row)
-        run.outcome.report.bytes += chunk.kept - max(row.kept, chunk.start)
+        run.outcome.report.bytes += max(chunk.kept - max(row.kept, chunk.start), 0)
         self._move_cursor(chunk)
         store.sources.save(row)
         if chunk.task.replaces is not None:

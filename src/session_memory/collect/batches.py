@@ -35,6 +35,7 @@ class ReadTask(msgspec.Struct):
     - ``replaces``: the row of the generation before, when the file was rewritten
     - ``left_out``: the configuration excludes its repository
     - ``is_taken``: another process has read it meanwhile, so nothing more of it is written
+    - ``content_hash``: the hash of a document that the agent rewrites as a whole
     - ``is_evicted``: its old part is evicted, so only the bytes of the new part are stored
     """
 
@@ -48,6 +49,7 @@ class ReadTask(msgspec.Struct):
     left_out: bool = False
     is_taken: bool = False
     is_evicted: bool = False
+    content_hash: str = ""
 
 
 class Chunk(msgspec.Struct):

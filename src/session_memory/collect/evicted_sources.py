@@ -16,6 +16,7 @@ from session_memory.collect.masking import as_kept
 from session_memory.collect.native import Stat, change_of, opened, tail_hash, unpacked
 from session_memory.collect.run_context import RunContext
 from session_memory.core.errors import ArchiveError, SessionEvicted
+from session_memory.core.roles import REWRITTEN
 from session_memory.derive.evicted import archive_of, bring_back, family
 from session_memory.store.sources import SourceRow
 
@@ -97,6 +98,9 @@ class EvictedSources:
     def _is_unchanged(self, row: SourceRow) -> bool:
         """Whether a file still begins with what was kept of it."""
         if row.host != self._run.host or row.superseded or dump_of(row.flavor) is not None:
+            return False
+        if row.role == REWRITTEN:
+            # It has nothing in common with the lines that are kept of it.
             return False
         place = Path(row.path)
         try:

@@ -16,7 +16,7 @@ from session_memory.collect.database_copies import database_stat, dump_of
 from session_memory.collect.discover import Discovered, Root, discover, is_wanted
 from session_memory.collect.native import Stat
 from session_memory.collect.run_context import RunContext
-from session_memory.core.roles import LOG, TIMELINE
+from session_memory.core.roles import FIRST_LOGS, TIMELINE
 from session_memory.core.text import escaped
 from session_memory.derive.readers import reader_of
 from session_memory.store.sources import SourceRow
@@ -49,8 +49,8 @@ class Looking:
             and _is_gone(source.path)
         ]
         run.vanished += run.known.with_ids(gone)
-        logs = [row for row in run.vanished if row.role == LOG and row.ingested_at is not None]
-        run.outcome.vanished = len(logs)
+        read = [row for row in run.vanished if row.ingested_at is not None]
+        run.outcome.vanished = sum(row.role in FIRST_LOGS for row in read)
 
     def look_for(self, where: list[Root], is_asked: Callable[[str], bool]) -> None:
         """Look at those sources below some roots whose paths are asked for."""

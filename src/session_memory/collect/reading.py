@@ -32,9 +32,10 @@ from session_memory.collect.masking import (
     masked_spill,
 )
 from session_memory.collect.native import TAIL, Stat, change_of, opened, tail_hash, unpacked
+from session_memory.collect.rewritten import document_hash, document_of, grown_lines
 from session_memory.collect.run_context import RunContext
 from session_memory.core.errors import AdapterFailed
-from session_memory.core.roles import LOGS, SPILL
+from session_memory.core.roles import LOGS, REWRITTEN, SPILL
 from session_memory.derive.forgotten import blanked
 from session_memory.derive.repositories import names_in
 from session_memory.store.raw import Packer
@@ -63,6 +64,11 @@ class SourceReading:
 
     def chunks(self, task: ReadTask) -> Iterator[Chunk]:
         """What is new in a source. The last chunk has the file's size and times."""
+        if task.ref.role == REWRITTEN:
+            with opened(task.ref.place) as native:
+                task.stat = Stat.of(os.fstat(native.fileno()))
+                yield from self._rewritten_chunks(task, document_of(native))
+            return
         place, dump = task.ref.place, dump_of(task.flavor)
         if dump is not None:
             # Taken before the copy: what is written meanwhile is noticed by the next sync.
@@ -86,15 +92,39 @@ class SourceReading:
         if not task.is_new:
             change = change_of(self._run.store, row, file, content, as_kept)
             if change == "same":
-                task.is_evicted = self._run.is_evicted(row)
-                cursor = Cursor(row.read_to, row.cursor_state)
-                yield Chunk(task, row.kept, [], [], cursor, row.kept, row.tail_hash, is_last=True)
+                yield self._unchanged(task)
                 return
             if change == "rewritten":
                 self._begin_generation(task)
             else:
                 self._evicted.bring_back(task)
         yield from self.new_chunks(task, file, size)
+
+    def _unchanged(self, task: ReadTask) -> Chunk:
+        row = task.row
+        task.is_evicted = self._run.is_evicted(row)
+        cursor = Cursor(row.read_to, row.cursor_state)
+        return Chunk(task, row.kept, [], [], cursor, row.kept, row.tail_hash, is_last=True)
+
+    def _rewritten_chunks(self, task: ReadTask, document: bytes) -> Iterator[Chunk]:
+        """What is new in a document that the agent rewrites as a whole."""
+        task.content_hash = document_hash(document)
+        if not task.is_new:
+            if task.content_hash == task.row.tail_hash:
+                yield self._unchanged(task)
+                return
+            self._evicted.bring_back(task)
+            if task.is_evicted:
+                # Without its lines nobody knows which messages are new.
+                self._begin_generation(task)
+        redact, row = self._run.config.redact, task.row
+        masked = self._begins_masking(row, redact, row.read_to)
+        with grown_lines(self._run.store, row, document, masked=masked) as file:
+            size = os.fstat(file.fileno()).st_size
+            if task.is_new and self._is_left_out(task, file):
+                task.left_out = True
+                return
+            yield from self._log_chunks(task, file, size)
 
     def new_chunks(self, task: ReadTask, file: BinaryIO, size: int) -> Iterator[Chunk]:
         """What follows the cursor of a source, from an open file."""
@@ -133,7 +163,8 @@ class SourceReading:
         masking = self._begins_masking(row, run.config.redact, cursor.offset)
         evicted_to = run.store.retention.evicted_up_to(row.id, kept) if task.is_evicted else 0
         for found in pieces(file, cursor.offset, size, short=not run.is_first_load):
-            piece = masked_piece(found) if masking else found
+            # The lines of a document are masked when they are made.
+            piece = masked_piece(found) if masking and not task.content_hash else found
             records, cursor = self._translate(task, piece, cursor)
             if piece.offset == row.read_to:
                 _note_shared_line(file, piece.offset, records)
@@ -158,14 +189,19 @@ class SourceReading:
                 records,
                 cursor,
                 kept,
-                _tail(file, kept),
+                self._tail_at(task, file, kept, size),
                 is_last=kept >= size,
                 masks=masks,
             )
             if waits:
                 return
         if kept == row.kept:
-            yield Chunk(task, kept, [], [], cursor, kept, _tail(file, kept), is_last=True)
+            tail = self._tail_at(task, file, kept, size)
+            yield Chunk(task, kept, [], [], cursor, kept, tail, is_last=True)
+
+    def _tail_at(self, task: ReadTask, file: BinaryIO, kept: int, size: int) -> str:
+        """The hash by which the next sync sees that nothing changed before ``kept``."""
+        return task.content_hash if task.content_hash and kept >= size else _tail(file, kept)
 
     def _translate(
         self, task: ReadTask, piece: FilePiece, cursor: Cursor

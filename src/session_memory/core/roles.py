@@ -10,7 +10,12 @@ SPILL = "spill"
 """A body that the agent moved out of its log. It is kept byte for byte and gives no events."""
 TABLE = "table"
 """Rows of our own store, read as lines. They are their own raw."""
-LOGS = frozenset({LOG, TIMELINE, TABLE})
+REWRITTEN = "rewritten"
+"""A document with the messages of a session, which the agent rewrites as a whole. It is kept as
+lines that only grow (`session_memory.core.document_lines`)."""
+LOGS = frozenset({LOG, TIMELINE, TABLE, REWRITTEN})
 """The roles that are read line by line."""
-FILE_ROLES = (LOG, TIMELINE, DOCUMENT, SPILL)
+FILE_ROLES = (LOG, TIMELINE, DOCUMENT, SPILL, REWRITTEN)
 """The roles of files. A table is made from our own database."""
+FIRST_LOGS = (LOG, REWRITTEN)
+"""The roles of the file that a session is read from, of which others are companions."""

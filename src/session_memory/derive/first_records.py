@@ -5,7 +5,7 @@ whichever of the two came first. The records stay stored.
 """
 
 from session_memory.core.first_schema import ENDING
-from session_memory.core.roles import LOG
+from session_memory.core.roles import FIRST_LOGS
 from session_memory.derive.facts import REPOSITORY_WRITER, drop_facts
 from session_memory.store.sessions import CollectedSession
 from session_memory.store.sources import SourceRow
@@ -16,13 +16,15 @@ def gives_way(store: Store, row: CollectedSession, source: SourceRow) -> bool:
     """Whether nothing of ``source`` must be added, because the session has a log of the agent."""
     if not row.id or not _is_first(source):
         return False
-    return any(one.role == LOG and not _is_first(one) for one in store.sources.read_by(row.id))
+    return any(
+        one.role in FIRST_LOGS and not _is_first(one) for one in store.sources.read_by(row.id)
+    )
 
 
 def replace_first(store: Store, row: CollectedSession, source: SourceRow) -> None:
     """Take the records of version 1 from a session of which ``source`` is a log. If there were
     some, the session is marked stale."""
-    if not row.id or source.role != LOG or _is_first(source):
+    if not row.id or source.role not in FIRST_LOGS or _is_first(source):
         return
     if store.sources.unlink_first(row.id):
         drop_facts(row, REPOSITORY_WRITER)

@@ -8,7 +8,9 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from session_memory.collect.database_copies import dump_of
+from session_memory.core.document_lines import DamagedDocument, document_in
 from session_memory.core.errors import SessionEvicted, StoreDamaged, UnknownSession, UnsafePath
+from session_memory.core.roles import REWRITTEN
 from session_memory.derive.facts import base_of
 from session_memory.derive.live_sources import LIVE, is_table
 from session_memory.retain.live_files import live_lines, live_rows
@@ -246,7 +248,9 @@ def _each_once(
 
 
 def _is_same(store: Store, one: SourceRow, other: SourceRow) -> bool:
-    if one.kept != other.kept or one.tail_hash != other.tail_hash:
+    # The lines of a document depend on when it was read; its hash does not.
+    is_longer = one.kept != other.kept and one.role != REWRITTEN
+    if is_longer or one.tail_hash != other.tail_hash:
         return False
     return _digest(store, one) == _digest(store, other)
 
@@ -255,7 +259,7 @@ def _digest(store: Store, row: SourceRow) -> str:
     """The hash of a log; its uid if it is damaged, so that it is equal to no other."""
     digest = sha256()
     try:
-        for piece in whole_log(store, row):
+        for piece in native_bytes(store, row):
             digest.update(piece)
     except StoreDamaged:
         return row.uid
@@ -299,10 +303,27 @@ def _write(store: Store, row: SourceRow, path: Path, base: Path | None, *, keep_
     _make_directories(path.parent, base)
     # In the agent's directory the file must look new, because agents delete old files.
     mtime_ns = row.mtime_ns if row.mtime_ns and keep_time else None
+    size = 0
     with whole_file(path, mtime_ns=mtime_ns) as file:
-        for piece in whole_log(store, row):
+        for piece in native_bytes(store, row):
             file.write(piece)
-    return row.kept
+            size += len(piece)
+    return size
+
+
+def native_bytes(store: Store, row: SourceRow) -> Iterator[bytes]:
+    """The bytes of a native file. A document that an agent rewrites as a whole is put together from
+    the lines that are kept of it. Raises `StoreDamaged`."""
+    if row.role != REWRITTEN:
+        yield from whole_log(store, row)
+        return
+    lines = b"".join(whole_log(store, row)).split(b"\n")
+    try:
+        # What follows the last newline is no line, unless it is torn.
+        masked = row.redacted_from is not None
+        yield document_in(lines if lines[-1] else lines[:-1], masked=masked)
+    except DamagedDocument as error:
+        raise StoreDamaged(row.path, str(error)) from error
 
 
 def whole_log(store: Store, row: SourceRow) -> Iterator[bytes]:

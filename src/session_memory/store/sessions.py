@@ -156,12 +156,12 @@ _DROP_SOURCES = "delete from session_sources where session_id = :session"
 HOST = """
     (select nullif(o.host, '') from session_sources x join sources o on o.id = x.source_id
      where x.session_id = s.id
-     order by o.role <> 'log', o.starts_at is null, o.starts_at, o.path, o.generation, o.host
-     limit 1)
+     order by o.role not in ('log', 'rewritten'), o.starts_at is null, o.starts_at, o.path,
+        o.generation, o.host limit 1)
 """
 SOURCE_BYTES = """
-    (select coalesce(sum(o.kept), 0) from session_sources x
-     join sources o on o.id = x.source_id where x.session_id = s.id and o.role = 'log')
+    (select coalesce(sum(o.kept), 0) from session_sources x join sources o on o.id = x.source_id
+     where x.session_id = s.id and o.role in ('log', 'rewritten'))
 """
 # What a person said wins over what the logs say.
 TASK = """
@@ -174,7 +174,7 @@ _ASKED = {"host": HOST, "task_ref": TASK, "title": TITLE}
 SHOWN = f"""
     select {", ".join(_ASKED.get(name, "s." + name) for name in COLUMNS[1:-1])},
         (select min(o.path) from session_sources x join sources o on o.id = x.source_id
-         where x.session_id = s.id and o.role = 'log'),
+         where x.session_id = s.id and o.role in ('log', 'rewritten')),
         {SOURCE_BYTES}
     from sessions s
 """

@@ -99,7 +99,7 @@ _MARK_SUPERSEDED = "update sources set superseded = 1 where id = :id"
 _CURSOR = "select uid, read_to, kept, superseded from sources where id = :id"
 _LINES = """
     select id, lines, bookkeeping, kept > read_to
-    from sources where role in ('log', 'timeline', 'table')
+    from sources where role in ('log', 'timeline', 'table', 'rewritten')
 """
 _EVENT_LINES = """
     select source_id, count(*) from (select distinct source_id, place from events) lines

@@ -27,8 +27,9 @@ from session_memory.adapters.base import Cursor, NativeEvent, Record, SourceRef,
 from session_memory.adapters.event_text import event_text
 from session_memory.collect.database_copies import dump_of, dumped
 from session_memory.collect.native import opened, unpacked
+from session_memory.core.document_lines import DocumentLines
 from session_memory.core.ids import FLAVOR, NATIVE_ID
-from session_memory.core.roles import DOCUMENT, LOG, LOGS, SPILL
+from session_memory.core.roles import DOCUMENT, FIRST_LOGS, LOG, LOGS, REWRITTEN, SPILL
 from session_memory.core.schema import ROLES
 from session_memory.testing.collecting import check_restores, check_sound, collected, rebuilt
 
@@ -51,6 +52,11 @@ HOSTILE = (
     b'{"a":' * 600 + b"1" + b"}" * 600 + b"\n",
     b'{"type":' + b'{"a":' * 600 + b"NaN" + b"}" * 601 + b"\n",
 )
+
+
+def lines_of(document: bytes) -> bytes:
+    """The lines that are kept of a document when it is first read."""
+    return DocumentLines().add(document)
 
 
 class BytesSource:
@@ -92,7 +98,7 @@ class AdapterContract:
     def test_discovery_finds_the_samples_and_always_the_same(self) -> None:
         refs = self._refs()
         assert refs == self._refs()
-        assert any(ref.role == LOG for ref in refs), f"no log below {self.samples}"
+        assert any(ref.role in FIRST_LOGS for ref in refs), f"no log below {self.samples}"
         assert len({ref.path for ref in refs}) == len(refs), "a file was listed twice"
         for ref in refs:
             assert ref.role in (*LOGS, DOCUMENT, SPILL), ref
@@ -109,7 +115,7 @@ class AdapterContract:
             assert not self.adapter.recognizes(head), head
 
     def test_logs_gathered_in_a_directory_are_found_as_well(self, tmp_path: Path) -> None:
-        logs = [source.ref.path for source in self._logs() if source.ref.role == LOG]
+        logs = [source.ref.path for source in self._logs() if source.ref.role in FIRST_LOGS]
         for number, path in enumerate(logs):
             (tmp_path / str(number)).mkdir()
             shutil.copyfile(path, tmp_path / str(number) / path.name)
@@ -301,7 +307,8 @@ class AdapterContract:
                 opened(ref.place) as native,
                 unpacked(native, ref.place) if dump is None else dumped(ref, dump) as file,
             ):
-                yield BytesSource(ref, file.read())
+                data = file.read()
+                yield BytesSource(ref, lines_of(data) if ref.role == REWRITTEN else data)
 
     def _logs(self) -> Iterator[BytesSource]:
         return (source for source in self._sources() if source.ref.role in LOGS)

@@ -12,7 +12,7 @@ from session_memory.collect.sync import sync
 from session_memory.collect.sync_report import SyncOutcome
 from session_memory.config import Config
 from session_memory.core.index_words import words_in
-from session_memory.core.roles import LOG
+from session_memory.core.roles import FIRST_LOGS
 from session_memory.core.schema import Cost, SessionEvent, Usage
 from session_memory.core.time import now_ms
 from session_memory.derive.rebuilding import rebuild
@@ -106,9 +106,15 @@ def check_same(one: list[str], other: list[str]) -> None:
 
 
 def lines_below(root: Path) -> int:
-    """The number of whole, non-blank lines of all logs, counted without the code under test."""
+    """The number of whole, non-blank lines of all logs, counted without the code under test.
+
+    A document with messages counts one for each of them, and three for what is around them.
+    """
     logs = [path.read_bytes() for path in root.rglob("*.jsonl") if path.is_file()]
-    return sum(_is_line(data, line) for data in logs for line in data.split(b"\n") if line.strip())
+    lines = [(data, line) for data in logs for line in data.split(b"\n") if line.strip()]
+    documents = [json.loads(path.read_bytes()) for path in root.rglob("*.json") if path.is_file()]
+    messages = [one["messages"] for one in documents if isinstance(one, dict) and "messages" in one]
+    return sum(_is_line(*line) for line in lines) + sum(len(one) + 3 for one in messages)
 
 
 def _is_line(data: bytes, line: bytes) -> bool:
@@ -212,4 +218,4 @@ def check_restores(store: Store, root: Path | None, target: Path, logs: str = "*
     if root is None:
         return
     there = {path for path in root.rglob(logs) if path.is_file()}
-    assert {Path(row.path) for row in kept if row.role == LOG} == there
+    assert {Path(row.path) for row in kept if row.role in FIRST_LOGS} == there

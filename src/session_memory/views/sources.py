@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from session_memory.core.roles import REWRITTEN
 from session_memory.core.time import format_time
 from session_memory.retain.native_files import is_made_of_rows
 from session_memory.store import Store
@@ -111,8 +112,8 @@ def state_of(row: SourceRow, here: str | None = None, *, is_evicted: bool = Fals
         return "old"
     if row.vanished:
         return "gone"
-    if is_made_of_rows(row):
-        # The size of a database cannot be compared with the bytes kept of its rows.
+    if is_made_of_rows(row) or row.role == REWRITTEN:
+        # The size of a database or a document cannot be compared with the bytes kept as lines.
         return "behind" if row.ingested_at is None else "read"
     is_behind = row.ingested_at is None or row.kept < row.size
     return "behind" if is_behind or (row.host == here and _has_changed(row)) else "read"

@@ -1,4 +1,4 @@
-"""Gemini CLI: one JSONL file per session; a message is written again when its calls have ended.
+"""Gemini CLI: one file per session; a message is written again when its calls have ended.
 
 Evidence: docs/formats/gemini.md.
 """
@@ -9,12 +9,14 @@ _HERE = __name__
 
 AGENT = Agent(
     flavor="gemini",
-    version=4,
+    version=5,
     roots=lazy(f"{_HERE}.layout:roots"),
     discover=lazy(f"{_HERE}.layout:discover"),
     recognizes=lazy(f"{_HERE}.layout:recognizes"),
     read=lazy(f"{_HERE}.source:read"),
-    bookkeeping=frozenset({"header", "$set", "functionResponse", "written again"}),
+    bookkeeping=frozenset(
+        {"header", "head", "tail", "generation", "$set", "functionResponse", "written again"}
+    ),
     directories=(".gemini",),
     keeps_days=lazy(f"{_HERE}.layout:keeps_days"),
     resume_command=("gemini", "--resume"),

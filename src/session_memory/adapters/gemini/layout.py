@@ -2,6 +2,7 @@
 
 tmp/<project>/chats/session-<time>-<id>.jsonl       a session
 tmp/<project>/chats/<parent session>/<id>.jsonl     a subagent
+tmp/<project>/chats/session-<time>-<id>.json        a session before 0.40: a document
 """
 
 import json
@@ -11,11 +12,13 @@ from pathlib import Path
 
 from session_memory.adapters.base import SourceRef, Unlisted
 from session_memory.adapters.log_files import logs, own_directory
+from session_memory.core.roles import LOG, REWRITTEN
 
 _PREFIX = ".gemini/tmp"
-_SUFFIX = ".jsonl"
+_DOCUMENT = ".json"
+_SUFFIXES = (".jsonl", _DOCUMENT)
 KEEPS_DAYS = 30
-_HEADER = re.compile(rb'\s*\{"sessionId": ?"[^"]{1,80}", ?"projectHash": ?"')
+_HEADER = re.compile(rb'\s*\{\s*"sessionId": ?"[^"]{1,80}",\s*"projectHash": ?"')
 _AGE = re.compile(r"(\d{1,5})([hdwm])")
 _HOURS = {"h": 1, "d": 24, "w": 7 * 24, "m": 30 * 24}
 
@@ -44,8 +47,8 @@ def keeps_days(root: Path) -> int | None:
 
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
     """The sessions below a home or a directory of Gemini CLI, or the logs somewhere else."""
-    base = own_directory(root, ".gemini", "tmp", "*/chats/*.jsonl", recognizes)
-    return logs(root, base, _SUFFIX, recognizes, _ref, _loose_ref)
+    base = own_directory(root, ".gemini", "tmp", "*/chats/*.json*", recognizes)
+    return logs(root, base, _SUFFIXES, recognizes, _ref, _loose_ref)
 
 
 def _ref(path: Path, below: str) -> SourceRef | None:
@@ -53,11 +56,15 @@ def _ref(path: Path, below: str) -> SourceRef | None:
     if "chats" not in place[1:-1]:
         return None
     parent = place[-2] if place[-2] != "chats" else ""
-    return SourceRef(path, home_path=f"{_PREFIX}/{below}", session=path.stem, agent=parent)
+    return SourceRef(path, _role(path), f"{_PREFIX}/{below}", path.stem, parent)
 
 
 def _loose_ref(path: Path, below: str) -> SourceRef:
-    return SourceRef(path, home_path=f"{_PREFIX}/gathered/chats/{below}", session=path.stem)
+    return SourceRef(path, _role(path), f"{_PREFIX}/gathered/chats/{below}", path.stem)
+
+
+def _role(path: Path) -> str:
+    return REWRITTEN if path.suffix == _DOCUMENT else LOG
 
 
 def recognizes(head: bytes) -> bool:

@@ -33,7 +33,7 @@ def from_line(
     ref: SourceRef, state: GeminiState, offset: int, length: int, line: bytes | None
 ) -> Record:
     """The record of one line. Changes ``state``."""
-    record = new_record(offset, length, state.session or escaped(ref.session))
+    record = new_record(offset, length, session_of(ref, state))
     native = object_in_line(record, line)
     if native is None:
         return record
@@ -46,6 +46,37 @@ def from_line(
     else:
         _message(native, record, state)
     return record
+
+
+def session_of(ref: SourceRef, state: GeminiState) -> str:
+    return state.session or escaped(ref.session)
+
+
+def from_message(
+    ref: SourceRef, state: GeminiState, record: Record, message: dict[str, Any]
+) -> None:
+    """A message of a document. Changes ``state``."""
+    _message(message, record, state)
+
+
+def from_members(
+    ref: SourceRef, state: GeminiState, record: Record, members: dict[str, Any]
+) -> None:
+    """What a document says about its session. Changes ``state``."""
+    if "sessionId" in members:
+        _header(ref, members, record, state)
+    if title := string(members.get("summary")):
+        record.facts = {"ai_title": one_line(title)}
+
+
+def go_back(
+    ref: SourceRef, state: GeminiState, record: Record, message: dict[str, Any] | None
+) -> None:
+    """A document lost its last messages. Changes ``state``."""
+    own = name_in(message.get("id")) if message is not None else ""
+    times = state.written.get(own, 1) - 1
+    state.last = fit_native_id(f"{own}+{times}" if times else own)[0] if own else ""
+    record.follows, record.stands_at = True, state.last
 
 
 def _header(ref: SourceRef, native: dict[str, Any], record: Record, state: GeminiState) -> None:

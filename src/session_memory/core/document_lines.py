@@ -1,0 +1,273 @@
+"""A document that an agent rewrites as a whole, kept as lines that only grow.
+
+An agent may rewrite a document of some megabytes for each message. The store keeps lines: one for
+each message, and one for each generation of the document, which names the lines it consists of. A
+message that stays as it was gets no second line. Each generation can be written back byte for byte.
+
+Lines are JSON objects, numbered from 0:
+
+- ``{"head": text}``: what is before the messages, up to the bracket that begins their list
+- ``{"message": …}``: one message, as it is in the document. Newlines are there as carriage returns,
+  which mean the same in JSON. ``{"text": text}`` is a message that cannot be written so.
+- ``{"tail": text}``: what follows the messages
+- ``{"back": true, "message": …}``: the document lost its last messages and ends with this one
+- ``{"generation": [kept, [[first, last], …]], "head": line, "tail": line, "gaps": …}``: a document
+  that begins with the first ``kept`` messages of the generation before, and goes on with the
+  messages of these lines
+
+Of a document that is cut off only whole messages are lines. The last line is torn: it has what
+follows them, and neither its last brace nor a newline. No reader takes it for a record.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from hashlib import blake2b
+from itertools import pairwise
+from typing import Any
+from zlib import crc32
+
+import msgspec
+
+from session_memory.core.document_parts import Parts, parts_of
+
+LONGEST = 48 * 1024 * 1024
+"""A longer document is not read."""
+
+Mask = Callable[[bytes], bytes]
+
+_MESSAGE = b'{"message":'
+_GENERATION = b'{"generation":'
+_BACK = b'{"back":true'
+_NEWLINES = bytes.maketrans(b"\n", b"\r")
+_AGAIN = bytes.maketrans(b"\r", b"\n")
+_IDS = ("id", "messageId", "uuid", "ts")
+_refuse_invalid = msgspec.json.Decoder(msgspec.Raw).decode
+
+
+class DamagedDocument(ValueError):
+    """The lines do not give the document that they were made of."""
+
+
+class DocumentLines:
+    """The lines of one document. ``add`` returns those that a further generation needs."""
+
+    def __init__(self, stored: bytes = b"", mask: Mask = bytes) -> None:
+        """``stored``: the whole lines of earlier generations. ``mask`` hides secrets in a line."""
+        self._mask = mask
+        self._count = 0
+        # The numbers of equal lines, by their hash: the lines themselves may be many megabytes.
+        self._numbers: dict[bytes, list[int]] = {}
+        self._generation: list[int] = []
+        self._added: list[bytes] = []
+        places: list[tuple[int, int]] = []
+        begin = 0
+        while end := stored.find(b"\n", begin) + 1:
+            line = stored[begin : end - 1]
+            places.append((begin, end - 1))
+            self._note(line)
+            if line.startswith(_GENERATION):
+                self._generation = _next_generation(self._generation, json.loads(line), len(places))
+            begin = end
+        self._messages = [stored[slice(*places[number])] for number in self._generation]
+
+    def add(self, document: bytes) -> bytes:
+        """The lines that follow the stored ones, so that all of them give ``document``."""
+        self._added = []
+        if not document and not self._count:
+            return b""
+        plain = b"\r" not in document
+        text = document.translate(_NEWLINES) if plain else document
+        known = tuple(_plain_message(line) for line in self._messages) if plain else ()
+        parts = parts_of(text, known if all(known) else ())
+        fields = self._fields(document, text, parts, plain=plain)
+        if parts.is_whole:
+            fields |= {"size": len(document), "crc32": crc32(document)}
+            self._line(_encoded(fields))
+            return b"".join(line + b"\n" for line in self._added)
+        rest = parts.messages[-1][1] if parts.messages else parts.head
+        fields["torn"] = _as_text(document[rest:])
+        torn = self._mask(_encoded(fields))[:-1]
+        return b"".join(line + b"\n" for line in self._added) + torn
+
+    def _fields(self, document: bytes, text: bytes, parts: Parts, *, plain: bool) -> dict[str, Any]:
+        head = self._text_line("head", document[: parts.head])
+        lines = [
+            self._mask(_message_line(text[begin:end], plain=plain)) for begin, end in parts.messages
+        ]
+        kept = sum(1 for _ in _common(self._messages, lines))
+        if parts.is_whole:
+            self._go_back(lines, kept)
+        used: Counter[bytes] = Counter(_digest(line) for line in lines[:kept])
+        numbers = [self._message_number(line, used) for line in lines[kept:]]
+        fields: dict[str, Any] = {"generation": [kept, _runs(numbers)], "head": head}
+        if parts.is_whole:
+            fields["tail"] = self._text_line("tail", document[parts.tail :])
+        return fields | {"gaps": _gaps(document, parts)}
+
+    def _text_line(self, name: str, data: bytes) -> int | None:
+        """The number of the line with a head or a tail; None if that is empty."""
+        if not data:
+            return None
+        line = self._mask(_encoded({name: _as_text(data)}))
+        known = self._numbers.get(_digest(line))
+        return known[0] if known else self._line(line)
+
+    def _message_number(self, line: bytes, used: Counter[bytes]) -> int:
+        """The number of a message's line. Equal messages of one document are different lines."""
+        digest = _digest(line)
+        known, position = self._numbers.get(digest, []), used[digest]
+        used[digest] += 1
+        return known[position] if position < len(known) else self._line(line)
+
+    def _line(self, line: bytes) -> int:
+        self._added.append(line)
+        return self._note(line)
+
+    def _note(self, line: bytes) -> int:
+        number, self._count = self._count, self._count + 1
+        self._numbers.setdefault(_digest(line), []).append(number)
+        return number
+
+    def _go_back(self, lines: list[bytes], kept: int) -> None:
+        """Note with a line if the document begins like the last generation and lost its end.
+
+        A message that was changed has the same id as before, and is not lost. Neither are messages
+        of which later ones are still there: a summary stands for them.
+        """
+        lost, new = self._messages[kept:], lines[kept:]
+        if not lost or {_id_in(line) for line in lost} <= {_id_in(line) for line in new}:
+            return
+        if not set(lost).isdisjoint(new):
+            return
+        self._line(_BACK + b"," + lines[kept - 1][1:] if kept else _BACK + b"}")
+
+
+def document_in(lines: Iterable[bytes], *, masked: bool = False) -> bytes:
+    """The document that the lines give: its last generation, or the torn one that follows it.
+
+    Raises `DamagedDocument`. ``masked``: secrets were masked after the lines had been made, so the
+    document is another one.
+    """
+    stored = list(lines)
+    torn = stored[-1] if stored and not stored[-1].endswith(b"}") else b""
+    numbers: list[int] = []
+    fields: dict[str, Any] = {}
+    try:
+        for number, line in enumerate(stored):
+            if line.startswith(_GENERATION):
+                fields = json.loads(line if line is not torn else line + b"}")
+                numbers = _next_generation(numbers, fields, number)
+        document = _assembled(stored, numbers, fields) if fields else b""
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise DamagedDocument(f"its lines do not fit together: {error}") from error
+    if stored and not fields:
+        raise DamagedDocument("it has no generation")
+    is_checked = "size" in fields and not masked
+    if is_checked and (len(document), crc32(document)) != (fields["size"], fields["crc32"]):
+        raise DamagedDocument("its lines give another document")
+    return document
+
+
+def _assembled(stored: list[bytes], numbers: list[int], fields: dict[str, Any]) -> bytes:
+    first, most, last, odd = fields["gaps"]
+    pieces = [_text_at(stored, fields["head"], "head")]
+    for position, number in enumerate(numbers):
+        gap = odd.get(str(position), most) if position else first
+        pieces += (_as_bytes(gap), _message_bytes(stored[number]))
+    if "torn" in fields:
+        return b"".join((*pieces, _as_bytes(fields["torn"])))
+    return b"".join((*pieces, _as_bytes(last), _text_at(stored, fields["tail"], "tail")))
+
+
+def _next_generation(before: list[int], fields: dict[str, Any], end: int) -> list[int]:
+    """The numbers of the lines with the messages of a generation. Each is below ``end``."""
+    kept, runs = fields["generation"]
+    numbers = before[:kept]
+    for first, last in runs:
+        if not 0 <= first <= last < end:
+            raise DamagedDocument(f"it names line {last} of {end}")
+        numbers += range(first, last + 1)
+    return numbers
+
+
+def _message_line(text: bytes, *, plain: bool) -> bytes:
+    if plain:
+        try:
+            _refuse_invalid(text)
+            return _MESSAGE + text + b"}"
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            text = text.translate(_AGAIN)
+    return _encoded({"text": _as_text(text)})
+
+
+def _plain_message(line: bytes) -> bytes:
+    """The message of a line as it is in the document; none if it must be decoded for that."""
+    message = line[len(_MESSAGE) : -1] if line.startswith(_MESSAGE) else b""
+    return message if message[:1] in (b"{", b"[") else b""
+
+
+def _message_bytes(line: bytes) -> bytes:
+    if line.startswith(_MESSAGE):
+        return line[len(_MESSAGE) : -1].translate(_AGAIN)
+    return _as_bytes(json.loads(line)["text"])
+
+
+def _text_at(stored: list[bytes], number: int | None, name: str) -> bytes:
+    return b"" if number is None else _as_bytes(json.loads(stored[number])[name])
+
+
+def _gaps(document: bytes, parts: Parts) -> list[Any]:
+    """What is between the messages: before the first, before most others, after the last, and those
+    that differ, by the number of the message that they precede."""
+    places = parts.messages
+    if not places:
+        return ["", "", _as_text(document[parts.head : parts.tail]) if parts.is_whole else "", {}]
+    between = [_as_text(document[one[1] : other[0]]) for one, other in pairwise(places)]
+    most = Counter(between).most_common(1)[0][0] if between else ""
+    odd = {str(number): gap for number, gap in enumerate(between, start=1) if gap != most}
+    last = _as_text(document[places[-1][1] : parts.tail]) if parts.is_whole else ""
+    return [_as_text(document[parts.head : places[0][0]]), most, last, odd]
+
+
+def _runs(numbers: list[int]) -> list[list[int]]:
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][1] == number - 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return runs
+
+
+def _common(one: list[bytes], other: list[bytes]) -> Iterator[bytes]:
+    for first, second in zip(one, other, strict=False):
+        if first != second:
+            return
+        yield first
+
+
+def _id_in(line: bytes) -> str:
+    try:
+        fields = json.loads(line)
+        message = fields["message"] if "message" in fields else json.loads(fields["text"])
+        return json.dumps(next(message[name] for name in _IDS if name in message))
+    except (ValueError, TypeError, StopIteration, KeyError, RecursionError):
+        return line.decode(errors="replace")
+
+
+def _digest(line: bytes) -> bytes:
+    return blake2b(line, digest_size=16).digest()
+
+
+def _encoded(fields: dict[str, Any]) -> bytes:
+    return json.dumps(fields, separators=(",", ":")).encode()
+
+
+def _as_text(data: bytes) -> str:
+    """Bytes as a text that JSON can hold. What is not UTF-8 becomes lone surrogates."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _as_bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
