@@ -321,6 +321,27 @@ def test_when_too_many_events_come_at_once_everything_is_in_doubt(tmp_path: Path
 
 
 @pytest.mark.only("sqlite")
+def test_when_nothing_happened_for_a_while_changes_and_the_end_are_still_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("session_memory.collect.directory_changes.QUIET_AFTER_S", -1.0)
+    stop = StopFlag()
+    with DirectoryChanges([tmp_path], stop) as changes:
+        # The directories are watched from the end of the first tick on, at the latest.
+        changes.wait()
+        (tmp_path / "new.jsonl").write_text("{}")
+        found: set[Path] = set()
+        for _ in range(100):
+            found |= changes.wait().paths
+            if found:
+                break
+        assert tmp_path / "new.jsonl" in found
+        stop.set()
+        assert not changes.wait().paths
+    stop.close()
+
+
+@pytest.mark.only("sqlite")
 def test_a_line_appended_to_a_known_log_looks_at_no_other(
     memory: Memory, in_process: InProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:

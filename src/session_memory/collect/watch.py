@@ -16,7 +16,7 @@ import msgspec
 from session_memory.collect.directory_changes import POLL_S, DirectoryChanges
 from session_memory.collect.discover import Root
 from session_memory.collect.kept_store import KeptStore
-from session_memory.collect.live_sessions import has_news
+from session_memory.collect.live_news import LiveNews
 from session_memory.collect.stop_flag import StopFlag
 from session_memory.collect.sync import sync, sync_paths
 from session_memory.collect.sync_report import ReadProgress, SyncOutcome
@@ -89,6 +89,7 @@ class Watch:
         polling = "as asked" if poll else reason_without_events(places)
         self._changes = DirectoryChanges(places, stop, polling=polling)
         self._unknown_paths = UnknownPaths()
+        self._live_news = LiveNews()
         self._whole_look_at = self._live_due = 0.0
         self._retry_s = FIRST_RETRY_S
         self._totals = Stopped(at=0)
@@ -152,7 +153,7 @@ class Watch:
         if now < self._live_due or not self._config.source(LIVE).enabled:
             return False
         self._live_due = now + LIVE_S
-        return has_news(self._store.get())
+        return self._live_news.has_come(self._store.get())
 
     def _look_at_everything(self) -> Iterator[WatchEvent]:
         # If this look fails, the next one is due at once.

@@ -19,3 +19,16 @@ _STAMP = """
 def session_stamp(db: Database, uid: str) -> tuple[Row, ...] | None:
     """The state of a session and of those below it; None if there is no such session."""
     return tuple(db.all(_STAMP, {"uid": uid})) or None
+
+
+_NEWEST = """
+    select uid, revision, event_count from sessions
+    order by ended_at desc nulls last, uid limit :limit
+"""
+
+
+def newest_revisions(db: Database, limit: int) -> dict[str, tuple[int, int]]:
+    """The newest sessions by uid: the revision and the number of events of each.
+
+    A session that is written to is among them, so two such answers tell which ones changed."""
+    return {row[0]: (row[1], row[2]) for row in db.all(_NEWEST, {"limit": limit})}

@@ -18,10 +18,11 @@ SECONDS_TO_END = 10
 
 
 class Following:
-    """Follows the logs from the first answer on."""
+    """Follows the logs from the first answer on, and says each time that it ``wrote``."""
 
-    def __init__(self, opened: Callable[[], Memory]) -> None:
+    def __init__(self, opened: Callable[[], Memory], wrote: Callable[[], None]) -> None:
         self._opened = opened
+        self._wrote = wrote
         self._may_begin = threading.Event()
         self._is_ending = threading.Event()
         self._follow: Follow | None = None
@@ -59,4 +60,4 @@ class Following:
                 self._follow = memory.follow()
             with self._follow:
                 for _ in self._follow:
-                    pass
+                    self._wrote()

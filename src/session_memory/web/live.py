@@ -1,11 +1,12 @@
 """Server-sent events: which sessions changed. A page that is open asks for what is new itself."""
 
 import asyncio
+import contextlib
 import json
 import time
 from collections.abc import AsyncIterator, Callable, Hashable
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -14,14 +15,33 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from session_memory.memory import Memory
 from session_memory.store.address import is_postgres
 from session_memory.store.page_memory import limit_pages
+from session_memory.store.session_stamps import newest_revisions
 
 MOST_OPEN = 8
-LOOKS_A_SECOND = 10
+LOOKS_A_SECOND = 4
 LOOK_EVERY_S = 1 / LOOKS_A_SECOND
 AT_MOST_EVERY_S = 0.25
 PING_S = 15.0
 LONGEST_UID = 500
+MOST_NAMED = 50
 PAGES_KIB = 512
+
+
+class StoreState(NamedTuple):
+    """A state of the store: the newest sessions, and the one that the page ``shows``."""
+
+    version: object
+    shows: str
+    sessions: dict[str, tuple[int, int]]
+
+    def changed_since(self, before: "StoreState | None") -> list[dict[str, Any]]:
+        """The sessions whose revision is another one. The one that is shown is always named."""
+        known = {} if before is None else before.sessions
+        return [
+            {"uid": uid, "revision": revision, "events": events}
+            for uid, (revision, events) in self.sessions.items()
+            if uid == self.shows or before is not None and known.get(uid) != (revision, events)
+        ]
 
 
 class Changes:
@@ -37,6 +57,8 @@ class Changes:
         self._is_file = False
         self._looked_at = 0.0
         self._last: Hashable = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._news = asyncio.Event()
         self.is_closing = False
 
     async def endpoint(self, request: Request) -> Response:
@@ -47,34 +69,52 @@ class Changes:
 
     async def _stream(self, request: Request, uid: str) -> AsyncIterator[str]:
         self._open += 1
+        self._loop = asyncio.get_running_loop()
         try:
             seen = await run_in_threadpool(self._look, uid)
             yield f": following\n\nid: {self._number}\n\n"
+            if "last-event-id" in request.headers:
+                # The page was connected before, and what changed meanwhile was not sent.
+                yield self._event(seen, None)
             looks = 0
             while not self.is_closing:
-                await asyncio.sleep(LOOK_EVERY_S)
+                await self._pause(LOOK_EVERY_S)
                 looks += 1
                 if looks % LOOKS_A_SECOND == 0 and await request.is_disconnected():
                     break
-                if await self._is_still(seen["version"]):
+                if await self._is_still(seen.version):
                     now = seen
                 else:
                     now = await run_in_threadpool(self._look, uid, seen)
                 if now != seen:
-                    seen, looks = now, 0
+                    before, seen, looks = seen, now, 0
                     self._number += 1
-                    yield self._event(now)
-                    await asyncio.sleep(AT_MOST_EVERY_S - LOOK_EVERY_S)
+                    yield self._event(now, before)
+                    await asyncio.sleep(AT_MOST_EVERY_S)
                 elif looks >= PING_S * LOOKS_A_SECOND:
                     looks = 0
                     yield ": still here\n\n"
         finally:
             self._open -= 1
 
-    def _event(self, state: dict[str, Any]) -> str:
-        sessions = [state["session"]] if state["session"] else []
-        data = json.dumps({"number": self._number, "sessions": sessions})
-        return f"id: {self._number}\nevent: changed\ndata: {data}\n\n"
+    async def _pause(self, seconds: float) -> None:
+        """Wait for a while, or until our own process wrote to the store."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._news.wait(), seconds)
+
+    def wake(self) -> None:
+        """Look at the store now. Whoever wrote to it calls this, from any thread."""
+        if self._open and self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._wake_streams)
+
+    def _wake_streams(self) -> None:
+        self._looked_at = 0.0
+        self._news.set()
+        self._news = asyncio.Event()
+
+    def _event(self, state: StoreState, before: StoreState | None) -> str:
+        data = {"number": self._number, "sessions": state.changed_since(before)}
+        return f"id: {self._number}\nevent: changed\ndata: {json.dumps(data)}\n\n"
 
     def mark(self) -> Hashable:
         """A value that is another one after somebody wrote to the store."""
@@ -98,22 +138,25 @@ class Changes:
             self._is_file = not is_postgres(self._memory.place)
         return self._memory
 
-    def _look(self, uid: str, before: dict[str, Any] | None = None) -> dict[str, Any]:
-        """The state of the store, and of the session that the page shows."""
+    def _look(self, uid: str, before: StoreState | None = None) -> StoreState:
         with self._lock:
             memory = self._connected()
             version = memory.store.db.write_mark()
-            if before is not None and before["version"] == version:
+            if before is not None and before.version == version:
                 return before
+            sessions = newest_revisions(memory.store.db, MOST_NAMED)
             found = memory.store.sessions.row(uid) if uid else None
-            session = None
             if found is not None:
                 last = memory.store.events.last_seq(found.id)
-                session = {"uid": uid, "revision": found.revision, "events": last + 1}
-            return {"version": version, "session": session}
+                sessions[uid] = (found.revision, last + 1)
+            return StoreState(version, uid, sessions)
+
+    def end(self) -> None:
+        """End all streams, so that the server need not wait for them."""
+        self.is_closing = True
 
     def close(self) -> None:
-        self.is_closing = True
+        self.end()
         with self._lock:
             if self._memory is not None:
                 self._memory.close()

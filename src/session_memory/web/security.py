@@ -7,6 +7,7 @@ our own host name, and the token that the server printed when it started.
 import hmac
 import secrets
 from collections.abc import Iterable
+from email.utils import formatdate
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qsl, quote, urlencode
 
@@ -72,6 +73,7 @@ class RequestGuard:
                 headers = MutableHeaders(raw=list(message["headers"]))
                 for name, value in HEADERS.items():
                     headers[name] = value
+                headers["Date"] = formatdate(usegmt=True)
                 headers.setdefault("Cache-Control", "no-store")
                 message["headers"] = headers.raw
             await send(message)

@@ -15,6 +15,7 @@ from session_memory.web.app import make_app
 from session_memory.web.following import Following
 from session_memory.web.live import Changes
 from session_memory.web.memories import Memories
+from session_memory.web.quiet_server import QuietServer
 from session_memory.web.running import HOST, Running, running, write_running
 from session_memory.web.security import PARAMETER, new_token
 from session_memory.web.site import Site
@@ -48,13 +49,13 @@ class WebServer:
         self.token = new_token()
         self._memories = Memories(opened)
         self._changes = Changes(opened)
-        self._following = Following(opened) if follows else None
+        self._following = Following(opened, self._changes.wake) if follows else None
         site = Site(is_followed=follows or is_live, token=self.token)
         answered = self._following.begin if self._following else None
         app = make_app(
             self._memories, self._changes, site, self.token, self.port, mcp, answered=answered
         )
-        self._server = uvicorn.Server(
+        self._server = QuietServer(
             uvicorn.Config(
                 app,
                 http="h11",
@@ -65,8 +66,11 @@ class WebServer:
                 access_log=False,
                 proxy_headers=False,
                 server_header=False,
+                # The guard writes it. uvicorn would have to wake up every second for it.
+                date_header=False,
                 timeout_graceful_shutdown=SECONDS_TO_END,
-            )
+            ),
+            self._changes.end,
         )
 
     @property
@@ -89,8 +93,7 @@ class WebServer:
                 self._socket.close()
 
     def stop(self) -> None:
-        self._changes.is_closing = True
-        self._server.should_exit = True
+        self._server.end()
 
     @contextlib.contextmanager
     def _noted(self) -> Iterator[None]:
