@@ -12,7 +12,7 @@ PACKAGE = "session_memory"
 BASE = {"core", "config", "store", "redact"}
 MIDDLE = BASE | {"derive", "collect", "live", "search", "pricing"}
 UPPER = MIDDLE | {"learn", "retain"}
-SHOWING = UPPER | {"views", "render", "demo"}
+SHOWING = UPPER | {"views", "render", "demo", "handoff"}
 SURFACE = SHOWING | {"memory"}
 
 # room -> the rooms it may import. Adapters never see the store, and the store never sees an
@@ -34,6 +34,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "retain": MIDDLE,
     "views": UPPER,
     "render": {"core", "config", "redact", "pricing", "views"},
+    "handoff": UPPER | {"views"},
     "memory": SHOWING,
     # Agents that know no MCP servers get the list of tools in a file.
     "install": BASE | {"mcp"},

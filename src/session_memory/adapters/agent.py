@@ -20,6 +20,7 @@ from session_memory.adapters.base import Cursor, Readable, Record, SourceRef, Un
 if TYPE_CHECKING:
     from session_memory.adapters.event_text import EventTexts
     from session_memory.core.changes import Change
+    from session_memory.core.handing import HandedSession, Operation, TargetSession
     from session_memory.core.history import History
 
 Dump = Callable[[Path, SourceRef], Iterator[bytes]]
@@ -70,6 +71,23 @@ def _no_changes(record: Any) -> "list[Change]":
 _changes_asked = lazy("session_memory.adapters.edits:changes_asked")
 
 
+class HandoffTarget(msgspec.Struct, frozen=True, kw_only=True):
+    """How a session of another agent becomes one of this agent.
+
+    - ``tested``: the newest version that continued such a session.
+    - ``tool(operation)``: the agent's own tool for an operation, and what it is given.
+    - ``make(session, root)``: the files of the new session below a root of the agent. It writes
+      nothing.
+    - ``import_command``: for an agent that takes sessions in by itself: the words to which the
+      file is added.
+    """
+
+    tested: str
+    tool: "Callable[[Operation], tuple[str, dict[str, Any] | str]]"
+    make: "Callable[[HandedSession, Path], TargetSession]"
+    import_command: tuple[str, ...] = ()
+
+
 class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """One agent: how its logs are collected, and what others have to know about it.
 
@@ -117,6 +135,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     - ``hidden_kinds``: native kinds of events that a reader does not want to see, such as changes
       of a mode. ``"attachment"`` also means every ``"attachment/…"``. `show --all` has them.
     - ``readable(text)``: the text that a person sees, without the tags that the agent adds.
+    - ``handoff``: for an agent that can continue a session of another one.
     - ``preamble``: matches what the agent writes before a prompt. A title leaves it out.
     - ``problem``: why this is only a substitute for an agent; empty for a real one.
     """
@@ -152,5 +171,6 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     settings: Callable[[Path], dict[str, dict[str, Any]]] | None = None
     hidden_kinds: frozenset[str] = frozenset()
     readable: Callable[[str], str] = str
+    handoff: HandoffTarget | None = None
     preamble: re.Pattern[str] | None = None
     problem: str = ""

@@ -225,7 +225,8 @@ class Record(msgspec.Struct, gc=False):
       or agent. A record with the same id and other content is no copy. ``check`` distinguishes
       records without an id. ``derive`` sets ``key``.
     - ``parent_session``: the session that this one came from, as a subagent unless ``relation``
-      says otherwise. The first record that names one counts.
+      says otherwise. The first record that names one counts. ``parent_flavor`` is the agent of
+      the parent, if it is another one.
     - ``follows``: for a log without links between its records. The record comes after the one
       before it on the session's path.
     - ``turns_undone``, ``back_to_prompt``: a person went back by so many prompts, or to before the
@@ -269,6 +270,7 @@ class Record(msgspec.Struct, gc=False):
     remark: str = ""
     lenient: bool = False
     relation: str | None = None
+    parent_flavor: str | None = None
     spawn_call_id: str | None = None
     spawn_depth: Count | None = None
     base: Base | None = None

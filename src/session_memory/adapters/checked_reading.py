@@ -16,6 +16,7 @@ from session_memory.adapters.agent import Agent
 from session_memory.adapters.base import Cursor, Readable, Record, SourceRef
 from session_memory.adapters.event_text import EventTexts
 from session_memory.adapters.guarded import adapter_failing
+from session_memory.adapters.handed_copies import read_with_copies
 from session_memory.adapters.record_checks import checked_record
 from session_memory.core.errors import StoreError
 from session_memory.core.roles import LOGS
@@ -54,6 +55,8 @@ def reading_of(agent: Agent, ref: SourceRef) -> Reading:
     if first_schema.is_first_schema(ref):
         return lambda source, cursor, end: first_schema.read(source, cursor)
     if is_ours(agent):
+        if agent.handoff is not None and ref.role in LOGS:
+            return lambda source, cursor, end: read_with_copies(agent.read, source, cursor)
         return lambda source, cursor, end: agent.read(source, cursor)
     return partial(_checked, agent)
 

@@ -348,6 +348,10 @@ class CannotResume(SessionMemoryError):
     """The agent cannot continue this session, or we do not know how to start the agent."""
 
 
+class CannotHandOver(SessionMemoryError):
+    """A session cannot become one of another agent."""
+
+
 class MissingExtra(SessionMemoryError, ImportError):
     """An optional library is needed but not installed."""
 

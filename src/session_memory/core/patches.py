@@ -139,7 +139,7 @@ def _without_blank_end(lines: list[str]) -> list[str]:
 def applied(text: str, lines: Iterable[str]) -> str | None:
     """``text`` with the hunks of a patch applied, or None if one does not fit."""
     place = 0
-    for old, new in _hunks(lines):
+    for old, new in hunks(lines):
         found = text.find(old, place) if old else len(text)
         if found < 0 and old.endswith("\n"):
             # The last line of a file may have no line feed.
@@ -152,7 +152,8 @@ def applied(text: str, lines: Iterable[str]) -> str | None:
     return text
 
 
-def _hunks(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
+def hunks(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """The old and the new text of each hunk of a diff."""
     old: list[str] = []
     new: list[str] = []
     before = " "

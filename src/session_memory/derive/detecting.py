@@ -13,6 +13,7 @@ from session_memory.adapters.detectors.programs import Program
 from session_memory.adapters.detectors.programs import programs as programs_in
 from session_memory.adapters.detectors.shell import SimpleCommand
 from session_memory.adapters.detectors.shell import simple_commands as simple_commands_in
+from session_memory.adapters.operations import operations_of
 
 __all__ = [
     "Program",
@@ -24,6 +25,7 @@ __all__ = [
     "is_shell",
     "is_soft_correction",
     "logged_commits",
+    "operations_of",
     "programs",
     "simple_commands",
     "test_result",

@@ -92,6 +92,7 @@ def origin_facts(record: Record) -> dict[str, Any]:
     facts = {
         "relation": relation if is_orphan or relation != "subagent" else None,
         "parent": None if relation == "subagent" else record.parent_session,
+        "parent_flavor": record.parent_flavor,
         "spawn_call_id": record.spawn_call_id,
         "spawn_depth": record.spawn_depth,
         "base": None if record.base is None else [record.base.session, record.base.ordinal],

@@ -17,6 +17,7 @@ from session_memory.memory.checks import a_flag, checked_limit, maybe_count, may
 
 if TYPE_CHECKING:
     from session_memory.derive.bodies import Bodies
+    from session_memory.handoff import Handoff
     from session_memory.pricing import Amount
     from session_memory.store import Store
     from session_memory.store.sessions import CollectedSession
@@ -299,6 +300,45 @@ class StoredSession:
         from session_memory.views.learning import show_digest
 
         return without_secrets(show_digest(self._store, self.uid))
+
+    def handoff(
+        self,
+        to: str,
+        *,
+        last: int | None = None,
+        tokens: int | None = None,
+        cwd: str | None = None,
+        any_version: bool = False,
+    ) -> "Handoff":
+        """Write the session as a new session of another agent, which can then continue it.
+
+        ``last`` turns, or about ``tokens``, are handed over whole and older ones in short; without
+        them everything is. ``cwd`` is where the new session works. A version of the agent that was
+        not tested is refused unless ``any_version`` is true. `Handoff.line` is the command that
+        continues the session.
+        """
+        from session_memory.handoff import HandoffOptions, hand_over_checked
+
+        options = HandoffOptions(
+            last=maybe_count("last", last),
+            tokens=maybe_count("tokens", tokens),
+            cwd=maybe_text("cwd", cwd),
+        )
+        is_any = a_flag("any_version", any_version)
+        return hand_over_checked(self._store, self.uid, to, options, any_version=is_any)
+
+    def handoff_text(
+        self, *, last: int | None = None, tokens: int | None = None, cwd: str | None = None
+    ) -> str:
+        """The session as one text, with which any agent can continue it: ``handoff --as text``."""
+        from session_memory.handoff import HandoffOptions, text_pack
+
+        options = HandoffOptions(
+            last=maybe_count("last", last),
+            tokens=maybe_count("tokens", tokens),
+            cwd=maybe_text("cwd", cwd),
+        )
+        return text_pack(self._store, self.uid, options)
 
     def timeline(self) -> "Timeline":
         """What happened when, and how long it took: as ``timeline --json``."""

@@ -5,6 +5,8 @@ from session_memory.derive.agents import Agent, about
 
 # Kinds that bookkeeping has. What a person or a model said is never bookkeeping.
 _KINDS = frozenset({"lifecycle", "completion", "decision"})
+# What a handoff copied from another session. That session shows it.
+_COPIES = frozenset({"handoff"})
 
 
 def is_bookkeeping(event: SessionEvent) -> bool:
@@ -16,4 +18,4 @@ def is_bookkeeping(event: SessionEvent) -> bool:
 
 def is_hidden_kind(agent: Agent, native_kind: str) -> bool:
     """Whether the agent hides this kind. ``attachment`` also hides ``attachment/date``."""
-    return bool({native_kind, native_kind.partition("/")[0]} & agent.hidden_kinds)
+    return bool({native_kind, native_kind.partition("/")[0]} & (agent.hidden_kinds | _COPIES))

@@ -4,7 +4,7 @@ Evidence: docs/formats/claude.md. Lines are translated one by one. What needs th
 them is decided later, in `session_memory.derive.settle`.
 """
 
-from session_memory.adapters.agent import Agent, lazy
+from session_memory.adapters.agent import Agent, HandoffTarget, lazy
 from session_memory.adapters.claude.kinds import BOOKKEEPING, HIDDEN
 from session_memory.adapters.claude.prompts import PERSONS_WORDS, PLAN
 
@@ -37,4 +37,9 @@ AGENT = Agent(
     hidden_kinds=HIDDEN,
     readable=lazy(f"{_HERE}.readable:readable"),
     preamble=PLAN,
+    handoff=HandoffTarget(
+        tested="2.1.325",
+        tool=lazy(f"{_HERE}.handoff:tool"),
+        make=lazy(f"{_HERE}.handoff:make"),
+    ),
 )

@@ -6,7 +6,7 @@ What a line needs to know about earlier ones is saved in the cursor.
 
 import re
 
-from session_memory.adapters.agent import Agent, lazy
+from session_memory.adapters.agent import Agent, HandoffTarget, lazy
 from session_memory.adapters.codex.kinds import BOOKKEEPING, HIDDEN
 
 _HERE = __name__
@@ -28,4 +28,9 @@ AGENT = Agent(
     readable=lazy(f"{_HERE}.readable:readable"),
     # The prompt of a guardian, which reviews an action before it is run.
     preamble=re.compile(r"The following is the Codex agent history .*", re.DOTALL),
+    handoff=HandoffTarget(
+        tested="0.166.0",
+        tool=lazy(f"{_HERE}.handoff:tool"),
+        make=lazy(f"{_HERE}.handoff:make"),
+    ),
 )

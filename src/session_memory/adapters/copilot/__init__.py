@@ -3,7 +3,7 @@
 Evidence: docs/formats/copilot.md.
 """
 
-from session_memory.adapters.agent import Agent, lazy
+from session_memory.adapters.agent import Agent, HandoffTarget, lazy
 from session_memory.adapters.copilot.kinds import BOOKKEEPING, HIDDEN
 
 _HERE = __name__
@@ -22,4 +22,9 @@ AGENT = Agent(
     decision_tools=frozenset({"ask_user", "exit_plan_mode"}),
     plan_tools=frozenset({"exit_plan_mode"}),
     hidden_kinds=HIDDEN,
+    handoff=HandoffTarget(
+        tested="1.0.102",
+        tool=lazy(f"{_HERE}.handoff:tool"),
+        make=lazy(f"{_HERE}.handoff:make"),
+    ),
 )

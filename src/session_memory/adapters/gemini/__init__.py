@@ -3,7 +3,7 @@
 Evidence: docs/formats/gemini.md.
 """
 
-from session_memory.adapters.agent import Agent, lazy
+from session_memory.adapters.agent import Agent, HandoffTarget, lazy
 
 _HERE = __name__
 
@@ -26,4 +26,9 @@ AGENT = Agent(
     decision_tools=frozenset({"ask_user", "exit_plan_mode"}),
     plan_tools=frozenset({"exit_plan_mode"}),
     hidden_kinds=frozenset({"user/session_context", "$set/messages", "info", "warning"}),
+    handoff=HandoffTarget(
+        tested="0.61.0",
+        tool=lazy(f"{_HERE}.handoff:tool"),
+        make=lazy(f"{_HERE}.handoff:make"),
+    ),
 )

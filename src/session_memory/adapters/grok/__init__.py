@@ -5,7 +5,7 @@ which message goes on, which calls are open, which subagents the turn has starte
 is saved in the cursor.
 """
 
-from session_memory.adapters.agent import Agent, lazy
+from session_memory.adapters.agent import Agent, HandoffTarget, lazy
 from session_memory.adapters.grok.kinds import BOOKKEEPING, TIMELINE_BOOKKEEPING
 
 _HERE = __name__
@@ -25,4 +25,9 @@ AGENT = Agent(
     instruction_files=("GROK.md", "AGENTS.md", "AGENTS.override.md"),
     provider="x-ai",
     hidden_kinds=frozenset({"turn_completed"}),
+    handoff=HandoffTarget(
+        tested="1.0.41",
+        tool=lazy(f"{_HERE}.handoff:tool"),
+        make=lazy(f"{_HERE}.handoff:make"),
+    ),
 )

@@ -3,7 +3,7 @@
 Evidence: docs/formats/pi.md.
 """
 
-from session_memory.adapters.agent import Agent, lazy
+from session_memory.adapters.agent import Agent, HandoffTarget, lazy
 
 _HERE = __name__
 
@@ -20,5 +20,10 @@ AGENT = Agent(
     resume_command=("pi", "--session"),
     hidden_kinds=frozenset(
         {"model_change", "thinking_level_change", "custom", "label", "session_info"}
+    ),
+    handoff=HandoffTarget(
+        tested="0.87.1",
+        tool=lazy(f"{_HERE}.handoff:tool"),
+        make=lazy(f"{_HERE}.handoff:make"),
     ),
 )

@@ -3,7 +3,7 @@
 Evidence: docs/formats/qwen.md.
 """
 
-from session_memory.adapters.agent import Agent, lazy
+from session_memory.adapters.agent import Agent, HandoffTarget, lazy
 from session_memory.adapters.qwen.kinds import BOOKKEEPING, HIDDEN
 
 _HERE = __name__
@@ -23,4 +23,9 @@ AGENT = Agent(
     decision_tools=frozenset({"ask_user_question", "exit_plan_mode"}),
     plan_tools=frozenset({"exit_plan_mode"}),
     hidden_kinds=HIDDEN,
+    handoff=HandoffTarget(
+        tested="0.24.4",
+        tool=lazy(f"{_HERE}.handoff:tool"),
+        make=lazy(f"{_HERE}.handoff:make"),
+    ),
 )

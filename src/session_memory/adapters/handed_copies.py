@@ -1,0 +1,73 @@
+"""Lines that a handoff wrote: copies of what another session holds.
+
+They are kept and can be read, but they are no prompts, answers or calls of this session, so nothing
+counts twice. Every such line begins with the mark. An agent that continues the session adds its own
+lines without it, and no text in a line can look like its beginning.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+
+from session_memory.adapters.base import Cursor, NativeEvent, Readable, Record
+from session_memory.adapters.event_text import event_text
+from session_memory.core.ids import fit_native_id
+
+MARK = "handoffFrom"
+COPY = "handoff"
+_BEGIN = f'{{"{MARK}":"'.encode()
+_LONGEST = 1024
+_UID = re.compile(r"[a-z][a-z0-9_]{0,31}:.+", re.DOTALL)
+
+Read = Callable[[Readable, Cursor], Iterator[tuple[Cursor, Record]]]
+
+
+def read_with_copies(
+    read: Read, source: Readable, cursor: Cursor
+) -> Iterator[tuple[Cursor, Record]]:
+    """The records of a source, with those of marked lines as copies."""
+    if not _head(source, 0).startswith(_BEGIN):
+        yield from read(source, cursor)
+        return
+    for after, record in read(source, cursor):
+        if record.problem is None:
+            _mark(record, _origin(_head(source, record.offset)))
+        yield after, record
+
+
+def _head(source: Readable, offset: int) -> bytes:
+    with source.open(offset) as opened:
+        return opened.read(_LONGEST)
+
+
+def _origin(head: bytes) -> str | None:
+    """The session that a line is a copy of."""
+    if not head.startswith(_BEGIN):
+        return None
+    try:
+        origin, _ = json.JSONDecoder().raw_decode(head.decode("utf-8", "replace"), len(_BEGIN) - 1)
+    except ValueError:
+        return None
+    return origin if isinstance(origin, str) and _UID.fullmatch(origin) else None
+
+
+def _mark(record: Record, origin: str | None) -> None:
+    if origin is None:
+        return
+    flavor, _, native = origin.partition(":")
+    record.parent_session, record.relation = fit_native_id(native)[0], "handoff"
+    record.parent_flavor = flavor
+    record.events = list(map(_copy, record.events))
+    record.usage, record.more_usage, record.outcomes = None, [], []
+    record.link, record.more_links = None, []
+
+
+def _copy(event: NativeEvent) -> NativeEvent:
+    return NativeEvent(
+        "lifecycle",
+        event.role,
+        event.summary,
+        f"{COPY}/{event.native_kind}",
+        body=event_text(event),
+        is_repeated=event.is_repeated,
+    )

@@ -1,0 +1,83 @@
+"""A session of another agent as a session of pi."""
+
+from pathlib import Path
+from typing import Any
+
+from session_memory.adapters.handing_over import MARK, LineClock, as_object, json_lines, named
+from session_memory.core.handing import (
+    FileContent,
+    FileEdit,
+    FileRead,
+    HandedAnswer,
+    HandedSession,
+    NewFile,
+    Operation,
+    RunCommand,
+    TargetSession,
+)
+
+_TOKENS = ("input", "output", "cacheRead", "cacheWrite")
+# pi needs the usage of every answer. The tokens count in the session that they were used in.
+_NO_COST = dict.fromkeys((*_TOKENS, "total"), 0)
+_NO_USAGE = {**dict.fromkeys(_TOKENS, 0), "totalTokens": 0, "cost": _NO_COST}
+# Thinking of a provider that is not the current one is sent as plain text.
+_MODEL = {"api": "anthropic-messages", "provider": "handoff", "model": "handoff"}
+
+
+def tool(operation: Operation) -> tuple[str, dict[str, Any]]:
+    match operation:
+        case RunCommand(command):
+            return "bash", {"command": command}
+        case FileContent(path, content):
+            return "write", {"path": path, "content": content}
+        case FileEdit(path, old, new):
+            return "edit", {"path": path, "edits": [{"oldText": old, "newText": new}]}
+        case FileRead(path, first, lines):
+            return "read", named(path=path, offset=first, limit=lines)
+
+
+def make(session: HandedSession, root: Path) -> TargetSession:
+    name = session.new_uuid("session")
+    writer = _PiEntries(session, name)
+    for step in session.steps:
+        if not isinstance(step, HandedAnswer):
+            writer.message(role="user", content=[_text(step.text)])
+            continue
+        said = [_text(step.text)] if step.text else []
+        calls = [
+            {"type": "toolCall", "id": one.call_id, "name": one.tool, "arguments": as_object(one)}
+            for one in step.calls
+        ]
+        reason = "toolUse" if calls else "stop"
+        answer = {"content": [*said, *calls], **_MODEL, "usage": _NO_USAGE, "stopReason": reason}
+        writer.message(role="assistant", **answer)
+        for call in step.calls:
+            result = {"toolCallId": call.call_id, "toolName": call.tool, "isError": call.failed}
+            writer.message(role="toolResult", content=[_text(call.result)], **result)
+    directory = f"--{session.cwd.strip('/').replace('/', '-').replace(':', '-')}--"
+    began = writer.began.replace(":", "-").replace(".", "-")
+    path = root / "sessions" / directory / f"{began}_{name}.jsonl"
+    return TargetSession(name, (NewFile(path, json_lines(writer.lines)),))
+
+
+class _PiEntries:
+    def __init__(self, session: HandedSession, name: str) -> None:
+        self._session, self._clock = session, LineClock(session)
+        self._before: str | None = None
+        self.began = self._clock.tick()
+        opened = {"type": "session", "version": 3, "id": name, "timestamp": self.began}
+        self.lines: list[dict[str, Any]] = [{MARK: session.origin, **opened, "cwd": session.cwd}]
+
+    def message(self, **fields: Any) -> None:
+        own = self._session.new_id("entry", len(self.lines))[:8]
+        entry = {"type": "message", "id": own, "parentId": self._before}
+        at = self._clock.tick()
+        message = {**fields, "timestamp": self._clock.ms}
+        self.lines.append(
+            {MARK: self._session.origin, **entry, "timestamp": at, "message": message}
+        )
+        self._before = own
+
+
+def _text(text: str) -> dict[str, str]:
+    return {"type": "text", "text": text}

@@ -1,0 +1,121 @@
+"""Continue a session in another agent.
+
+Writes the session as a new session of the other agent, with its prompts, answers, tool calls and
+results, and prints the command that continues it. Calls become calls of the other agent's own
+tools. Thinking and pictures are left out, and secrets are masked. The old session is not touched.
+"""
+
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.completion import complete_uid
+from session_memory.cli.kit.output import print_json, print_lines, remark
+from session_memory.cli.kit.settings import Settings
+from session_memory.core.errors import CannotHandOver
+from session_memory.render.text import safe, safe_lines
+
+if TYPE_CHECKING:
+    from session_memory.handoff import Handoff
+
+TEXT = "text"
+LARGE = 150_000
+
+
+def complete_target(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
+    from session_memory.handoff import targets
+
+    return [name for name in targets() if name.startswith(begun)]
+
+
+@make_command(
+    examples=(
+        ("handoff 5b0c6a1e --to codex", "write it for Codex, and print how to continue"),
+        ("handoff 5b0c6a1e --to claude --open", "continue it in Claude Code now"),
+        ("handoff 5b0c6a1e --to grok --last 5", "the last five turns whole, older ones in short"),
+        ("handoff 5b0c6a1e --as text", "as one text, for any agent"),
+    ),
+    json_shape='{"origin", "target", "session_uid", "session", "cwd", "argv": [WORD, …], "line",'
+    ' "files": [PATH, …], "prompts", "answers", "calls", "tokens", "without_tool": {TOOL: CALLS},'
+    ' "images", "folded_turns", "import_argv"}. With --as text: {"text"}.',
+)
+@click.argument("session", metavar="UID", shell_complete=complete_uid)
+@click.option(
+    "--to", metavar="AGENT", help="The agent to continue in.", shell_complete=complete_target
+)
+@click.option("--last", type=click.IntRange(1), metavar="N", help="Only N turns whole.")
+@click.option("--tokens", type=click.IntRange(1), metavar="N", help="About N tokens whole.")
+@click.option(
+    "--cwd",
+    type=click.Path(file_okay=False, exists=True, resolve_path=True),
+    help="Where the new session works; else where the old one did.",
+)
+@click.option("--as", "form", type=click.Choice([TEXT]), help="Print one text for any agent.")
+@click.option("--open", "run", is_flag=True, help="Start the agent there.")
+@click.option("--any-version", is_flag=True, help="Also for a version that was not tested.")
+@click.pass_obj
+def command(
+    settings: Settings,
+    /,
+    session: str,
+    to: str | None,
+    form: str | None,
+    run: bool,
+    any_version: bool,
+    **limits: Any,
+) -> None:
+    if (to is None) == (form is None):
+        raise click.UsageError("Name the agent with --to, or print a text with --as text.")
+    with settings.memory() as memory:
+        stored = memory.session(session)
+        if to is None:
+            _print_text(settings, stored.handoff_text(**limits))
+            return
+        handoff = stored.handoff(to, any_version=any_version, **limits)
+    if run:
+        _run(handoff)
+    if settings.as_json:
+        print_json(handoff.to_dict())
+        return
+    click.echo(safe(handoff.line))
+    for line in _remarks(handoff, limits):
+        remark(settings, line)
+
+
+def _print_text(settings: Settings, text: str) -> None:
+    if settings.as_json:
+        print_json({"text": text})
+    else:
+        print_lines(safe_lines(text.rstrip("\n")))
+
+
+def _remarks(handoff: "Handoff", limits: dict[str, Any]) -> list[str]:
+    from session_memory.views.figures import plural
+
+    calls, turns = plural(handoff.calls, "call"), plural(handoff.prompts, "prompt")
+    lines = [f"Handed over: {turns} and {calls}, about {handoff.tokens:,} tokens."]
+    if handoff.folded_turns:
+        lines.append(f"{plural(handoff.folded_turns, 'older turn')} in short.")
+    elif handoff.tokens > LARGE and not any((limits["last"], limits["tokens"])):
+        lines.append("That may be too much for a model. Keep the newest part: --tokens 100000")
+    if handoff.without_tool:
+        names = ", ".join(f"{name} {count}" for name, count in handoff.without_tool.items())
+        lines.append(f"{handoff.target} has no tool for these, they became comments: {names}")
+    if handoff.images:
+        lines.append(f"{plural(handoff.images, 'picture')} left out.")
+    if not Path(handoff.cwd).is_dir():
+        lines.append(f"The directory does not exist: {handoff.cwd}. Name another one: --cwd DIR")
+    return lines
+
+
+def _run(handoff: "Handoff") -> None:
+    """Start the agent, and exit with its exit status."""
+    try:
+        done = subprocess.run(handoff.argv, cwd=handoff.cwd, check=False)
+    except FileNotFoundError:
+        hint = f"Install it, or add it to the PATH. Then: {handoff.line}"
+        raise CannotHandOver(f"{handoff.argv[0]} cannot be started there", hint) from None
+    raise click.exceptions.Exit(done.returncode if done.returncode >= 0 else 1)

@@ -1,0 +1,76 @@
+"""Write the files of a new session where its agent looks for them, and nothing else."""
+
+import os
+import secrets
+import subprocess
+import tempfile
+from pathlib import Path
+
+from session_memory.core.errors import CannotHandOver
+from session_memory.core.handing import NewFile
+from session_memory.handoff.handing import Handoff
+
+_SECONDS = 120
+
+
+def write(handoff: Handoff) -> None:
+    """Create the files of the session, or let the agent import it."""
+    if handoff.import_argv:
+        _imported(handoff)
+        return
+    for file in handoff.files:
+        try:
+            _write(file)
+        except FileExistsError:
+            raise CannotHandOver(
+                f"{file.path} exists already", "Nothing was overwritten. Try again."
+            ) from None
+        except OSError as error:
+            raise CannotHandOver(
+                f"{file.path} cannot be written: {error.strerror}",
+                "Check the directory, or name another one for the session: --cwd DIR",
+            ) from error
+
+
+def _write(file: NewFile) -> None:
+    """A file appears whole or not at all. A new one replaces nothing."""
+    file.path.parent.mkdir(parents=True, exist_ok=True)
+    draft = file.path.with_name(f".{secrets.token_hex(8)}.handoff")
+    try:
+        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "wb") as out:
+            out.write(file.content)
+        if file.is_shared:
+            draft.replace(file.path)
+        else:
+            os.link(draft, file.path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _imported(handoff: Handoff) -> None:
+    (file,) = handoff.files
+    with tempfile.TemporaryDirectory(prefix="session-memory-") as directory:
+        place = Path(directory) / file.path.name
+        place.write_bytes(file.content)
+        try:
+            done = subprocess.run(
+                [*handoff.import_argv, str(place)],
+                cwd=handoff.cwd,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=_SECONDS,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise CannotHandOver(
+                f"{handoff.target} could not import the session: {error}",
+                f"Is it installed here? {handoff.import_argv[0]} --version",
+            ) from None
+    if done.returncode:
+        said = (done.stderr or done.stdout).strip()[-500:]
+        raise CannotHandOver(
+            f"{handoff.target} refused the session: {said}",
+            "Print it as a text instead: --as text",
+        )
