@@ -196,6 +196,21 @@ def test_a_fork_of_the_parent_repeats_the_report_and_counts_nothing(claude: Clau
         assert counted(store)["msg_1"] == ("a1", 50, False)
 
 
+@pytest.mark.every(1)
+def test_a_report_that_a_fork_writes_again_counts_once_for_the_parent(claude: ClaudeHome) -> None:
+    log = parent_of(claude, "msg_1")
+    fork = claude.fork(log, "beta")
+    # A line of its own, no copy of the parent's.
+    fork.progress(agent="a1", message=message("msg_1", usage(9, input=5, read=100)))
+    with collected(claude.write()) as store:
+        assert counted(store) == {
+            "msg_parent": ("alpha", 10, False),
+            "msg_1": ("alpha", 9, True),
+        }
+        forget(store, Config(), [log.uid], now_ms())
+        assert counted(store)["msg_1"] == ("beta", 9, True)
+
+
 def test_a_session_that_logs_and_reports_a_response_counts_what_it_logged(
     claude: ClaudeHome,
 ) -> None:

@@ -13,6 +13,7 @@ from session_memory.retain.passes import (
     SOFT_CAP,
     PlannedEviction,
     plan,
+    waiting_for_analysis,
 )
 from session_memory.retain.units import Unit
 
@@ -130,15 +131,34 @@ def test_the_oldest_go_first(units: list[Unit], caps: RetentionConfig) -> None:
         assert moments == sorted(moments)
 
 
-def test_a_store_within_its_limits_loses_nothing() -> None:
-    unit = Unit(
+def unit_of(age_ms: int, *, is_analyzed: bool) -> Unit:
+    return Unit(
         uids=("claude:a",),
         sessions=(1,),
         revisions=(1,),
         sources=(1,),
         bytes=10,
-        last_at=NOW - DAY_MS,
-        is_analyzed=True,
+        last_at=NOW - age_ms,
+        is_analyzed=is_analyzed,
     )
+
+
+def test_a_unit_goes_or_waits_when_it_is_older_than_the_limit_and_not_before() -> None:
+    caps = RetentionConfig(raw_max_age_days=7)
+    for age_ms, is_over in ((7 * DAY_MS, False), (7 * DAY_MS + 1, True)):
+        steps, _ = planned([unit_of(age_ms, is_analyzed=True)], caps, set())
+        waiting = waiting_for_analysis([unit_of(age_ms, is_analyzed=False)], 10, caps, NOW)
+        assert (bool(steps), bool(waiting)) == (is_over, is_over)
+
+
+def test_a_unit_waits_when_the_soft_cap_is_exceeded_and_not_before() -> None:
+    for used, is_over in ((100, False), (101, True)):
+        caps = RetentionConfig(raw_soft_cap_bytes=100)
+        waiting = waiting_for_analysis([unit_of(0, is_analyzed=False)], used, caps, NOW)
+        assert bool(waiting) is is_over
+
+
+def test_a_store_within_its_limits_loses_nothing() -> None:
+    unit = unit_of(DAY_MS, is_analyzed=True)
     steps, analysis = planned([unit], RetentionConfig(), set())
     assert (steps, analysis.asked) == ([], [])
