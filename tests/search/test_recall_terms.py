@@ -1,9 +1,18 @@
 """How texts become the terms of recall: stems, parts of identifiers, neighbours of characters."""
 
+import random
+from itertools import chain
+
 import pytest
 
 from session_memory.search.question import concepts_in
-from session_memory.search.recall_terms import TermCounter, terms_in
+from session_memory.search.recall_terms import (
+    _TOKEN,
+    TermCounter,
+    _plain,
+    _token_terms,
+    terms_in,
+)
 from session_memory.search.stems import stem
 from session_memory.search.synonyms import synonyms
 
@@ -120,3 +129,17 @@ def test_terms_that_are_asked_for_are_counted_without_stemming_every_word(term: 
     assert TermCounter([term]).counts(f"{SPOKEN} {SPOKEN}")[term] == 2 * terms_in(SPOKEN).count(
         term
     )
+
+
+def test_signs_are_left_out_as_if_the_whole_text_was_made_plain() -> None:
+    rng = random.Random(5)
+    blocks = ((0x80, 0x600), (0xE00, 0x1100), (0x1780, 0x2C00), (0x3000, 0x3100), (0xFB00, 0x10000))
+    signs = [chr(code) for block in blocks for code in range(*block)]
+    for _ in range(3_000):
+        some = [
+            rng.choice("abXY01-'._ ’") if rng.random() < 0.6 else rng.choice(signs)
+            for _ in "123456"
+        ]
+        text = "".join(some)
+        plain = list(chain.from_iterable(map(_token_terms, _TOKEN.findall(_plain(text)))))
+        assert terms_in(text) == plain, ascii(text)

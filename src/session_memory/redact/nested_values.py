@@ -4,7 +4,6 @@ A shortened text may end in half a secret, which no rule matches. So if a text e
 its last word is removed, unless that is short.
 """
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import islice
@@ -19,7 +18,7 @@ from session_memory.redact.possible_secrets import possible_secrets
 Mask = Callable[[str], str]
 DEEPEST = 60
 _LONGEST_TITLE = 400
-_CUT_WORD = re.compile(r"[^\s…]{12,}…\Z")
+_SHORTEST_CUT = 12
 # Fields with ids and times that we created. They stay, because other records refer to them.
 _UNMASKED_FIELDS = frozenset(
     [
@@ -52,7 +51,14 @@ def mask_cut(text: str, mask: Mask = mask) -> str:
         masked = mask(broken)
         text = text if masked == broken else masked.replace("\n", " ")
     text = mask(text)
-    return _CUT_WORD.sub("…", text) if text.endswith("…") else text
+    return _without_cut_word(text) if text.endswith("…") else text
+
+
+def _without_cut_word(text: str) -> str:
+    """A text that ends in an ellipsis, without the word before it, unless that is short."""
+    rest = text[:-1].rpartition("…")[2]
+    word = "" if rest[-1:].isspace() else "".join(rest.rsplit(None, 1)[-1:])
+    return f"{text[: -1 - len(word)]}…" if len(word) >= _SHORTEST_CUT else text
 
 
 def is_lines(values: Any) -> bool:

@@ -5,6 +5,7 @@ A term is the stem of a word. An identifier gives the terms of its parts and one
 between words every two neighbours are a term. Words such as "the" and "how" are no terms.
 """
 
+import codecs
 import re
 import unicodedata
 from collections import Counter
@@ -83,9 +84,39 @@ class TermCounter:
 
 
 def _tokens(text: str) -> list[str]:
-    if text.isascii():
-        return _ASCII_TOKEN.findall(text)
-    return _TOKEN.findall(_plain(text))
+    if not text.isascii():
+        try:
+            # Most such texts have only a few signs, or letters with accents.
+            text = text.encode("ascii", _SIGNS).decode()
+        except UnicodeEncodeError:
+            return _TOKEN.findall(_plain(text))
+    return _ASCII_TOKEN.findall(text)
+
+
+def _sign_texts(error: UnicodeError) -> tuple[str, int]:
+    """What stands for characters that are no ASCII, so that a text has the same tokens."""
+    assert isinstance(error, UnicodeEncodeError)
+    signs = error.object[error.start : error.end]
+    if (found := _known_signs(signs)) is None:
+        raise error
+    return found, error.end
+
+
+@lru_cache(maxsize=1 << 12)
+def _known_signs(signs: str) -> str | None:
+    """ASCII characters instead of signs and letters with accents; None if others are needed."""
+    plain = "".join(
+        "'" if char == "’" else " " if _is_sign(char) else char for char in _plain(signs)
+    )
+    return plain if plain.isascii() else None
+
+
+def _is_sign(char: str) -> bool:
+    return not char.isascii() and _TOKEN.match(char) is None
+
+
+_SIGNS = "session_memory_signs"
+codecs.register_error(_SIGNS, _sign_texts)
 
 
 @lru_cache(maxsize=1 << 15)

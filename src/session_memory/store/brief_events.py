@@ -16,11 +16,12 @@ from session_memory.store.record_keys import event_uid
 PAGE = 1000
 _PAGE = f"""
     select e.seq, e.ts, e.kind, e.marks, e.role, e.tool, e.native_kind, e.model, e.branch,
-        e.summary, o.uid, e.place, e.length, e.record, e.block, e.call_id, e.path, e.is_sidechain,
-        e.is_error, e.duration_ms, e.exit_code
-    from events e join sources o on o.id = e.source_id
+        e.summary, e.source_id, e.place, e.length, e.record, e.block, e.call_id, e.path,
+        e.is_sidechain, e.is_error, e.duration_ms, e.exit_code
+    from events e
     where e.session_id = :session and e.seq > :after order by e.seq limit {PAGE}
 """
+_SOURCE = "select uid from sources where id = :id"
 
 
 class BriefEvent(msgspec.Struct, gc=False):
@@ -60,24 +61,29 @@ class BriefEvent(msgspec.Struct, gc=False):
 
 def brief_events(db: Database, names: NameTable, session_id: int) -> Iterator[BriefEvent]:
     """The session's own events in order, read a page at a time."""
-    word, where = names.word, {"session": session_id, "after": -1}
+    words, where = names.words, {"session": session_id, "after": -1}
     marks_of: dict[int, tuple[str, ...]] = {}
+    sources: dict[int, str] = {}
     while rows := db.all(_PAGE, where):
         for row in rows:
-            seq, at, kind, marks, role, tool, native_kind, model, branch, summary, *rest = row
+            (seq, at, kind, marks, role, tool, native_kind, model, branch, summary, source,
+             *rest) = row  # fmt: skip
             if marks not in marks_of:
-                marks_of[marks] = tuple(filter(None, (word(marks) or "").split(",")))
+                marks_of[marks] = tuple(filter(None, (words[marks] or "").split(",")))
+            if source not in sources:
+                sources[source] = db.value(_SOURCE, {"id": source})
             yield BriefEvent(
                 seq,
                 at,
-                word(kind) or "",
+                words[kind] or "",
                 marks_of[marks],
-                word(role),
-                word(tool),
-                word(native_kind),
-                word(model),
+                words[role],
+                words[tool],
+                words[native_kind],
+                words[model],
                 branch,
                 summary or one_line(row[16] or ""),
+                sources[source],
                 *rest,
             )
         if len(rows) < PAGE:

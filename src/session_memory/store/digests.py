@@ -10,7 +10,7 @@ import msgspec
 
 from session_memory.core.text import escaped
 from session_memory.store.row_values import storable
-from session_memory.store.zstandard import zstd
+from session_memory.store.zstandard import compressed, zstd
 
 if TYPE_CHECKING:
     from session_memory.store.database import Database, Row
@@ -307,7 +307,7 @@ class Digests:
 
 def packed_body(body: bytes) -> bytes:
     """The JSON of a digest as it is stored. Packing takes long: do it before the transaction."""
-    return zstd.compress(body, LEVEL)
+    return compressed(body, LEVEL)
 
 
 def _error(row: "Row") -> ErrorRow:

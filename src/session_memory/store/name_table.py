@@ -18,16 +18,11 @@ class NameTable:
     def __init__(self, db: Database) -> None:
         self._db = db
         self.numbers = _Numbers(db)
-        self._names: dict[int, str] = {}
+        # To ask it is faster than to call `word`.
+        self.words: dict[int | None, str | None] = _Words(db)
 
     def word(self, number: int | None) -> str | None:
-        if number is None:
-            return None
-        if number not in self._names:
-            self._names = {row[0]: row[1] for row in self._db.all(_LOAD)}
-            if number not in self._names:
-                raise StoreDamaged("the table names", f"row {number} is missing")
-        return self._names[number]
+        return self.words[number]
 
     def all(self) -> set[str]:
         """Every name in the table."""
@@ -36,7 +31,24 @@ class NameTable:
     def forget(self) -> None:
         """Clear the cache. After a rollback, numbers assigned in the transaction are not valid."""
         self.numbers.clear()
-        self._names.clear()
+        self.words.clear()
+
+
+class _Words(dict[int | None, str | None]):
+    """Number → name. None stays None."""
+
+    def __init__(self, db: Database) -> None:
+        super().__init__()
+        self._db = db
+
+    def __missing__(self, number: int | None) -> str | None:
+        if number is None:
+            return None
+        # Another process may have added the name since the table was read.
+        self.update(self._db.all(_LOAD))
+        if number not in self:
+            raise StoreDamaged("the table names", f"row {number} is missing")
+        return self[number]
 
 
 class _Numbers(dict[str | None, int | None]):

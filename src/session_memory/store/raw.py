@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from session_memory.core.errors import StoreDamaged
 from session_memory.store.database import Database
-from session_memory.store.zstandard import zstd
+from session_memory.store.zstandard import decompressed, zstd
 
 PACK_BYTES = 512 * 1024
 LONGEST_PACK = 1024 * 1024
@@ -170,7 +170,7 @@ class Raw:
         try:
             if pack.dictionary_id is not None:
                 dictionary = self.dictionary(pack.dictionary_id)
-            data = bytes(zstd.decompress(pack.body, zstd_dict=dictionary))
+            data = decompressed(pack.body, pack.length, dictionary)
         except (zstd.ZstdError, TypeError) as error:
             raise StoreDamaged(f"pack {source_id}@{pack.start}", str(error)) from error
         if len(data) != pack.length:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from session_memory.store.zstandard import zstd
+from session_memory.store.zstandard import compressed, zstd
 
 if TYPE_CHECKING:
     from session_memory.store.database import Database
@@ -206,7 +206,7 @@ def _range(term: str) -> dict[str, int]:
 
 
 def _packed(terms: Mapping[str, int]) -> bytes:
-    return zstd.compress(msgspec.json.encode(terms, order="sorted"), LEVEL)
+    return compressed(msgspec.json.encode(terms, order="sorted"), LEVEL)
 
 
 def unpacked_terms(packed: bytes) -> dict[str, int]:

@@ -74,7 +74,9 @@ def identity_of(key: bytes) -> str:
 
 def event_uid(record: bytes, block: int) -> str:
     """The identity of an event inside its session. It never changes."""
-    if len(record) != 16 and record[0] == _SECOND:
+    if len(record) == 16:
+        return f"{uuid_text(record)}:{block}"
+    if record[0] == _SECOND:
         content = record[1:_VARIANT_LENGTH].decode()
         return f"{identity_of(record)}~{content}:{block}"
     return f"{identity_of(record)}:{block}"

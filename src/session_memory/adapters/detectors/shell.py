@@ -52,6 +52,8 @@ _COMMAND = lazy_pattern(
     """,
     re.VERBOSE,
 )
+# Plain words in a row, each with a blank behind it. No word starts a comment.
+_WORDS = lazy_pattern(r"""(?:[^\s'"\\$;&|()<>`#][^\s'"\\$;&|()<>`]*[ \t]+)+""")
 _QUOTED = lazy_pattern(
     r"""(?P<text>[^"\\$]+|\$(?!\())|(?P<escape>\\(?s:.)?)|(?P<open>\$\()|(?P<close>")"""
 )
@@ -93,6 +95,10 @@ class _Splitter:
         return self.found
 
     def _unquoted(self) -> None:
+        if self.frame.word is None and (words := _WORDS.match(self.text, self.position)):
+            self.position = words.end()
+            self._add_words(words.group().split())
+            return
         token = _COMMAND.match(self.text, self.position)
         assert token is not None
         value = token.group()
@@ -149,6 +155,13 @@ class _Splitter:
 
     def _add(self, value: str) -> None:
         self.frame.word = (self.frame.word or "") + value
+
+    def _add_words(self, words: list[str]) -> None:
+        frame = self.frame
+        if frame.target is not None:
+            frame.target.append(words.pop(0))
+            frame.target = None
+        frame.command.words += words
 
     def _end_word(self) -> None:
         frame = self.frame

@@ -114,7 +114,7 @@ class CommandCounts:
         self._runs: Counter[str] = Counter()
         self._failures: Counter[str] = Counter()
         self._ms: Counter[str] = Counter()
-        self._last: dict[str, str] = {}
+        self._last: dict[str, BriefEvent] = {}
 
     def add(self, finished: FinishedCall) -> None:
         if finished.is_shell and finished.call.summary:
@@ -122,12 +122,12 @@ class CommandCounts:
             self._runs[text] += 1
             self._failures[text] += finished.failed
             self._ms[text] += finished.result.duration_ms or 0
-            self._last[text] = finished.call.event_uid
+            self._last[text] = finished.call
 
     def result(self) -> tuple[CommandUse, ...]:
         order = sorted(self._runs, key=lambda text: (-self._runs[text], text))[:MOST_COMMANDS]
         return tuple(
-            CommandUse(t, self._runs[t], self._failures[t], self._ms[t], self._last[t])
+            CommandUse(t, self._runs[t], self._failures[t], self._ms[t], self._last[t].event_uid)
             for t in order
         )
 

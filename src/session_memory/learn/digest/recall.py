@@ -7,7 +7,6 @@ about a session than a word of one of its many answers. What a long text repeats
 The weights are made from one session alone. So its terms do not depend on other sessions.
 """
 
-import re
 from collections import deque
 from collections.abc import Iterable
 from functools import cached_property
@@ -28,7 +27,6 @@ FIRST_SUMMARIES, LAST_SUMMARIES = 40, 8
 LONGEST_ANSWER = 300
 MOST_PLANS = 3
 MOST_COMMITS = 20
-_CUT_WORD = re.compile(r"\S*…\Z")
 LENGTH_SHARE = 0.7
 """How much the length of a text matters: 0 is not at all, 1 in full."""
 
@@ -88,7 +86,13 @@ class RecallTexts:
 
 def _masked(summaries: list[str]) -> str:
     """Summaries without secrets and without their last words, which may be cut in a secret."""
-    return mask("\n".join(_CUT_WORD.sub("", summary) for summary in summaries))
+    return mask("\n".join(map(_without_cut_word, summaries)))
+
+
+def _without_cut_word(summary: str) -> str:
+    if not summary.endswith("…"):
+        return summary
+    return summary[: -len(summary.rsplit(None, 1)[-1])]
 
 
 def _shortened(statement: Statement) -> Statement:

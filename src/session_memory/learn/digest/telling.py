@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from session_memory.core.lazy_patterns import lazy_pattern
 from session_memory.core.text import escaped, one_line
@@ -22,15 +23,26 @@ _COMMON = frozenset(_COMMON_WORDS.split())
 
 def names_in(text: str) -> frozenset[str]:
     """Identifiers, file names and quoted words of a text in lower case, without common ones."""
+    return _names_in(text[:20_000])
+
+
+@lru_cache(maxsize=128)
+def _names_in(text: str) -> frozenset[str]:
+    """Each call after an error is compared with the same text."""
     found: set[str] = set()
-    for name in set(_NAME.findall(text[:20_000])):
-        if len(name) > 3 and _PARTED.search(name):
+    for name in set(_NAME.findall(text)):
+        if len(name) > 3 and not _is_word(name) and _PARTED.search(name):
             found.add(name.lower())
             if "." in name:
                 found.update(part for part in name.lower().split(".") if len(part) > 4)
     for quoted in set(_QUOTED.findall(text[:4_000])):
         found.update(part for part in re.split(r"[\s/.]+", quoted.lower()) if len(part) > 3)
     return frozenset(found - _COMMON)
+
+
+def _is_word(name: str) -> bool:
+    """Whether a name has but one part. This is quick, and most names are words."""
+    return name.isalpha() and name[1:].islower()
 
 
 def named_in(text: str, names: frozenset[str]) -> frozenset[str]:
