@@ -26,6 +26,9 @@ EXPECTED: dict[str, list[tuple[str, str, list[str]]]] = {
     "codemode": UNVERIFIED,
     "claude/subagent": 3 * ANSWERED,
     "codex/subagent": [*ANSWERED, *ANSWERED, ("fail", "error", ["ls: cannot access"])],
+    "kimi/fork": [("success", "tests", ["unittest test_calc", "OK"]), *ANSWERED],
+    "kimi/old_interrupt": [("abandoned", "interrupted", [""])],
+    "kimi/subagent": 3 * ANSWERED,
     "pi/fork": [("success", "tests", [TESTS, "1 passed"]), *ANSWERED],
     "grok/subagent": [*ANSWERED, *ANSWERED, ("fail", "error", ["Error: "])],
 }

@@ -437,6 +437,7 @@ WAYS = {
     "copilot": ("copilot", "--resume"),
     "gemini": ("gemini", "--resume"),
     "grok": ("grok", "--resume"),
+    "kimi": ("kimi", "--session"),
     "pi": ("pi", "--session"),
     "qwen": ("qwen", "--resume"),
 }

@@ -52,6 +52,8 @@ class Driver(ABC):
     # The prompt that compacts. Without one, the agent compacts when its context is full.
     compact_prompt = ""
     full_context = 190_000
+    # The agent asks for caches that last an hour, and logs what it wrote to them.
+    hour_cache = True
     # Words of the last message of a request for a summary, and what stands around the summary.
     summary_words = "summary of the conversation"
     summary_form = "{}"
@@ -82,6 +84,10 @@ class Driver(ABC):
     def variables(self, launch: Launch) -> dict[str, str]:
         """Further variables of one start."""
         return {}
+
+    def preparations(self, launch: Launch, place: AgentPlace) -> list[list[str]]:
+        """Commands of the program that a user runs first, such as one that forks a session."""
+        return []
 
     @abstractmethod
     def arguments(self, launch: Launch, place: AgentPlace) -> list[str]:

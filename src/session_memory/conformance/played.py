@@ -134,6 +134,8 @@ class Played:
             lane = self.lane_of(sent)
             self._note_command(lane)
             reply = self._next(lane, sent)
+            if not self._driver.hour_cache:
+                reply = replace(reply, usage=replace(reply.usage, cache_write_1h=0))
             answer = None
             if not reply.error:
                 answer = sent.wire.answer(reply, self._ids, sent.model)

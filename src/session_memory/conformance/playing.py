@@ -51,11 +51,14 @@ def perform(
         played.begin(turn)
         model.hanging.clear()
         launch = _launch(driver, turn)
-        words = [str(program.path), *driver.arguments(launch, place)]
+        variables = environment | driver.environment(place) | driver.variables(launch)
+        for words in driver.preparations(launch, place):
+            log = directory / f"{number}-before.log"
+            run_agent([str(program.path), *words], place.repo, variables, log, driver.seconds)
         run = run_agent(
-            words,
+            [str(program.path), *driver.arguments(launch, place)],
             place.repo,
-            environment | driver.environment(place) | driver.variables(launch),
+            variables,
             directory / f"{number}.log",
             driver.seconds,
             stopped_by=turn.stopped_by,

@@ -20,7 +20,7 @@ _EDIT_TOOLS = frozenset(
         *("editor", "write_to_file", "replace_in_file", "apply_diff"),  # Cline
         "ApplyPatch",  # Droid, beside Edit, Create and MultiEdit
         *("text_editor", "developer__text_editor"),  # Goose
-        *("StrReplaceFile", "StrReplace"),  # Kimi, Cursor
+        *("WriteFile", "StrReplaceFile", "StrReplace"),  # Kimi, Cursor
     )
 )
 _SHELL_TOOLS = frozenset(

@@ -9,6 +9,7 @@ from session_memory.conformance.drivers.codex import Codex
 from session_memory.conformance.drivers.copilot import Copilot
 from session_memory.conformance.drivers.gemini import GeminiCli
 from session_memory.conformance.drivers.grok import Grok
+from session_memory.conformance.drivers.kimi import Kimi
 from session_memory.conformance.drivers.opencode import OpenCode
 from session_memory.conformance.drivers.pi import Pi
 from session_memory.conformance.drivers.qwen import Qwen
@@ -23,5 +24,6 @@ DRIVERS: tuple[type[Driver], ...] = (
     Copilot,
     OpenCode,
     Pi,
+    Kimi,
     *(point.load() for point in entry_points(group=GROUP)),
 )

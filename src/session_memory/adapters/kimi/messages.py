@@ -1,0 +1,192 @@
+"""Prompts, answers, calls and results in the logs of Kimi Code."""
+
+import re
+from typing import Any
+
+from session_memory.adapters.base import NativeEvent, Record
+from session_memory.adapters.conversation import ConversationMessage, events_of, word
+from session_memory.adapters.detectors import is_edit_tool
+from session_memory.adapters.json_records import (
+    integer,
+    items,
+    mapping,
+    name_in,
+    parts_of,
+    string,
+)
+from session_memory.adapters.kimi.state import KimiState
+from session_memory.adapters.kimi.usage import step_used
+from session_memory.adapters.tool_calls import call_event
+from session_memory.adapters.tool_results import result_event
+from session_memory.core.ids import fit_native_id
+from session_memory.core.text import escaped, one_line
+
+_EXITED = re.compile(r"Command failed with exit code: (\d{1,9})\.?\s*\Z")
+# Only the last characters of a result are searched for such a line.
+_ENDING = 200
+_SPAWNED = "subagent"
+
+
+def words_of(content: Any) -> str:
+    """The text of a content. A picture is named by its kind."""
+    texts = [
+        string(part.get("text")) if "text" in part else f"[{word(part.get('type'))}]"
+        for part in parts_of(content)
+    ]
+    return "\n".join(text for text in texts if text)
+
+
+def prompt(native: dict[str, Any], record: Record, state: KimiState, kind: str) -> None:
+    """What begins a turn, or what a person adds to one (``turn.steer``)."""
+    said, origin = words_of(native.get("input")), mapping(native.get("origin"))
+    own = name_in(native.get("promptId"))
+    if own:
+        record.native_id = fit_native_id(f"kimi@{own}")[0]
+    state.expect_copy(own or _copy_key(said))
+    record.events.append(_prompt_event(said, origin, record, kind))
+    state.has_prompts = True
+
+
+def _prompt_event(said: str, origin: dict[str, Any], record: Record, kind: str) -> NativeEvent:
+    source = string(origin.get("kind"))
+    command = _typed_command(origin)
+    if record.is_sidechain or (source not in ("", "user") and not command):
+        # The agent began this turn by itself, or for another agent.
+        label = f"{kind}/{word(string(origin.get('name')) or source or _SPAWNED)}"
+        event = NativeEvent("lifecycle", "user", one_line(said), label, body=said)
+        event.is_prompt = kind == "turn.prompt" and not record.is_sidechain
+        return event
+    words = command or said
+    event = NativeEvent("user_msg", "user", one_line(words), kind, is_prompt=True, text=words)
+    event.body = said
+    if kind == "turn.steer":
+        event.kind, event.marks = "human_intervention", ("user_msg",)
+    return event
+
+
+def _typed_command(origin: dict[str, Any]) -> str:
+    """The command that a person typed to begin the turn, such as a skill."""
+    if origin.get("trigger") != "user-slash":
+        return ""
+    name = string(origin.get("skillName")) or string(origin.get("commandName"))
+    given = string(origin.get("skillArgs")) or string(origin.get("commandArgs"))
+    return f"/{name} {given}".strip() if name else ""
+
+
+def _copy_key(said: str) -> str:
+    return fit_native_id(f"text {said}")[0]
+
+
+def message(native: dict[str, Any], record: Record, state: KimiState, kind: str) -> None:
+    """A message that was added to the context: the second copy of a prompt, or something else."""
+    content = mapping(native.get("message"))
+    role, origin = string(content.get("role")), mapping(content.get("origin"))
+    said, own = words_of(content.get("content")), name_in(content.get("id"))
+    if role == "user":
+        if state.is_copy(own) or state.is_copy(_copy_key(said)):
+            record.bookkeeping = "message/copy"
+            return
+        source = string(origin.get("kind"))
+        if source in ("", "user") and not record.is_sidechain:
+            record.events = events_of(ConversationMessage(role="user", content=said))
+            state.has_prompts = True
+            return
+        label = f"message/{word(source or _SPAWNED)}"
+        record.events.append(NativeEvent("lifecycle", "user", one_line(said), label, body=said))
+        return
+    whole = ConversationMessage(
+        role=role or "untyped",
+        content=blocks_of(content.get("content")),
+        tool_calls=content.get("toolCalls"),
+        tool_call_id=string(content.get("toolCallId")) or None,
+        is_error=content.get("isError") is True,
+        model=state.model or None,
+    )
+    record.events = events_of(whole)
+
+
+def blocks_of(content: Any) -> list[dict[str, Any]]:
+    """The parts of an answer, in the words of other agents."""
+    return [
+        {"type": "thinking", "thinking": part.get("think")}
+        if part.get("type") == "think"
+        else {"type": "text", **part}
+        for part in parts_of(content)
+    ]
+
+
+def loop_event(native: dict[str, Any], record: Record, state: KimiState, kind: str) -> None:
+    """A part of a step. A step is one request to the model, its answer, and the calls in it."""
+    event = mapping(native.get("event"))
+    own, what = name_in(event.get("uuid")), word(event.get("type"))
+    if own:
+        # The beginning and the end of a step have the same id.
+        mark = f"@{what}" if what.startswith("step.") else ""
+        record.native_id = fit_native_id(f"kimi@{own}{mark}")[0]
+    match what:
+        case "step.begin":
+            state.step, state.ended = own and fit_native_id(f"kimi@{own}")[0], ""
+            record.bookkeeping = "loop/step.begin"
+        case "step.end":
+            step_used(event, record, state)
+            state.ended = word(event.get("finishReason"))
+            record.bookkeeping = "loop/step.end"
+        case "content.part":
+            record.events.append(_part(mapping(event.get("part")), state))
+        case "tool.call":
+            record.events.append(_call(event, state))
+        case "tool.result":
+            called = name_in(event.get("parentUuid"))
+            if called:
+                record.native_id = fit_native_id(f"kimi@{called}@result")[0]
+            record.events.append(_result(event))
+        case _:
+            record.events.append(NativeEvent("lifecycle", "system", "", f"loop/{what}"))
+
+
+def _part(part: dict[str, Any], state: KimiState) -> NativeEvent:
+    match word(part.get("type")):
+        case "text":
+            said = string(part.get("text"))
+            event = NativeEvent("assistant_msg", "assistant", one_line(said), "loop/text")
+        case "think":
+            said = string(part.get("think"))
+            event = NativeEvent("thinking", "assistant", one_line(said), "loop/think")
+        case kind:
+            said = ""
+            event = NativeEvent("lifecycle", "assistant", f"[{kind}]", f"loop/{kind}")
+    event.body = said
+    event.model, event.response_id = state.model or None, state.step or None
+    return event
+
+
+def _call(call: dict[str, Any], state: KimiState) -> NativeEvent:
+    tool, arguments = one_line(string(call.get("name"))) or "unknown", call.get("args")
+    event = call_event(
+        string(call.get("toolCallId")) or "unnamed",
+        tool,
+        arguments,
+        "loop/tool.call",
+        path=string(mapping(arguments).get("path")) or None,
+        is_edit=is_edit_tool(tool, arguments),
+    )
+    event.model, event.response_id = state.model or None, state.step or None
+    return event
+
+
+def _result(event: dict[str, Any]) -> NativeEvent:
+    result = mapping(event.get("result"))
+    output = result.get("output")
+    text = escaped(output) if isinstance(output, str) else words_of(items(output))
+    exited = _EXITED.search(text[-_ENDING:])
+    found = result_event(
+        string(event.get("toolCallId")) or "unnamed",
+        one_line(text),
+        "loop/tool.result",
+        failed=result.get("isError") is True,
+    )
+    found.exit_code = int(exited[1]) if exited and found.is_error else None
+    found.text, found.is_shell = text, True
+    spent = integer(result.get("durationMs"))
+    found.duration_ms = spent if spent is not None and spent >= 0 else None
+    return found

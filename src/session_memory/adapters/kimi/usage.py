@@ -1,0 +1,57 @@
+"""What the requests of a Kimi session used.
+
+Input and both kinds of cached tokens are disjoint; output includes reasoning.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from session_memory.adapters.base import NativeUsage, Record
+from session_memory.adapters.json_records import mapping, name_in, string
+from session_memory.adapters.kimi.state import KimiState
+from session_memory.adapters.token_counts import count_of
+
+_BROKEN_OFF = ("error", "interrupted")
+
+
+def request_used(native: dict[str, Any], record: Record, state: KimiState) -> None:
+    """The usage of a request, which the log has before the answer.
+
+    What is logged for a request that was broken off are the figures that the provider sent at its
+    beginning, so they do not count.
+    """
+    model = state.model or name_in(native.get("model"))
+    if string(native.get("usageScope")) == "session" or not state.step:
+        # The summary of a compaction is no step.
+        own = f"kimi@{state.lineage or record.session}@{native.get('time')}"
+        record.usage = usage_of(mapping(native.get("usage")), own, model)
+    elif state.ended not in _BROKEN_OFF:
+        record.usage = usage_of(mapping(native.get("usage")), state.step, model)
+
+
+def step_used(event: dict[str, Any], record: Record, state: KimiState) -> None:
+    """The end of a step repeats the usage, under the same id."""
+    used = mapping(event.get("usage"))
+    if used and string(event.get("finishReason")) not in _BROKEN_OFF:
+        record.usage = usage_of(used, state.step, state.model)
+
+
+def usage_of(used: Mapping[str, Any], usage_id: str, model: str) -> NativeUsage | None:
+    """Figures in the names of Kimi Code or of kimi-cli."""
+
+    def count(new: str, old: str) -> int:
+        return count_of(used.get(new, used.get(old)))
+
+    sent, given = count("inputOther", "input_other"), count("output", "output")
+    read = count("inputCacheRead", "input_cache_read")
+    written = count("inputCacheCreation", "input_cache_creation")
+    if not (sent or given or read or written):
+        return None
+    return NativeUsage(
+        usage_id,
+        model or "unknown",
+        input_tokens=sent,
+        output_tokens=given,
+        cache_read_tokens=read,
+        cache_write_tokens=written,
+    )
