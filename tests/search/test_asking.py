@@ -14,6 +14,7 @@ from session_memory.store import Store, open_store
 from session_memory.store.hits import Hit
 from session_memory.testing.claude import ClaudeHome, ClaudeLog, call, thinking
 from session_memory.testing.collecting import collect, collected, new_store
+from session_memory.views.search import search
 
 from .asking import NOW, asked, found, hits_as_given, said
 
@@ -405,3 +406,26 @@ def test_the_best_of_very_many_titles_are_found_without_reading_all(
         assert best.hits == every.hits[:limit]
         assert best.total == every.total or not best.total_exact
         assert best.total_exact or filters
+
+
+@pytest.mark.every(1)
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("w", {"alpha"}),  # Of one letter, words of titles.
+        ("we", {"alpha", "beta"}),
+        ("webho", {"alpha", "beta"}),
+        ("fix the webh", {"alpha"}),
+        ("webho ", set()),  # Somebody ended this word.
+        ("webhook", {"alpha", "beta"}),
+        ("webho sign", set()),  # Only the last word is still typed.
+        ("zz", set()),
+    ],
+)
+def test_the_last_word_may_be_a_beginning_while_somebody_types(
+    store: Store, typed: str, expected: set[str]
+) -> None:
+    results = search(store, typed, Filters(), now=NOW, limit=20, widen=False, typed=True)
+    sessions = {hit.session_uid.partition(":")[2] for hit in results.hits}
+    assert sessions >= expected if len(typed) == 1 else sessions == expected
+    assert all(hit.snippet.marks for hit in results.hits)

@@ -1,5 +1,6 @@
 """The server as a process of its own: started, asked, named by other commands, and ended."""
 
+import asyncio
 import json
 import os
 import signal
@@ -14,10 +15,15 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from reading.hostile import collected
+from starlette.requests import Request
 
+from session_memory import Memory
 from session_memory.cli import main
+from session_memory.config import Config
+from session_memory.core.errors import StoreError
 from session_memory.store import open_store
 from session_memory.testing.claude import ClaudeHome
+from session_memory.web.cancelling import Cancellation, run_while_awaited
 from session_memory.web.running import SUFFIX, Running, mark_of, running, write_running
 
 SECONDS = 30
@@ -143,3 +149,29 @@ def test_commands_name_the_page_with_the_same_answer(
     assert "secret" not in done.output and "On the web" not in done.stdout
     for silent in ("--json", "--quiet"):
         assert "On the web" not in CliRunner().invoke(main, [*asked, silent]).output
+
+
+@pytest.mark.only("sqlite")
+def test_work_for_a_request_that_nobody_waits_for_is_stopped(tmp_path: Path) -> None:
+    store = tmp_path / "memory.db"
+    open_store(store).close()
+    memory = Memory(str(store), Config())
+    endless = (
+        "with recursive n (x) as (select 1 union all select x + 1 from n) select count(*) from n"
+    )
+    asked: list[bool] = []
+
+    def count(stopping: Cancellation) -> object:
+        with stopping.of(memory):
+            return memory.store.db.value(endless)
+
+    async def receive() -> dict[str, str]:
+        asked.append(True)
+        return {"type": "http.request" if len(asked) == 1 else "http.disconnect"}
+
+    request = Request({"type": "http"}, receive)
+    with pytest.raises(StoreError):
+        asyncio.run(run_while_awaited(request, count))
+    # The next request may use the same memory, and nothing stops it.
+    assert memory.store.db.value("select 1") == 1
+    memory.close()

@@ -129,12 +129,14 @@ class FindingMethods(OpenMemory):
         where: Names | None = None,
         limit: int = 20,
         widen: bool = True,
+        typed: bool = False,
     ) -> "Results":
         """Events that have all words of ``text``, the best first. ``limit`` 0 means all.
 
         Each filter takes one name or several; an event passes if it has one of them. ``where`` is
         ``title``, ``message``, ``summary``, ``call`` or ``output``. If a word does not occur,
-        longer words with it are searched, unless ``widen`` is false.
+        longer words with it are searched, unless ``widen`` is false. If somebody is still typing
+        (``typed``), the last word may be the beginning of one.
         """
         from session_memory.core.errors import InvalidRecord
         from session_memory.search import Filters
@@ -158,7 +160,9 @@ class FindingMethods(OpenMemory):
             raise InvalidRecord("the search has no words and no filter", hint, field="text")
         most = checked_limit(limit)
         self._complete_index()
-        return search(self.store, words, filters, now=now_ms(), limit=most, widen=widen)
+        return search(
+            self.store, words, filters, now=now_ms(), limit=most, widen=widen, typed=typed
+        )
 
     def search_sessions(
         self,

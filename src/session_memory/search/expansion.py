@@ -11,6 +11,7 @@ from session_memory.store.word_query import QueryWord, WordQuery
 
 MOST_WORDS = 1000
 """A part is expanded to at most this many words, the most frequent ones."""
+MOST_BEGUN = 12
 
 
 class ExpandedTerms(msgspec.Struct, frozen=True):
@@ -41,6 +42,19 @@ def expand_unknown(index: WordIndex, terms: Sequence[Term]) -> ExpandedTerms:
         return bool(index.find(WordQuery(others), limit=1)) if others else True
 
     return _expanded(index, terms, is_unknown)
+
+
+def expand_beginning(index: WordIndex, terms: Sequence[Term]) -> ExpandedTerms:
+    """Expand the last term, if somebody may still type it, to words that begin with it."""
+    last = terms[-1] if terms else None
+    if last is None or not last.is_plain_word:
+        return ExpandedTerms(tuple(terms), {})
+    words = index.beginning(last.words[0].text, MOST_BEGUN)
+    if not words:
+        return ExpandedTerms(tuple(terms), {})
+    begun = msgspec.structs.replace(last, words=words, is_part=True)
+    shown = tuple(word.text for word in words)
+    return ExpandedTerms((*terms[:-1], begun), {last.shown: shown}, is_cut=True)
 
 
 def _expanded(

@@ -8,7 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
-from session_memory.search.expansion import ExpandedTerms, expand_parts, expand_unknown
+from session_memory.search.expansion import (
+    ExpandedTerms,
+    expand_beginning,
+    expand_parts,
+    expand_unknown,
+)
 from session_memory.search.filters import Filters
 from session_memory.search.query import Query, Term
 from session_memory.search.scores import ScoredHit, Scoring, best_first
@@ -58,16 +63,17 @@ def find_hits(
     now: int,
     limit: int = 20,
     expand: bool = True,
+    typed: bool = False,
 ) -> SearchAnswer:
     """The best ``limit`` hits (0 means all) and their total number.
 
     If a word does not occur anywhere, words that contain it are searched instead, unless
-    ``expand`` is false.
+    ``expand`` is false. If the query is being ``typed``, its last word may be the beginning of one.
     """
     for _ in range(ATTEMPTS):
         run = _Search(store, filters, text_of, now, limit)
         with store.index.stable_docs():
-            answer = run.answer(query, expand=expand)
+            answer = run.answer(query, expand=expand, typed=typed)
         if not run.was_outdated:
             break
     return answer
@@ -89,10 +95,13 @@ class _Search:
         self.was_outdated = False
         """Whether another process derived a session again during the search."""
 
-    def answer(self, query: Query, *, expand: bool) -> SearchAnswer:
+    def answer(self, query: Query, *, expand: bool, typed: bool) -> SearchAnswer:
         if not query.positive:
             return self._without_words(query)
         answer = self._hits_for(expand_parts(self._index, query.terms))
+        if typed and not answer.total and answer.total_exact:
+            begun = expand_beginning(self._index, query.terms)
+            answer = self._hits_for(begun) if begun.words else answer
         # If there were more texts than could be compared, further words would only add to them.
         if answer.total or not (expand and answer.total_exact):
             return answer

@@ -37,6 +37,12 @@ class Term(msgspec.Struct, frozen=True):
     is_negative: bool = False
 
     @property
+    def is_plain_word(self) -> bool:
+        """Whether it is one whole word, which must occur."""
+        is_whole = len(self.words) == 1 and not self.words[0].is_prefix
+        return is_whole and not (self.needs_text or self.is_part or self.is_negative)
+
+    @property
     def needs_text(self) -> bool:
         return self.literal is not None or self.phrase is not None
 

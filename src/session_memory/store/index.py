@@ -209,6 +209,15 @@ class WordIndex:
         self._write_docs()
         return self._words.terms(first=beginning, last=beginning + "\U0010ffff")
 
+    def beginning(self, text: str, most: int) -> tuple[QueryWord, ...]:
+        """What to ask for, to find the most frequent words that begin with ``text``.
+
+        A single letter begins very many words, so those of titles are returned.
+        """
+        self._write_docs()
+        self._write_titles()
+        return (self._words if len(text) > 1 else self._titles).beginning(text, most)
+
     def title_terms(self) -> list[tuple[str, int]]:
         """The words of all titles, with their number of sessions."""
         self._write_titles()

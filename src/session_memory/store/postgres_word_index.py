@@ -144,6 +144,10 @@ class PostgresWordEngine:
         rows = self._db.all(sql, {"first": first, "last": last})
         return [(row[0], int(row[1])) for row in rows]
 
+    def beginning(self, text: str, most: int) -> tuple[QueryWord, ...]:
+        """The beginning itself: the index has its words in order, and no list of words."""
+        return (QueryWord(text, is_prefix=True),)
+
     def merged(self) -> Iterator[None]:
         """Nothing to do: the server does it by itself."""
         yield from ()

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 # Bytes that FTS5 collects in memory before it writes a segment of the index.
 HASH_BYTES = 16 * 1024 * 1024
 
+# The greatest character.
+LAST = "\U0010ffff"
 # Written in one step of a merge, and deleted in one step of removing an index.
 MERGED_PAGES = 32
 ROWS_AT_ONCE = 200
@@ -125,6 +127,11 @@ class SqliteWordEngine:
             return self._db.all(f"{known} and word like :like escape '!'", {"like": like})
         sql = f"{known} and term >= :first and term < :last"
         return self._db.all(sql, {"first": first, "last": last})
+
+    def beginning(self, text: str, most: int) -> tuple[QueryWord, ...]:
+        """The most frequent words. FTS5 would collect the texts of all of them first."""
+        found = sorted(self.terms(first=text, last=text + LAST), key=lambda one: -one[1])
+        return tuple(QueryWord(word) for word, _ in found[:most])
 
     def merged(self) -> Iterator[None]:
         self._configure()

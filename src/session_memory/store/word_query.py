@@ -80,6 +80,9 @@ class WordEngine(Protocol):
         Longer words are cut to `LONGEST` characters.
         """
 
+    def beginning(self, text: str, most: int) -> tuple[QueryWord, ...]:
+        """What to ask for, to find words that begin with ``text``: at most so many words."""
+
     def merged(self) -> Iterator[object]:
         """Keep the index quick to read: merge what many transactions have written, step by step."""
 

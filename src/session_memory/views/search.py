@@ -109,11 +109,13 @@ def search(
     limit: int = DEFAULT_LIMIT,
     snippets: bool = True,
     widen: bool = True,
+    typed: bool = False,
 ) -> Results:
     """Search the existing index. Call `session_memory.derive.reindex.ensure_index` to update it.
 
     Without ``widen``, words that do not occur find nothing and no others are suggested, which
-    would take seconds in a large store.
+    would take seconds in a large store. If the text is being ``typed``, its last word may be the
+    beginning of a word.
     """
     query = parse(text)
     filters = narrowed(store, filters, query.fields)
@@ -122,7 +124,14 @@ def search(
     def text_of(hit: Hit) -> str:
         return bodies.at(hit.source, hit.place, hit.length, hit.block).text
 
-    answer = find_hits(store, query, filters, text_of=text_of, now=now, limit=limit, expand=widen)
+    answer = find_hits(
+        *(store, query, filters),
+        text_of=text_of,
+        now=now,
+        limit=limit,
+        expand=widen,
+        typed=typed and not text.endswith((" ", "*")),
+    )
     titles = store.sessions.titles_of([one.session.id for one in answer.found])
     words = [word for many in answer.expanded.values() for word in many[:50]]
     hits = _all_shown(answer, words, text_of if snippets else _no_text, titles)

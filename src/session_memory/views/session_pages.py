@@ -117,12 +117,13 @@ def strip(events: list[StripEvent]) -> str:
     known = [(who, event, took) for (who, event), took in zip(named, spans, strict=True)]
     if not known:
         return ""
-    letters = []
-    for place in range(STRIP):
-        first = place * len(known) // STRIP
-        part = known[first : max((place + 1) * len(known) // STRIP, first + 1)]
-        letters.append(_letter(part))
-    return "".join(letters)
+    bounds = [
+        (place * len(known) // STRIP, (place + 1) * len(known) // STRIP) for place in range(STRIP)
+    ]
+    # In a short session several places show the same event.
+    parts = dict.fromkeys((first, max(last, first + 1)) for first, last in bounds)
+    letters = {first: _letter(known[first:last]) for first, last in parts}
+    return "".join(letters[first] for first, _ in bounds)
 
 
 def _spans(events: list[StripEvent]) -> list[int]:

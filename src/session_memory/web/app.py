@@ -3,6 +3,7 @@
 import hmac
 import time
 from collections.abc import Callable, Hashable
+from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
@@ -25,6 +26,7 @@ from session_memory.core.freed_memory import give_back_memory
 from session_memory.core.lesson_errors import LessonError, UnknownLesson
 from session_memory.store.session_stamps import session_stamp
 from session_memory.web.asked import PART, THEME_COOKIE, Asked
+from session_memory.web.cancelling import Cancellation, run_while_awaited
 from session_memory.web.failures import Failures
 from session_memory.web.live import Changes
 from session_memory.web.memories import Memories
@@ -84,7 +86,7 @@ class _Answering:
         self.site = site
         self._cache = PageCache()
 
-    def get(self, route: RoutedPage, request: Request) -> Response:
+    def get(self, route: RoutedPage, request: Request, stopping: Cancellation) -> Response:
         """The answer to a question; a kept one as long as what it depends on is unchanged."""
         theme = request.cookies.get(THEME_COOKIE)
         asked = (request.url.path, request.url.query, request.headers.get(PART), theme)
@@ -98,7 +100,7 @@ class _Answering:
             return kept
         depends = Dependency(mark, stamp())
         began = time.thread_time()
-        answer = self._answer(route, request, {})
+        answer = self._answer(route, request, {}, stopping)
         self._answered()
         took = time.thread_time() - began
         if took >= SLOW_S:
@@ -115,12 +117,18 @@ class _Answering:
     def post(self, route: RoutedPage, request: Request, form: dict[str, str]) -> Response:
         """Carry out a change. What was kept may be wrong afterwards."""
         try:
-            return self._answer(route, request, form)
+            return self._answer(route, request, form, Cancellation())
         finally:
             self._cache.clear()
 
-    def _answer(self, route: RoutedPage, request: Request, form: dict[str, str]) -> Response:
-        with self._memories.one() as memory:
+    def _answer(
+        self,
+        route: RoutedPage,
+        request: Request,
+        form: dict[str, str],
+        stopping: Cancellation,
+    ) -> Response:
+        with self._memories.one() as memory, stopping.of(memory):
             asked = Asked(request, memory, self.site, form)
             asked.route = route.path
             try:
@@ -137,7 +145,7 @@ def _endpoint(
     async def endpoint(request: Request) -> Response:
         try:
             if request.method != "POST":
-                return await run_in_threadpool(answering.get, route, request)
+                return await run_while_awaited(request, partial(answering.get, route, request))
             form = await _form(request)
             if not _is_ours(form, answering.site):
                 return PlainTextResponse("The form is not one of ours.\n", 403)

@@ -24,6 +24,8 @@ from session_memory.web.charts import day_bars
 from session_memory.web.rows import DOTS, ListRow, event_address, list_row, session_address
 
 MOST_HITS = 60
+# While somebody types, two screens of hits are enough.
+MOST_TYPED = 30
 MOST_COUNTED = 5_000
 LONGEST_QUERY = 2000
 ORDERS = {"newest": "Newest", "cost": "Dearest", "time": "Longest", "tokens": "Most tokens"}
@@ -215,7 +217,9 @@ def _nothing(asked: Asked, state: _QueryState) -> str:
 
 def _found(asked: Asked, state: _QueryState, *, widen: bool = True) -> tuple[Found, str]:
     """The hits. Without ``widen`` words that do not occur find nothing, which is said at once."""
-    results = asked.memory.search(state.text, limit=MOST_HITS, widen=widen)
+    is_typed = not widen and not asked.query.get("q", "").endswith(" ")
+    most = MOST_HITS if widen else MOST_TYPED
+    results = asked.memory.search(state.text, limit=most, widen=widen, typed=is_typed)
     store = asked.memory.store
     sessions = [store.sessions.get(one.session.uid) for one in results.sessions]
     rows = {
@@ -236,8 +240,10 @@ def _found(asked: Asked, state: _QueryState, *, widen: bool = True) -> tuple[Fou
     hits = "hit" if results.total == 1 else "hits"
     where = f"in {plural(len(groups), 'session')}"
     said = f"{number} {hits} {where}" if groups else ""
-    if results.total > MOST_HITS:
-        said = f"{number} {hits}; the best {MOST_HITS} are shown, {where}"
+    if results.total > most:
+        said = f"{number} {hits}; the best {most} are shown, {where}"
+    if groups and is_typed and results.expanded:
+        said += f", of words that begin with {next(iter(results.expanded))}"
     meant = [
         Choice(text=word, address=state.address(words=word))
         for words in results.meant.values()

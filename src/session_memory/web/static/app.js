@@ -14,15 +14,22 @@ const some = [
 ];
 for (const [selector, load] of some) if (document.querySelector(selector)) load();
 
+let asking = new AbortController();
+
 /** Regions that are slower to make come on their own; until then they keep their size. */
 function loadRegions() {
   for (const region of document.querySelectorAll("[data-part][data-block]:not([data-asked])")) {
+    const { signal } = asking;
     region.setAttribute("data-asked", "");
-    fetchPart(region.getAttribute("data-part") ?? "", { part: region.getAttribute("data-block") ?? "" })
-      .then((html) => fill(region, html));
+    fetchPart(region.getAttribute("data-part") ?? "", { part: region.getAttribute("data-block") ?? "", signal })
+      .then((html) => fill(region, html), (error) => { if (!signal.aborted) throw error; });
   }
 }
 
+/** @type {number | undefined} */
+let timer;
 loadRegions();
-document.addEventListener("swapped", loadRegions);
+// Somebody who types asks anew with each key: the slower regions come after a pause.
+document.addEventListener("asking", () => { clearTimeout(timer); asking.abort(); asking = new AbortController(); });
+document.addEventListener("swapped", () => { clearTimeout(timer); timer = setTimeout(loadRegions, 250); });
 document.documentElement.classList.add("scripted");

@@ -1,7 +1,7 @@
 // Search as you type: the last question wins, focus and scroll stay, and the address follows.
 import { fetchPart, fill } from "./swap.js";
 
-const DELAY = 80;
+const DELAY = 20;
 const field = /** @type {HTMLInputElement | null} */ (document.querySelector(".find input"));
 const results = document.querySelector('[data-swap="results"]');
 /** @type {AbortController | undefined} */
@@ -31,6 +31,7 @@ const asked = () => new URL(location.href).searchParams.get("q") ?? "";
 if (field && results) {
   const ask = () => {
     clearTimeout(timer);
+    document.dispatchEvent(new Event("asking"));
     timer = setTimeout(() => {
       const url = new URL(location.href);
       if (field.value) url.searchParams.set("q", field.value);
