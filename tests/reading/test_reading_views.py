@@ -433,6 +433,7 @@ def test_only_commands_that_are_listed_are_read(store: Store, monkeypatch) -> No
 
 WAYS = {
     "claude": ("claude", "--resume"),
+    "cline": ("cline", "--id"),
     "codex": ("codex", "resume"),
     "copilot": ("copilot", "--resume"),
     "gemini": ("gemini", "--resume"),

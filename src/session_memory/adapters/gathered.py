@@ -12,7 +12,7 @@ from pathlib import Path
 from session_memory.adapters.registry import own_directories
 
 # Directories of agents that have no adapter here yet.
-_OTHERS = frozenset({".cline", ".vibe"})
+_OTHERS = frozenset({".vibe"})
 
 
 def is_an_agents(root: Path) -> bool:

@@ -8,6 +8,7 @@ from session_memory.adapters.decoding import refuse_many_parts
 from session_memory.adapters.jsonl import decode_anything
 from session_memory.core.ids import fit_native_id
 from session_memory.core.text import escaped, one_line
+from session_memory.core.time import MAX_MS, MIN_MS, time_or_none
 
 _DETAIL = 120
 _LONGEST_NAME = 200
@@ -67,3 +68,10 @@ def items(value: Any) -> list[Any]:
 def integer(value: Any) -> int | None:
     """The value if it is a small integer, such as an exit code."""
     return value if type(value) is int and abs(value) < MOST_INTEGER else None
+
+
+def moment(value: Any) -> int | None:
+    """A logged time: milliseconds since the epoch, or a text. None for anything else."""
+    if type(value) is int or isinstance(value, float):
+        return int(value) if MIN_MS <= value <= MAX_MS else None
+    return time_or_none(value)

@@ -5,6 +5,7 @@ from importlib.metadata import entry_points
 
 from session_memory.conformance.driver import Driver
 from session_memory.conformance.drivers.claude import Claude
+from session_memory.conformance.drivers.cline import Cline
 from session_memory.conformance.drivers.codex import Codex
 from session_memory.conformance.drivers.copilot import Copilot
 from session_memory.conformance.drivers.gemini import GeminiCli
@@ -25,5 +26,6 @@ DRIVERS: tuple[type[Driver], ...] = (
     OpenCode,
     Pi,
     Kimi,
+    Cline,
     *(point.load() for point in entry_points(group=GROUP)),
 )

@@ -1,0 +1,22 @@
+"""Cline CLI 3: one document per session, which is rewritten for each message.
+
+Evidence: docs/formats/cline.md.
+"""
+
+from session_memory.adapters.agent import Agent, lazy
+
+_HERE = __name__
+
+AGENT = Agent(
+    flavor="cline",
+    version=1,
+    roots=lazy(f"{_HERE}.layout:roots"),
+    discover=lazy(f"{_HERE}.layout:discover"),
+    recognizes=lazy(f"{_HERE}.layout:recognizes"),
+    read=lazy(f"{_HERE}.source:read"),
+    bookkeeping=frozenset({"head", "tail", "generation", "written again"}),
+    directories=(".cline",),
+    resume_command=("cline", "--id"),
+    instruction_files=("AGENTS.md", ".clinerules"),
+    decision_tools=frozenset({"ask_question"}),
+)

@@ -1,0 +1,56 @@
+"""The files of Cline CLI's sessions, and where they are.
+
+data/sessions/<session>/<session>.messages.json     a session
+data/sessions/<session>/<agent>.messages.json       a subagent
+data/sessions/<session>/<session>.json              what Cline says about the session
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from session_memory.adapters.base import SourceRef, Unlisted
+from session_memory.adapters.log_files import logs, own_directory
+from session_memory.core.roles import DOCUMENT, REWRITTEN
+
+_PREFIX = ".cline/data/sessions"
+_SUFFIX, _META = ".messages.json", ".json"
+_HEAD = re.compile(rb'\s*\{\s*"version":\s*\d+,\s*"updated_at":\s*"[^"]{1,40}",\s*"agent":\s*"')
+
+
+def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
+    """``$CLINE_SESSION_DATA_DIR`` or ``$CLINE_DATA_DIR`` when set, else ``~/.cline/data``."""
+    if own := environ.get("CLINE_SESSION_DATA_DIR"):
+        return [Path(own).expanduser()]
+    data = environ.get("CLINE_DATA_DIR")
+    return [Path(data).expanduser() if data else home / ".cline" / "data"]
+
+
+def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
+    """The sessions below a home or a directory of Cline, or the documents somewhere else."""
+    place = root / "data" if root.name == ".cline" else root
+    base = own_directory(place, ".cline/data", "sessions", f"*/*{_SUFFIX}", recognizes)
+    return logs(root, base, _SUFFIX, recognizes, _ref, _loose_ref)
+
+
+def _ref(path: Path, below: str) -> SourceRef:
+    return _session(path, f"{_PREFIX}/{below}")
+
+
+def _loose_ref(path: Path, below: str) -> SourceRef:
+    return _session(path, f"{_PREFIX}/gathered/{below}")
+
+
+def _session(path: Path, home_path: str) -> SourceRef:
+    name = path.name.removesuffix(_SUFFIX)
+    meta = path.with_name(name + _META)
+    companions: tuple[SourceRef, ...] = ()
+    if meta.is_file():
+        place = home_path.removesuffix(_SUFFIX) + _META
+        companions = (SourceRef(meta, DOCUMENT, place, name),)
+    return SourceRef(path, REWRITTEN, home_path, name, companions=companions)
+
+
+def recognizes(head: bytes) -> bool:
+    """Whether ``head`` begins like a document with the messages of a Cline session."""
+    return _HEAD.match(head) is not None

@@ -1,0 +1,20 @@
+"""Reading a source of Cline CLI: the messages of a session, or the document beside them."""
+
+from collections.abc import Iterator
+
+from session_memory.adapters.base import Cursor, Readable, Record
+from session_memory.adapters.cline.about import from_document
+from session_memory.adapters.cline.translate import READER
+from session_memory.adapters.cursor_state import StateText
+from session_memory.adapters.documents import read_document, read_messages
+from session_memory.adapters.written_messages import WrittenMessages
+from session_memory.core.roles import DOCUMENT
+
+_TEXTS = StateText(WrittenMessages)
+
+
+def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
+    """Every record from ``cursor`` on."""
+    if source.ref.role == DOCUMENT:
+        return read_document(source, cursor, from_document)
+    return read_messages(source, cursor, _TEXTS, READER)
