@@ -38,6 +38,9 @@ def sources_below(root: Path, adapter: Agent = CLAUDE) -> Iterator[BytesSource]:
     for ref in adapter.discover(root):
         assert not isinstance(ref, Unlisted)
         for part in (ref, *ref.companions):
+            if part.stamp is not None and adapter.rows is not None:
+                yield BytesSource(part, b"".join(adapter.rows(part, Cursor())))
+                continue
             with opened(part.place) as native, unpacked(native, part.place) as file:
                 data = file.read()
                 yield BytesSource(part, lines_of(data) if part.role == REWRITTEN else data)

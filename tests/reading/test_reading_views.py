@@ -439,6 +439,7 @@ WAYS = {
     "gemini": ("gemini", "--resume"),
     "grok": ("grok", "--resume"),
     "kimi": ("kimi", "--session"),
+    "opencode": ("opencode", "--session"),
     "pi": ("pi", "--session"),
     "qwen": ("qwen", "--resume"),
 }

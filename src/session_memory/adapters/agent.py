@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from session_memory.core.history import History
 
 Dump = Callable[[Path, SourceRef], Iterator[bytes]]
+Rows = Callable[[SourceRef, Cursor], Iterator[bytes]]
 
 
 def lazy(place: str) -> Callable[..., Any]:
@@ -103,6 +104,8 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
       ``read`` gives, but faster; None for a line that ``read`` must read.
     - ``bookkeeping``: the kinds of records that give no events.
     - ``dump(database, ref)``: the rows of a database as lines, for an agent that keeps one.
+    - ``rows(ref, cursor)``: the lines that follow the cursor, of a source that is a part of a
+      database: one for each unit of rows that changed (`session_memory.adapters.row_journal`).
 
     Facts, all optional:
 
@@ -149,6 +152,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     texts: "Callable[[bytes], EventTexts | None] | None" = None
     bookkeeping: frozenset[str] = frozenset()
     dump: Dump | None = None
+    rows: Rows | None = None
     directories: tuple[str, ...] = ()
     worktrees: tuple[str, ...] = ()
     directory_fits: Callable[[str, str], bool] = fnmatchcase

@@ -47,6 +47,9 @@ class SourceRef(msgspec.Struct, frozen=True):
 
     ``at`` is where the file is now, if not at ``path``. An agent may move a finished log to its
     archive, or compress it (then the name ends in ``.zst``). It stays the same source.
+
+    ``stamp`` is for a source that is a part of a database: ``at`` is the database, and the stamp
+    another number whenever the rows of this part changed (`Agent.rows`).
     """
 
     path: Path
@@ -56,6 +59,7 @@ class SourceRef(msgspec.Struct, frozen=True):
     agent: str = ""
     companions: tuple["SourceRef", ...] = ()
     at: Path | None = None
+    stamp: int | None = None
 
     @property
     def place(self) -> Path:

@@ -20,7 +20,7 @@ _FUNCTIONS = (
     *("roots", "discover", "recognizes", "read", "directory_fits", "keeps_days"),
     *("copies_are_resumes", "changes_asked", "changes_noted", "readable"),
 )
-_FUNCTIONS_OR_NONE = ("dump", "log_at", "history", "histories", "settings", "texts")
+_FUNCTIONS_OR_NONE = ("dump", "rows", "log_at", "history", "histories", "settings", "texts")
 _TUPLES = ("directories", "worktrees", "resume_command", "instruction_files")
 _SETS = ("bookkeeping", "decision_tools", "plan_tools", "hidden_kinds")
 

@@ -13,8 +13,15 @@ from typing import Any
 
 import msgspec
 
-from session_memory.adapters.agent import Agent, Dump, no_roots, no_sources, recognizes_nothing
-from session_memory.adapters.base import SourceRef
+from session_memory.adapters.agent import (
+    Agent,
+    Dump,
+    Rows,
+    no_roots,
+    no_sources,
+    recognizes_nothing,
+)
+from session_memory.adapters.base import Cursor, SourceRef
 from session_memory.adapters.references import checked_reference
 from session_memory.core.errors import AdapterFailed, SessionMemoryError
 from session_memory.core.text import escaped, short_repr
@@ -87,8 +94,8 @@ def guarded(agent: Agent) -> Agent:
     """The same agent with functions that return a right value.
 
     Some of them have no answer to give instead, so they raise ``AdapterFailed``: ``history``,
-    ``histories``, ``dump``, and ``directory_fits``, because a log that the user excluded must not
-    be read only because the adapter fails.
+    ``histories``, ``dump``, ``rows``, and ``directory_fits``, because a log that the user
+    excluded must not be read only because the adapter fails.
     """
     changes: dict[str, Any] = {}
     for name, accepted in _WITH_DEFAULT.items():
@@ -108,6 +115,8 @@ def guarded(agent: Agent) -> Agent:
         changes["settings"] = _guard(agent, "settings", _settings, lambda database: {})
     if agent.dump is not None:
         changes["dump"] = _guarded_dump(agent.flavor, agent.dump)
+    if agent.rows is not None:
+        changes["rows"] = _guarded_rows(agent.flavor, agent.rows)
     return msgspec.structs.replace(agent, **changes)
 
 
@@ -138,6 +147,14 @@ def _guarded_dump(flavor: str, dump: Dump) -> Dump:
     def lines(database: Path, ref: SourceRef) -> Iterator[bytes]:
         call = partial(dump, database, ref)
         return guarded_items(call, _a_line, flavor, function="dump", passing=(OSError,))
+
+    return lines
+
+
+def _guarded_rows(flavor: str, rows: Rows) -> Rows:
+    def lines(ref: SourceRef, cursor: Cursor) -> Iterator[bytes]:
+        call = partial(rows, ref, cursor)
+        return guarded_items(call, _a_line, flavor, function="rows", passing=(OSError,))
 
     return lines
 

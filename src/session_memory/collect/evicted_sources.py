@@ -14,6 +14,7 @@ from session_memory.collect.batches import ReadTask
 from session_memory.collect.database_copies import dump_of
 from session_memory.collect.masking import as_kept
 from session_memory.collect.native import Stat, change_of, opened, tail_hash, unpacked
+from session_memory.collect.row_sources import is_part
 from session_memory.collect.run_context import RunContext
 from session_memory.core.errors import ArchiveError, SessionEvicted
 from session_memory.core.roles import REWRITTEN
@@ -68,6 +69,9 @@ class EvictedSources:
         Returns False, and changes nothing, unless every file still begins with what was kept.
         """
         store = self._run.store
+        if is_part(task.row):
+            # A database has its rows as they are now, and not the lines that were kept.
+            return False
         together = {other for one in sessions for other in family(store, one)}
         evicted = {
             source.source_id for one in together for source in store.retention.evicted_of(one)
@@ -97,7 +101,9 @@ class EvictedSources:
 
     def _is_unchanged(self, row: SourceRow) -> bool:
         """Whether a file still begins with what was kept of it."""
-        if row.host != self._run.host or row.superseded or dump_of(row.flavor) is not None:
+        if row.host != self._run.host or row.superseded:
+            return False
+        if dump_of(row.flavor) is not None or is_part(row):
             return False
         if row.role == REWRITTEN:
             # It has nothing in common with the lines that are kept of it.

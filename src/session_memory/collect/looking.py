@@ -11,10 +11,12 @@ from pathlib import Path
 import msgspec
 
 from session_memory.adapters.base import SourceRef, Unlisted
+from session_memory.adapters.databases import PART
 from session_memory.collect.batches import ReadTask
 from session_memory.collect.database_copies import database_stat, dump_of
 from session_memory.collect.discover import Discovered, Root, discover, is_wanted
 from session_memory.collect.native import Stat
+from session_memory.collect.row_sources import part_stat
 from session_memory.collect.run_context import RunContext
 from session_memory.core.roles import FIRST_LOGS, TIMELINE
 from session_memory.core.text import escaped
@@ -31,6 +33,7 @@ class Looking:
     def __init__(self, run: RunContext) -> None:
         self._run = run
         self._seen: set[str] = set()
+        self._unlisted: set[str] = set()
 
     def look_below(self, where: list[Root]) -> None:
         """Look at every source below some roots."""
@@ -40,12 +43,14 @@ class Looking:
             for one in some:
                 self._look_at(one)
         prefixes = tuple(f"{escaped(str(root.path))}{os.sep}" for root in where if root.exists)
-        # A file that is excluded now, or in a directory we may not enter, has not vanished.
+        # A file that is excluded now, or in a directory we may not enter, has not vanished. Neither
+        # have the parts of a database that cannot be read.
         gone = [
             source.id
             for source in run.known.expected()
             if source.path.startswith(prefixes)
             and source.path not in self._seen
+            and source.path.rpartition(PART)[0] not in self._unlisted
             and _is_gone(source.path)
         ]
         run.vanished += run.known.with_ids(gone)
@@ -79,6 +84,7 @@ class Looking:
         run.outcome.by_flavor[flavor] = run.outcome.by_flavor.get(flavor, 0) + 1
         if isinstance(ref, Unlisted):
             self._seen.add(escaped(str(ref.path)))
+            self._unlisted.add(escaped(str(ref.path)))
             run.fail(flavor, ref, ref.reason)
             return
         counted = False
@@ -102,8 +108,7 @@ class Looking:
         if path in self._seen:
             raise OSError("another file has the same name once invalid characters are escaped")
         self._seen.add(path)
-        is_database = dump_of(flavor) is not None
-        stat = database_stat(ref.place) if is_database else Stat.of(ref.place.stat())
+        stat = _stat(flavor, ref)
         row = run.known.get(path)
         if run.forgotten and run.is_forgotten(flavor, ref, path, row):
             return None
@@ -127,6 +132,14 @@ def _paths(found: Discovered) -> Iterator[str]:
     yield escaped(str(found.ref.path))
     if not isinstance(found.ref, Unlisted):
         yield from (escaped(str(part.path)) for part in found.ref.companions)
+
+
+def _stat(flavor: str, ref: SourceRef) -> Stat:
+    """What tells whether a source changed."""
+    if ref.stamp is not None:
+        return part_stat(ref)
+    is_database = dump_of(flavor) is not None
+    return database_stat(ref.place) if is_database else Stat.of(ref.place.stat())
 
 
 def _describes(row: SourceRow, flavor: str, ref: SourceRef) -> bool:

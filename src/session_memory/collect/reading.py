@@ -10,6 +10,7 @@ from typing import BinaryIO
 import msgspec
 
 from session_memory.adapters import jsonl
+from session_memory.adapters.agent import Rows
 from session_memory.adapters.base import Cursor, Record
 from session_memory.adapters.checked_reading import records_of
 from session_memory.adapters.registry import agent
@@ -33,6 +34,7 @@ from session_memory.collect.masking import (
 )
 from session_memory.collect.native import TAIL, Stat, change_of, opened, tail_hash, unpacked
 from session_memory.collect.rewritten import document_hash, document_of, grown_lines
+from session_memory.collect.row_sources import following_lines, rows_of
 from session_memory.collect.run_context import RunContext
 from session_memory.core.errors import AdapterFailed
 from session_memory.core.roles import LOGS, REWRITTEN, SPILL
@@ -69,6 +71,10 @@ class SourceReading:
                 task.stat = Stat.of(os.fstat(native.fileno()))
                 yield from self._rewritten_chunks(task, document_of(native))
             return
+        rows = rows_of(task.flavor, task.ref)
+        if rows is not None:
+            yield from self._row_chunks(task, rows)
+            return
         place, dump = task.ref.place, dump_of(task.flavor)
         if dump is not None:
             # Taken before the copy: what is written meanwhile is noticed by the next sync.
@@ -87,6 +93,19 @@ class SourceReading:
                 return
             yield from self._changed_chunks(task, file, size)
 
+    def _row_chunks(self, task: ReadTask, rows: Rows) -> Iterator[Chunk]:
+        """What changed in a part of a database. Its lines follow those that are stored."""
+        row = task.row
+        with following_lines(task.ref, row, rows) as file:
+            size = os.fstat(file.fileno()).st_size
+            if task.is_new and self._is_left_out(task, file):
+                task.left_out = True
+            elif size > row.kept or task.is_new:
+                self._evicted.bring_back(task)
+                yield from self._log_chunks(task, file, size)
+            else:
+                yield self._unchanged(task)
+
     def _changed_chunks(self, task: ReadTask, file: BinaryIO, size: int) -> Iterator[Chunk]:
         row, content = task.row, msgspec.structs.replace(task.stat, size=size)
         if not task.is_new:
@@ -101,6 +120,7 @@ class SourceReading:
         yield from self.new_chunks(task, file, size)
 
     def _unchanged(self, task: ReadTask) -> Chunk:
+        """A source without news. Its times may be new."""
         row = task.row
         task.is_evicted = self._run.is_evicted(row)
         cursor = Cursor(row.read_to, row.cursor_state)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection
 from contextlib import nullcontext
 from pathlib import Path
 
+from session_memory.adapters.databases import databases_kept
 from session_memory.collect.batch_writing import BatchWriting
 from session_memory.collect.batches import Batches, ReadTask
 from session_memory.collect.discover import Root
@@ -46,6 +47,7 @@ def sync(
     started = time.perf_counter()
     with (
         collector_off(),
+        databases_kept(),
         # Nothing may be evicted or forgotten meanwhile: the sync would write it again.
         nullcontext() if dry_run else store.db.operation_lock(shared=True),
     ):
@@ -77,7 +79,7 @@ def sync_paths(
     started = time.perf_counter()
     named = {escaped(str(path)): path for path in paths}
     host = host or this_host(config)
-    with collector_off(), store.db.operation_lock(shared=True):
+    with collector_off(), databases_kept(), store.db.operation_lock(shared=True):
         run = Sync(store, config, host, ReadProgress(), list(named))
         unexplained = run.look_at_paths(named, {root.flavor for root in where})
         run.read()
@@ -96,7 +98,7 @@ def sync_sessions(
     """Read what is new in the sources whose paths contain one of these ids of sessions, or whose
     names end with the beginning of one."""
     started = time.perf_counter()
-    with collector_off(), store.db.operation_lock(shared=True):
+    with collector_off(), databases_kept(), store.db.operation_lock(shared=True):
         run = Sync(store, config, host or this_host(config), ReadProgress())
         endings = tuple(f"-{one[:SHORT_ID]}.jsonl" for one in ids)
         run.look_for(where, lambda path: path.endswith(endings) or any(one in path for one in ids))

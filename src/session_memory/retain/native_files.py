@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from session_memory.collect.database_copies import dump_of
+from session_memory.collect.row_sources import is_part
 from session_memory.core.document_lines import DamagedDocument, document_in
 from session_memory.core.errors import SessionEvicted, StoreDamaged, UnknownSession, UnsafePath
 from session_memory.core.roles import REWRITTEN
@@ -53,7 +54,8 @@ def restore_native(
 ) -> list[RestoredFile]:
     """Write the files of sessions and their subagents. ``uids=None`` writes all sessions.
 
-    A live session has no log. With ``to``, its rows are written to ``live/<id>.jsonl``.
+    A live session has no log. With ``to``, its rows are written to ``live/<id>.jsonl``, and those
+    of a session in an agent's database to a file that is named after both.
 
     ``to`` is used in place of the home directory. Without ``to``, each file goes where the agent
     looks for it. That path must be ``below`` one of the agents' roots, because it may come from
@@ -113,7 +115,8 @@ def _selected(
     store: Store, uids: list[str] | None, host: str | None, with_live: bool
 ) -> list[SourceRow]:
     if uids is None:
-        rows = [row for row in store.sources.every() if not is_made_of_rows(row)]
+        every = store.sources.every()
+        rows = [row for row in every if not is_made_of_rows(row) or (with_live and is_part(row))]
     else:
         by_uid = {row.uid: row for uid in uids for row in sources_of(store, uid)}
         rows = list(by_uid.values())
@@ -168,7 +171,7 @@ def sources_of(store: Store, uid: str) -> list[SourceRow]:
 
 def is_made_of_rows(row: SourceRow) -> bool:
     """Whether a source is rows of a database (the agent's or ours) and not a file."""
-    return row.flavor == LIVE or dump_of(row.flavor) is not None
+    return row.flavor == LIVE or dump_of(row.flavor) is not None or is_part(row)
 
 
 def _target(row: SourceRow, to: Path | None, allowed: list[Path]) -> Path:

@@ -7,7 +7,9 @@ from contextlib import contextmanager
 from difflib import unified_diff
 from pathlib import Path
 
+from session_memory.adapters.databases import PART
 from session_memory.collect.discover import roots
+from session_memory.collect.row_sources import is_part
 from session_memory.collect.sync import sync
 from session_memory.collect.sync_report import SyncOutcome
 from session_memory.config import Config
@@ -217,5 +219,7 @@ def check_restores(store: Store, root: Path | None, target: Path, logs: str = "*
         assert not native.exists() or again.read_bytes() == native.read_bytes(), row.path
     if root is None:
         return
+    kept_logs = [row for row in kept if row.role in FIRST_LOGS]
     there = {path for path in root.rglob(logs) if path.is_file()}
-    assert {Path(row.path) for row in kept if row.role in FIRST_LOGS} == there
+    paths = {row.path.rpartition(PART)[0] if is_part(row) else row.path for row in kept_logs}
+    assert set(map(Path, paths)) == there

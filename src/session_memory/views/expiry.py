@@ -46,12 +46,24 @@ class RootState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _File(msgspec.Struct):
+    """A file; of a database also the stamps of its parts, by their paths."""
+
     path: str
     status: os.stat_result | None
+    stamps: dict[str, int] = {}
+
+    @property
+    def sources(self) -> list[str]:
+        return list(self.stamps) or [self.path]
 
     def is_kept(self, known: dict[str, SourceRow]) -> bool:
+        if self.status is None:
+            return False
+        if self.stamps:
+            rows = {path: known.get(path) for path in self.stamps}
+            return all(row and row.mtime_ns == self.stamps[path] for path, row in rows.items())
         row = known.get(self.path)
-        if row is None or self.status is None:
+        if row is None:
             return False
         return row.size == self.status.st_size and row.mtime_ns == self.status.st_mtime_ns
 
@@ -66,7 +78,7 @@ def root_state(root: Root, config: Config, known_at: KnownAt, now_s: float) -> R
     days = retention_days(root.flavor, root.path)
     found = list(_files(root, config))
     files = [file for file in found if file.status is not None]
-    known = known_at([file.path for file in files])
+    known = known_at([path for file in files for path in file.sources])
     return msgspec.structs.replace(
         state,
         files=len(files),
@@ -94,11 +106,19 @@ def _expiring(
 
 
 def _files(root: Root, config: Config) -> Iterator[_File]:
+    databases: dict[Path, _File] = {}
     for found in discover(config, [root]):
         for part in (found.ref, *getattr(found.ref, "companions", ())):
             # Only a source has a place. Any other path is one that cannot be read.
-            place = getattr(part, "place", None)
-            yield _File(escaped(str(part.path)), _status(place) if place else None)
+            place, stamp = getattr(part, "place", None), getattr(part, "stamp", None)
+            path = escaped(str(part.path))
+            if stamp is None or place is None:
+                yield _File(path, _status(place) if place else None)
+                continue
+            if place not in databases:
+                databases[place] = _File(escaped(str(place)), _status(place), {})
+            databases[place].stamps[path] = stamp
+    yield from databases.values()
 
 
 def _status(path: Path) -> os.stat_result | None:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from session_memory.collect.discover import roots
+from session_memory.collect.row_sources import file_of
 from session_memory.config import Config
 from session_memory.core.errors import CannotResume
 from session_memory.core.schema import Session
@@ -80,10 +81,10 @@ def _is_there(store: Store, session: Session, here: str) -> bool:
     row = store.sessions.row(session.session_uid)
     sources = store.sessions.source_ids(row.id) if row else []
     rows = [store.sources.get(source) for source in sources]
-    logs = [Path(one.path) for one in rows if one.role == "log" and one.host == here]
+    logs = [file_of(one) for one in rows if one.role == "log" and one.host == here]
     # Only where the agent itself looks, not the roots that the user configured.
     places = [root.path.resolve() for root in roots(Config(), only=(session.flavor,))]
-    return any(_is_below(log, places) for log in logs if "\0" not in str(log))
+    return any(_is_below(log, places) for log in logs if log and "\0" not in str(log))
 
 
 def _is_below(log: Path, places: list[Path]) -> bool:

@@ -1,0 +1,230 @@
+"""Databases of agents, opened for reading: nothing is written, and no agent waits for us.
+
+- A database without a write-ahead log is closed. It is opened as a file that does not change;
+  whoever reads it checks afterwards whether that was true.
+- A database with a write-ahead log and the index of this log is in use, or its program was killed.
+  It is opened read-only and read in short transactions. These never stop a writer.
+- Anything else is read from a copy: opening it would create files beside it.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from session_memory.adapters.base import SourceRef
+from session_memory.core.ids import fit_native_id
+from session_memory.core.text import escaped
+
+PART = "#"
+"""Stands in a path between a database and the name of a part of it."""
+LONGEST_VALUE = 64 * 1024 * 1024
+MAGIC = b"SQLite format 3\0"
+# How often a database is read again because it was written to meanwhile.
+TRIES = 5
+BUSY_MS = 2000
+_LOG_HEAD = 32
+
+FileState = tuple[tuple[int, int, int], bytes]
+"""Size, time and inode of a database, and the head of its write-ahead log."""
+
+
+class _Opened:
+    """A connection, and what the files were when it was opened."""
+
+    def __init__(self, path: Path, *, copied: bool) -> None:
+        self.path = path
+        self.state = _state(path)
+        self.is_live = not copied and bool(self.state[1])
+        self._directory: tempfile.TemporaryDirectory[str] | None = None
+        if copied:
+            self._directory = tempfile.TemporaryDirectory(prefix="session-memory-")
+            path = _copied(path, Path(self._directory.name))
+        # A copy is ours, so its write-ahead log may be read in the ordinary way.
+        how = "" if copied else "?mode=ro" if self.is_live else "?immutable=1"
+        flags = apsw.SQLITE_OPEN_URI
+        flags |= apsw.SQLITE_OPEN_READWRITE if copied else apsw.SQLITE_OPEN_READONLY
+        try:
+            self.connection = apsw.Connection(f"{path.absolute().as_uri()}{how}", flags=flags)
+            self.connection.set_busy_timeout(BUSY_MS)
+            self.connection.limit(apsw.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
+            self.connection.execute("pragma trusted_schema = off")
+            # The first statement that opens the files. It fails if this way of opening does not do.
+            self.connection.execute("select 1 from sqlite_schema limit 1").fetchall()
+        except BaseException:
+            self.close()
+            raise
+
+    def is_current(self) -> bool:
+        """Whether the connection shows what is in the files now."""
+        if self.is_live:
+            return self.path.stat().st_ino == self.state[0][2]
+        return _state(self.path) == self.state
+
+    def is_sound(self) -> bool:
+        """Whether all that was read is of one moment. A new write-ahead log alone does no harm."""
+        return self.is_live or self._directory is not None or _file(self.path) == self.state[0]
+
+    def close(self) -> None:
+        if hasattr(self, "connection"):
+            self.connection.close()
+        if self._directory is not None:
+            self._directory.cleanup()
+
+
+class _Databases:
+    """The last database that was opened, kept while somebody asks for that."""
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._last: _Opened | None = None
+
+    def enter(self) -> None:
+        self._depth += 1
+
+    def leave(self) -> None:
+        self._depth -= 1
+        if not self._depth:
+            self.close()
+
+    def get(self, path: Path) -> _Opened:
+        last = self._last
+        if last is not None and last.path == path and last.is_current():
+            return last
+        self.close()
+        self._last = _opened(path)
+        return self._last
+
+    def close(self) -> None:
+        last, self._last = self._last, None
+        if last is not None:
+            last.close()
+
+
+_databases = _Databases()
+
+
+@contextmanager
+def databases_kept() -> Iterator[None]:
+    """Keep the last database open inside of this, so that it is not opened for each session."""
+    _databases.enter()
+    try:
+        yield
+    finally:
+        _databases.leave()
+
+
+@contextmanager
+def reading_database(path: Path) -> Iterator[apsw.Connection]:
+    """A database in a read transaction. Raises OSError if it cannot be read.
+
+    Where the file changed although it seemed to be closed, the caller gets an OSError at the end
+    and must drop what it read; the next sync reads it.
+    """
+    with databases_kept():
+        opened = _database_at(path)
+        try:
+            opened.connection.execute("begin")
+            try:
+                yield opened.connection
+            finally:
+                if opened.connection.in_transaction:
+                    opened.connection.execute("rollback")
+        except (apsw.Error, UnicodeDecodeError) as error:
+            _databases.close()
+            raise OSError(f"{path.name} cannot be read: {error}") from error
+        if not opened.is_sound():
+            raise OSError(f"{path.name} was written to while it was read")
+
+
+def _database_at(path: Path) -> _Opened:
+    try:
+        return _databases.get(path)
+    except apsw.Error as error:
+        raise OSError(f"{path.name} cannot be read: {error}") from error
+
+
+def _opened(path: Path) -> _Opened:
+    has_log = bool(_state(path)[1])
+    if has_log and not Path(f"{path}-shm").exists():
+        return _Opened(path, copied=True)
+    try:
+        return _Opened(path, copied=False)
+    except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.BusyError, apsw.IOError):
+        return _Opened(path, copied=True)
+
+
+def _copied(path: Path, directory: Path) -> Path:
+    """A copy of a database and its write-ahead log.
+
+    The copy is good when the file did not change meanwhile. What is appended to the write-ahead
+    log does no harm: a transaction that is cut off in the copy is ignored.
+    """
+    copy = directory / "copy.db"
+    for _ in range(TRIES):
+        before = _state(path)
+        shutil.copyfile(path, copy)
+        if before[1]:
+            shutil.copyfile(f"{path}-wal", f"{copy}-wal")
+        if _state(path) == before:
+            return copy
+        Path(f"{copy}-wal").unlink(missing_ok=True)
+    raise OSError(f"{path.name} is being written to all the time")
+
+
+def _file(path: Path) -> tuple[int, int, int]:
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns, status.st_ino
+
+
+def _state(path: Path) -> FileState:
+    try:
+        with Path(f"{path}-wal").open("rb") as log:
+            head = log.read(_LOG_HEAD)
+    except FileNotFoundError:
+        head = b""
+    return _file(path), head
+
+
+def part_of_database(
+    path: Path, session: str, stamp: int, home_path: str, agent: str = ""
+) -> SourceRef:
+    """The source for one session of a database. ``home_path`` is the one of the database."""
+    name = fit_native_id(escaped(session))[0]
+    return SourceRef(
+        Path(f"{path}{PART}{name}"),
+        home_path=f"{home_path}/{name}.jsonl",
+        session=session,
+        agent=agent,
+        at=path,
+        stamp=stamp,
+    )
+
+
+def tables_of(db: apsw.Connection) -> dict[str, list[str]]:
+    """The tables of a database, each with its columns. Views are no tables."""
+    names = db.execute("select name from sqlite_schema where type = 'table'").fetchall()
+    return {
+        name: [row[1] for row in db.execute(f"pragma table_info({_quoted(name)})")]
+        for (name,) in names
+        if isinstance(name, str)
+    }
+
+
+def rows_in(
+    db: apsw.Connection, statement: str, values: dict[str, Any] | None = None
+) -> Iterator[dict[str, Any]]:
+    """The rows of a statement, each as an object of its columns. A NULL is None."""
+    cursor = db.execute(statement, values)
+    names: list[str] = []
+    for row in cursor:
+        names = names or [column[0] for column in cursor.get_description()]
+        yield dict(zip(names, row, strict=True))
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,25 @@
+"""opencode: a SQLite database of sessions, messages and parts; before 1.2 a tree of JSON files.
+
+Evidence: docs/formats/opencode.md. Each session is a source. A line of it is a message with its
+parts, as they were when a sync found them changed.
+"""
+
+from session_memory.adapters.agent import Agent, lazy
+
+_HERE = __name__
+
+AGENT = Agent(
+    flavor="opencode",
+    version=1,
+    roots=lazy(f"{_HERE}.layout:roots"),
+    discover=lazy(f"{_HERE}.layout:discover"),
+    recognizes=lazy(f"{_HERE}.layout:recognizes"),
+    read=lazy(f"{_HERE}.source:read"),
+    rows=lazy(f"{_HERE}.source:rows"),
+    bookkeeping=frozenset({"session", "message", "todo"}),
+    directories=(".opencode",),
+    resume_command=("opencode", "--session"),
+    decision_tools=frozenset({"question", "plan_exit"}),
+    plan_tools=frozenset({"plan_exit"}),
+    hidden_kinds=frozenset({"user/agent"}),
+)

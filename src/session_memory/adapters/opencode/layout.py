@@ -1,0 +1,91 @@
+"""Where opencode keeps its sessions.
+
+opencode.db, opencode-<channel>.db                              since 1.2: a database
+storage/session/<project>/ses_<id>.json                         before: a session,
+storage/message/ses_<id>/msg_<id>.json                          its messages
+storage/part/msg_<id>/prt_<id>.json                             and their parts
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from session_memory.adapters.base import SourceRef, Unlisted
+from session_memory.adapters.databases import MAGIC, part_of_database, reading_database, tables_of
+from session_memory.adapters.gathered import files_below, is_an_agents
+from session_memory.adapters.opencode.tables import has_our_tables, stamps_in
+from session_memory.adapters.opencode.tree import SESSIONS, stamp_of
+
+HOME = ".local/share/opencode"
+_DATABASES = "opencode*.db"
+
+
+def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
+    """``$XDG_DATA_HOME/opencode`` when set, else ``~/.local/share/opencode``."""
+    configured = environ.get("XDG_DATA_HOME")
+    return [Path(configured).expanduser() / "opencode" if configured else home / HOME]
+
+
+def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
+    """The sessions of a home or a directory of opencode, or of databases somewhere else."""
+    for base in (root, root / HOME, root / "opencode"):
+        if (base / SESSIONS).is_dir() or any(_databases(base)):
+            yield from _own(base)
+            return
+    if root.is_file():
+        yield from _named(root, set())
+    elif root.is_dir() and not is_an_agents(root):
+        for name, problem in files_below(str(root)):
+            if name.endswith(".db") and not problem:
+                yield from _named(Path(name), set(), root)
+
+
+def recognizes(head: bytes) -> bool:
+    """Whether it is a SQLite database. Only its tables show whether it is opencode's."""
+    return head.startswith(MAGIC)
+
+
+def _databases(base: Path) -> list[Path]:
+    try:
+        return sorted(base.glob(_DATABASES))
+    except OSError:
+        return []
+
+
+def _own(base: Path) -> Iterator[SourceRef | Unlisted]:
+    known: set[str] = set()
+    for path in _databases(base):
+        yield from _named(path, known)
+    for path in sorted((base / SESSIONS).glob("*/ses_*.json")):
+        # The first release with a database copied all sessions into it, and left the files.
+        if path.stem not in known:
+            yield from _from_tree(path, base)
+
+
+def _named(path: Path, known: set[str], root: Path | None = None) -> Iterator[SourceRef | Unlisted]:
+    """The sessions of a database. Adds their ids to ``known``."""
+    below = path.name if root is None else path.relative_to(root).as_posix()
+    try:
+        with path.open("rb") as file:
+            if not recognizes(file.read(len(MAGIC))):
+                # An empty file is a database that is just being created.
+                if root is None and path.stat().st_size:
+                    yield Unlisted(path, "it is no SQLite database")
+                return
+        with reading_database(path) as db:
+            found = list(stamps_in(db)) if has_our_tables(tables_of(db)) else []
+    except OSError as error:
+        # Another program may have a damaged database here, too.
+        if root is None:
+            yield Unlisted(path, error.strerror or str(error))
+        return
+    for session, stamp in found:
+        known.add(session)
+        yield part_of_database(path, session, stamp, f"{HOME}/{below}")
+
+
+def _from_tree(path: Path, base: Path) -> Iterator[SourceRef | Unlisted]:
+    below = path.relative_to(base).as_posix()
+    try:
+        yield part_of_database(path, path.stem, stamp_of(path), f"{HOME}/{below}")
+    except OSError as error:
+        yield Unlisted(path, error.strerror or str(error))

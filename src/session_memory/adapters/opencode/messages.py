@@ -1,0 +1,228 @@
+"""A message of opencode and its parts as events, and what its responses used."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from session_memory.adapters.base import ChildLink, NativeEvent, NativeUsage
+from session_memory.adapters.conversation import word
+from session_memory.adapters.detectors import is_edit_tool, is_shell_tool
+from session_memory.adapters.json_records import integer, mapping, name_in, string
+from session_memory.adapters.providers import model_sold_by
+from session_memory.adapters.reported_costs import microdollars
+from session_memory.adapters.token_counts import count_of, together
+from session_memory.adapters.tool_calls import call_event
+from session_memory.adapters.tool_results import result_event
+from session_memory.core.ids import fit_native_id
+from session_memory.core.text import one_line
+
+Block = tuple[str, NativeEvent]
+"""A name that is unique in the message, and an event."""
+
+ABORTED = "MessageAbortedError"
+# These parts say nothing that other parts of the message do not say.
+_SILENT = frozenset({"step-start", "step-finish", "snapshot", "patch"})
+_REFUSED = re.compile(
+    r"The user rejected permission to use this specific tool call"
+    r"|The user dismissed this question|QuestionRejectedError"
+)
+_TIMED_OUT = re.compile(r"terminated command after exceeding timeout")
+_LONGEST_CALL = 24 * 60 * 60 * 1000
+_ENDING = 400
+
+
+def message_blocks(
+    info: dict[str, Any], parts: list[dict[str, Any]], *, is_open: bool
+) -> list[Block]:
+    """The events of a message. If it is ``is_open``, only those that will not change any more."""
+    if info.get("role") == "user":
+        return list(_prompt(info, parts))
+    blocks = [block for part in parts for block in _answer_part(info, part, is_open=is_open)]
+    if error := mapping(info.get("error")):
+        blocks.append(("error", _broken_off(error)))
+    model = string(info.get("modelID")) or None
+    for _, event in blocks:
+        if event.role == "assistant":
+            event.model, event.response_id = model, name_in(info.get("id")) or None
+    spoken = [event for _, event in blocks if event.kind in ("assistant_msg", "tool_call")]
+    if info.get("finish") == "stop" and spoken and spoken[-1].kind == "assistant_msg":
+        spoken[-1].ends_turn = True
+    return blocks
+
+
+# ---------------------------------------------------------------- prompts
+
+
+def _prompt(info: dict[str, Any], parts: list[dict[str, Any]]) -> Iterator[Block]:
+    typed = [part for part in parts if _is_typed(part)]
+    asked = False
+    for part in parts:
+        kind, said = word(part.get("type")), string(part.get("text"))
+        is_typed = _is_typed(part) or (not typed and kind == "file")
+        label = f"user/{kind}"
+        if is_typed:
+            words = said or f"[file] {string(part.get('filename'))}".strip()
+            event = NativeEvent("user_msg", "user", one_line(words), label, text=words)
+            event.is_prompt, asked = not asked, True
+        elif kind in _SILENT:
+            continue
+        else:
+            event = NativeEvent("lifecycle", "user", one_line(said) or _about(kind, part), label)
+            event.body = said
+        yield string(part.get("id")), event
+    if agent := one_line(string(info.get("agent"))):
+        event = NativeEvent("lifecycle", "user", agent, "user/agent", mode=agent)
+        if parts and not _is_injected(parts):
+            yield "agent", event
+
+
+def _is_typed(part: dict[str, Any]) -> bool:
+    return part.get("type") == "text" and part.get("synthetic") is not True
+
+
+def _is_injected(parts: list[dict[str, Any]]) -> bool:
+    return not any(_is_typed(part) or part.get("type") == "file" for part in parts)
+
+
+def _about(kind: str, part: dict[str, Any]) -> str:
+    named = (string(part.get(name)) for name in ("filename", "name", "description", "prompt"))
+    return one_line(f"[{kind}] {next(filter(None, named), '')}".strip())
+
+
+# ---------------------------------------------------------------- answers
+
+
+def _answer_part(info: dict[str, Any], part: dict[str, Any], *, is_open: bool) -> Iterator[Block]:
+    kind, said, own = word(part.get("type")), string(part.get("text")), string(part.get("id"))
+    label = f"assistant/{kind}"
+    # An open text is written again until it has an end.
+    is_ended = not is_open or "end" in mapping(part.get("time"))
+    match kind:
+        case "text" | "reasoning":
+            if said and is_ended:
+                yield own, _words(info, kind, said, label)
+        case "tool":
+            yield from _tool(own, part, label)
+        case "retry":
+            detail = string(mapping(mapping(part.get("error")).get("data")).get("message"))
+            event = NativeEvent("error", "system", one_line(detail) or "retried", label)
+            event.marks, event.is_error, event.body = ("retry",), True, detail
+            yield own, event
+        case _ if kind not in _SILENT:
+            summary = one_line(said) or _about(kind, part)
+            yield own, NativeEvent("lifecycle", "assistant", summary, label, body=said)
+
+
+def _words(info: dict[str, Any], kind: str, said: str, label: str) -> NativeEvent:
+    if info.get("summary") is True:
+        return NativeEvent("lifecycle", "assistant", one_line(said), "summary", body=said)
+    meaning = "thinking" if kind == "reasoning" else "assistant_msg"
+    return NativeEvent(meaning, "assistant", one_line(said), label, body=said)
+
+
+def _tool(own: str, part: dict[str, Any], label: str) -> Iterator[Block]:
+    state = mapping(part.get("state"))
+    status = state.get("status")
+    if status == "pending":
+        return
+    arguments, call_id = state.get("input"), name_in(part.get("callID")) or own or "unnamed"
+    tool = one_line(string(part.get("tool"))) or "unknown"
+    given = mapping(arguments)
+    if tool == "invalid":
+        tool = one_line(string(given.get("tool"))) or tool
+    path = string(given.get("filePath")) or string(given.get("path")) or None
+    edits = is_edit_tool(tool, arguments)
+    yield f"{own}/call", call_event(call_id, tool, arguments, label, path=path, is_edit=edits)
+    if status in ("completed", "error"):
+        yield f"{own}/result", _result(call_id, tool, part, state)
+
+
+def _result(call_id: str, tool: str, part: dict[str, Any], state: dict[str, Any]) -> NativeEvent:
+    # A command that failed is "completed" for opencode, and so is a call of an unknown tool.
+    output = string(state.get("output")) or string(state.get("error"))
+    code = integer(mapping(state.get("metadata")).get("exit")) if is_shell_tool(tool) else None
+    timed_out = is_shell_tool(tool) and _TIMED_OUT.search(output[-_ENDING:]) is not None
+    failed = state.get("status") == "error" or part.get("tool") == "invalid" or timed_out
+    refused = state.get("status") == "error" and _REFUSED.search(output[:_ENDING]) is not None
+    event = result_event(
+        call_id,
+        one_line(output),
+        "assistant/tool_result",
+        failed=failed or bool(code),
+        marks=("human_intervention",) if refused else (),
+    )
+    event.exit_code, event.text, event.is_shell = code, output, True
+    event.is_interrupt = refused
+    event.duration_ms = _took(mapping(state.get("time")))
+    return event
+
+
+def _took(times: dict[str, Any]) -> int | None:
+    began, ended = times.get("start"), times.get("end")
+    if type(began) is not int or type(ended) is not int:
+        return None
+    return ended - began if 0 <= ended - began <= _LONGEST_CALL else None
+
+
+def _broken_off(error: dict[str, Any]) -> NativeEvent:
+    name, said = (
+        one_line(string(error.get("name"))),
+        string(mapping(error.get("data")).get("message")),
+    )
+    summary = one_line(f"{name}: {said}" if said else name) or "error"
+    if name == ABORTED:
+        return NativeEvent(
+            "human_intervention", "user", summary, "assistant/aborted", is_interrupt=True, body=said
+        )
+    return NativeEvent("error", "system", summary, "assistant/error", is_error=True, body=said)
+
+
+def children(parts: list[dict[str, Any]]) -> list[ChildLink]:
+    """The subagents that the calls of a message started."""
+    found = []
+    for part in parts:
+        metadata = mapping(mapping(part.get("state")).get("metadata"))
+        child, call_id = string(metadata.get("sessionId")), name_in(part.get("callID"))
+        if part.get("tool") == "task" and child and call_id:
+            found.append(ChildLink(fit_native_id(child)[0], call_id))
+    return found
+
+
+# ---------------------------------------------------------------- usage
+
+
+def usages(info: dict[str, Any], parts: list[dict[str, Any]], name: str) -> list[NativeUsage]:
+    """What the responses of a message used. ``name`` identifies the message in every copy of it.
+
+    A message of an old release holds several responses, and its own figures are those of the last.
+    """
+    if info.get("role") != "assistant":
+        return []
+    steps = [part for part in parts if part.get("type") == "step-finish"]
+    used = steps if len(steps) > 1 else [info]
+    found = [
+        _usage(one, info, name if number == 0 else f"{name}/{number}")
+        for number, one in enumerate(used)
+    ]
+    return [one for one in found if one is not None]
+
+
+def _usage(used: dict[str, Any], info: dict[str, Any], name: str) -> NativeUsage | None:
+    tokens = mapping(used.get("tokens"))
+    cache = mapping(tokens.get("cache"))
+    sent, given = count_of(tokens.get("input")), count_of(tokens.get("output"))
+    thought = count_of(tokens.get("reasoning"))
+    read, written = count_of(cache.get("read")), count_of(cache.get("write"))
+    if not (sent or given or thought or read or written):
+        return None
+    model = name_in(info.get("modelID")) or "unknown"
+    return NativeUsage(
+        name,
+        model_sold_by(string(info.get("providerID")), model),
+        input_tokens=sent,
+        output_tokens=together(given, thought),
+        cache_read_tokens=read,
+        cache_write_tokens=written,
+        reasoning_tokens=thought,
+        reported_cost=microdollars(used.get("cost")) or None,
+    )

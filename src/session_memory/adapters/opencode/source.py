@@ -1,0 +1,64 @@
+"""Reading a session of opencode, and the lines of what changed in it."""
+
+import time
+from collections.abc import Iterator
+from itertools import chain
+
+from session_memory.adapters.base import Cursor, Readable, Record, SourceRef
+from session_memory.adapters.cursor_state import StateText, read_lines
+from session_memory.adapters.databases import reading_database
+from session_memory.adapters.opencode import tree
+from session_memory.adapters.opencode.state import OpencodeState
+from session_memory.adapters.opencode.tables import SessionRows
+from session_memory.adapters.opencode.translate import from_line
+from session_memory.adapters.row_journal import (
+    WINDOW_MS,
+    JournalState,
+    RowUnit,
+    journal_lines,
+)
+
+# A message that did not change for so long is not written any more: its program was killed.
+_DEAD_MS = 60 * 60 * 1000
+_TEXTS = StateText(OpencodeState)
+
+
+def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
+    """Every record from ``cursor`` on."""
+    yield from read_lines(source, cursor, _TEXTS, from_line)
+
+
+def rows(ref: SourceRef, cursor: Cursor) -> Iterator[bytes]:
+    """The lines of the rows of a session that changed since ``cursor``."""
+    known = _TEXTS.restored(cursor.state)
+    state = known.journal
+    if ref.place.suffix == ".json":
+        found = list(tree.changed_units(ref.place, state))
+        newest = max((unit.at for unit in found), default=0)
+        yield from journal_lines(state, map(_closed_if_dead, found), newest, [])
+        return
+    with reading_database(ref.place) as db:
+        session = SessionRows(db, ref.session, known.revert)
+        units = session.changed_units(state)
+        first = next(units, None)
+        if first is None:
+            return
+        if _went_back(state, first):
+            # A clock was set back, or an older copy of the database took its place. All rows are
+            # looked at; those that are known become no events.
+            state = JournalState()
+            units = session.changed_units(state)
+            first = next(units)
+        every = map(_closed_if_dead, chain([first], units))
+        yield from journal_lines(state, every, session.newest(), session.row_ids())
+
+
+def _went_back(state: JournalState, session: RowUnit) -> bool:
+    known = state.recent.get("")
+    return known is not None and session.at < known[0] - WINDOW_MS
+
+
+def _closed_if_dead(unit: RowUnit) -> RowUnit:
+    if unit.is_open and unit.at < time.time() * 1000 - _DEAD_MS:
+        unit.is_open = False
+    return unit

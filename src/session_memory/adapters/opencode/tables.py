@@ -1,0 +1,174 @@
+"""The tables of opencode's database: which sessions changed, and their rows."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import apsw
+
+from session_memory.adapters.databases import rows_in, tables_of
+from session_memory.adapters.opencode.units import (
+    completed_at,
+    created_at,
+    data_of,
+    is_unfinished,
+    lineage,
+    message_unit,
+    time_of,
+)
+from session_memory.adapters.row_journal import JournalState, RowUnit
+
+_NEEDED = {
+    "session": {"id", "time_updated"},
+    "message": {"id", "session_id", "time_updated", "data"},
+    "part": {"id", "message_id", "session_id", "time_updated", "data"},
+}
+# The last write of a turn may come after the last one of its session's row. So the rows of sessions
+# that changed within a day before the newest one are counted.
+RECENT_MS = 24 * 60 * 60 * 1000
+_STAMP = 1_000_000
+
+SESSIONS = "select id, time_updated from session where typeof(id) = 'text'"
+EVENTS = "select aggregate_id, seq from event_sequence"
+COUNTED = """
+    select (select count(*) + coalesce(sum(time_updated), 0) from message where session_id = :id)
+        + (select count(*) + coalesce(sum(time_updated), 0) from part where session_id = :id)
+        as counted
+"""
+SESSION = "select * from session where id = :id"
+PROJECT = "select worktree, vcs from project where id = :id"
+# Messages are found by an index on session and time, so the first and the last need no search.
+FIRST = """
+    select id, data from message where session_id = :id order by time_created, id limit 1
+"""
+LAST = """
+    select id, data from message where session_id = :id order by time_created desc, id desc limit 1
+"""
+LAST_PROMPT = """
+    select id from message where session_id = :id and substr(data, 1, 200) like '%"role":"user"%'
+    order by time_created desc, id desc limit 1
+"""
+CHANGED = """
+    select id from message
+    where session_id = :id and (time_updated >= :since or rowid > :messages)
+    union
+    select message_id from part
+    where session_id = :id and (time_updated >= :since or rowid > :parts)
+"""
+MESSAGE = "select rowid as row_number, * from message where id = :id and session_id = :session"
+PARTS = "select * from part where message_id = :id order by id"
+NEWEST = """
+    select coalesce(max(at), 0) from (
+        select max(time_updated) as at from session where id = :id
+        union all select max(time_updated) from message where session_id = :id
+        union all select max(time_updated) from part where session_id = :id)
+"""
+ROW_IDS = "select (select max(rowid) from message), (select max(rowid) from part)"
+TODO = "select * from todo where session_id = :id order by position"
+OTHERS = """
+    select * from session_message where session_id = :id and time_updated >= :since order by id
+"""
+
+
+def has_our_tables(tables: dict[str, list[str]]) -> bool:
+    """Whether a database with these tables and columns is opencode's."""
+    return all(columns <= set(tables.get(name, ())) for name, columns in _NEEDED.items())
+
+
+def stamps_in(db: apsw.Connection) -> Iterator[tuple[str, int]]:
+    """Each session with a number that changes whenever its rows change."""
+    sessions = [(row["id"], time_of(row["time_updated"])) for row in rows_in(db, SESSIONS)]
+    newest = max((at for _, at in sessions), default=0)
+    has_events = {"aggregate_id", "seq"} <= set(tables_of(db).get("event_sequence", ()))
+    seqs: dict[Any, Any] = {}
+    if has_events:
+        seqs = {row["aggregate_id"]: row["seq"] for row in rows_in(db, EVENTS)}
+    for name, at in sessions:
+        more = time_of(seqs.get(name))
+        if at >= newest - RECENT_MS:
+            counted = next(rows_in(db, COUNTED, {"id": name}))["counted"]
+            more += counted if isinstance(counted, int) else 0
+        yield name, at * _STAMP + more % _STAMP
+
+
+class SessionRows:
+    """The rows of one session, in a read transaction."""
+
+    def __init__(self, db: apsw.Connection, session: str, revert: str = "") -> None:
+        """``revert`` is the message that the session was taken back to when it was last read."""
+        self._db = db
+        self._session = session
+        self._revert = revert
+        self._tables = tables_of(db)
+
+    def changed_units(self, state: JournalState) -> Iterator[RowUnit]:
+        """The units that may need a line: the session itself first, then messages in the order of
+        their ids. A session without a prompt has none."""
+        row = self._one(SESSION)
+        first = self._one(FIRST)
+        if row is None or first is None:
+            return
+        parts = list(self._rows(PARTS, id=first["id"]))
+        if parts:
+            yield self._session_unit(row, lineage(first, parts))
+            yield from self._messages(state)
+            yield from self._others(state)
+
+    def newest(self) -> int:
+        """When a row of the session changed last."""
+        found = self._one(NEWEST)
+        return time_of(next(iter(found.values()))) if found else 0
+
+    def row_ids(self) -> list[int]:
+        """The largest row ids of messages and parts."""
+        found = self._one(ROW_IDS) or {}
+        return [one if isinstance(one, int) else 0 for one in found.values()]
+
+    def _session_unit(self, row: dict[str, Any], first: str) -> RowUnit:
+        rows: dict[str, Any] = {"table": "session", "row": row, "first": first}
+        if {"worktree", "vcs"} <= set(self._tables.get("project", ())):
+            rows["project"] = self._one(PROJECT, id=row.get("project_id"))
+        unit = RowUnit("", time_of(row.get("time_updated")), rows)
+        if self._revert and self._one(MESSAGE, id=self._revert, session=self._session):
+            unit.notes["restored"] = True
+        return unit
+
+    def _messages(self, state: JournalState) -> Iterator[RowUnit]:
+        values = {"since": state.looked_from, "messages": state.row_id(0), "parts": state.row_id(1)}
+        found = {row["id"] for row in self._rows(CHANGED, **values) if isinstance(row["id"], str)}
+        last, prompt = self._one(LAST) or {}, self._one(LAST_PROMPT) or {}
+        is_working = is_unfinished(data_of(last))
+        for name in sorted(found | set(state.waiting)):
+            for message in self._rows(MESSAGE, id=name, session=self._session):
+                number = message.pop("row_number")
+                unit = message_unit(
+                    message, list(self._rows(PARTS, id=name)), is_last=name == last.get("id")
+                )
+                unit.stays = name == prompt.get("id")
+                unit.may_wait = unit.stays and is_working
+                unit.is_known = number <= state.row_id(0) and _was_final(unit, state)
+                yield unit
+
+    def _others(self, state: JournalState) -> Iterator[RowUnit]:
+        """Rows beside the messages. Their keys come after those of all messages."""
+        if "position" in self._tables.get("todo", ()):
+            rows = list(self._rows(TODO))
+            at = max((time_of(row.get("time_updated")) for row in rows), default=-1)
+            if at >= state.looked_from:
+                yield RowUnit("todo", at, {"table": "todo", "rows": rows})
+        if {"seq", "time_updated"} <= set(self._tables.get("session_message", ())):
+            for row in self._rows(OTHERS, since=state.looked_from):
+                at = time_of(row.get("time_updated"))
+                yield RowUnit(f"zz-{row['id']}", at, {"table": "session_message", "row": row})
+
+    def _rows(self, statement: str, **values: Any) -> Iterator[dict[str, Any]]:
+        return rows_in(self._db, statement, {"id": self._session, **values})
+
+    def _one(self, statement: str, **values: Any) -> dict[str, Any] | None:
+        return next(self._rows(statement, **values), None)
+
+
+def _was_final(unit: RowUnit, state: JournalState) -> bool:
+    """Whether an earlier sync has read a message in its final form: only details changed since."""
+    info = data_of(unit.rows["row"])
+    settled = completed_at(info) if info.get("role") == "assistant" else created_at(info)
+    return bool(settled) and settled < state.looked_from and unit.key not in state.open

@@ -1,0 +1,184 @@
+"""One line of an opencode session into one record."""
+
+from typing import Any
+
+from session_memory.adapters.base import NativeEvent, Record, SourceRef
+from session_memory.adapters.conversation import word
+from session_memory.adapters.json_records import (
+    items,
+    mapping,
+    name_in,
+    new_record,
+    object_in_line,
+    string,
+)
+from session_memory.adapters.opencode.messages import children, message_blocks, usages
+from session_memory.adapters.opencode.state import OpencodeState
+from session_memory.adapters.opencode.units import (
+    created_at,
+    data_of,
+    is_unfinished,
+    parts_of,
+    time_of,
+)
+from session_memory.core.ids import fit_native_id
+from session_memory.core.text import escaped, one_line
+
+# opencode gives such a title until a model has written one.
+_NO_TITLES = ("New session - ", "Child session - ")
+
+
+def from_line(
+    ref: SourceRef, state: OpencodeState, offset: int, length: int, line: bytes | None
+) -> Record:
+    """The record of one line. Changes ``state``."""
+    record = new_record(offset, length, escaped(ref.session))
+    native = object_in_line(record, line)
+    if native is None:
+        return record
+    blocks: list[str] = []
+    match native.get("table"):
+        case "session":
+            _session(native, record, state)
+        case "message":
+            row = mapping(native.get("row"))
+            info, parts = (
+                {**data_of(row), "id": row.get("id")},
+                parts_of(items(native.get("parts"))),
+            )
+            is_open, again = native.get("open") is True, native.get("again") is True
+            blocks = add_message(record, state, info, parts, is_open=is_open, again=again)
+        case "todo":
+            record.bookkeeping = "todo"
+        case table:
+            _other(word(table), mapping(native.get("row")), record)
+    state.journal.note(native, blocks)
+    return record
+
+
+def _other(table: str, row: dict[str, Any], record: Record) -> None:
+    """A row of a table that we do not know yet."""
+    kind = f"{table}/{word(row.get('type'))}"
+    text = string(row.get("data"))
+    record.ts = time_of(row.get("time_created")) or None
+    record.events.append(NativeEvent("lifecycle", "system", one_line(text), kind, body=text))
+
+
+# ---------------------------------------------------------------- the session
+
+
+def _session(native: dict[str, Any], record: Record, state: OpencodeState) -> None:
+    row = mapping(native.get("row"))
+    info = session_info(row)
+    project = mapping(native.get("project"))
+    add_session(record, state, info, string(native.get("first")))
+    message = name_in(mapping(info.get("revert")).get("messageID"))
+    _take_back(record, state, message, is_restored=native.get("restored") is True)
+    root = string(project.get("worktree"))
+    if project.get("vcs") and root not in ("", "/"):
+        record.facts = {**(record.facts or {}), "repository_root": root}
+
+
+def session_info(row: dict[str, Any]) -> dict[str, Any]:
+    """A session as the files of old releases and exports have it. Columns have other names."""
+    if "data" in row:
+        return data_of(row)
+    times = {name: row.get(f"time_{name}") for name in ("created", "updated")}
+    revert = data_of({"data": row.get("revert")})
+    names = {"parentID": "parent_id", "directory": "directory", "title": "title"}
+    return {
+        **{name: row.get(column) for name, column in names.items()},
+        "version": row.get("version"),
+        "time": times,
+        "revert": revert,
+    }
+
+
+def add_session(record: Record, state: OpencodeState, info: dict[str, Any], first: str) -> None:
+    """What the session's own row says. It is bookkeeping unless the session was taken back."""
+    state.lineage = state.lineage or first
+    record.bookkeeping = "session"
+    record.ts = created_at(info) or None
+    record.cwd = string(info.get("directory")) or None
+    record.agent_version = string(info.get("version")) or None
+    title = string(info.get("title"))
+    if title and not title.startswith(_NO_TITLES):
+        record.facts = {"ai_title": one_line(title)}
+    if parent := string(info.get("parentID")):
+        record.parent_session, state.is_child = fit_native_id(parent)[0], True
+
+
+def _take_back(record: Record, state: OpencodeState, message: str, *, is_restored: bool) -> None:
+    """Go back to before the prompt ``message``. Without one, what was taken back may be restored.
+
+    opencode removes what was taken back with the next prompt.
+    """
+    before, state.revert = state.revert, message
+    if message == before:
+        return
+    place = state.before.get(message) if message else state.turned
+    if place is None or not (message or is_restored):
+        return
+    kind, summary = "human_intervention", "back to an earlier prompt"
+    if message:
+        state.turned = state.last if not before else state.turned
+    else:
+        kind, summary = "lifecycle", "what was taken back is restored"
+    record.bookkeeping = None
+    record.events.append(NativeEvent(kind, "user", summary, "session/revert"))
+    record.follows, record.stands_at, state.last = True, place, place
+
+
+# ---------------------------------------------------------------- messages
+
+
+def add_message(
+    record: Record,
+    state: OpencodeState,
+    info: dict[str, Any],
+    parts: list[dict[str, Any]],
+    *,
+    is_open: bool = False,
+    again: bool = False,
+) -> list[str]:
+    """The events and the usage of a message. Returns the names of the blocks it has."""
+    name, own = name_in(info.get("id")), message_id(state, info)
+    record.ts = created_at(info) or None
+    record.cwd = string(mapping(info.get("path")).get("cwd")) or None
+    blocks = message_blocks(info, parts, is_open=is_open)
+    given = state.given.get(name, [])
+    for block, event in blocks:
+        event.is_repeated = block in given
+        if event.kind == "user_msg" and state.is_child:
+            event.kind = "lifecycle"
+    names = [block for block, _ in blocks]
+    # More may follow, even after hours. Then it is another record, without these blocks.
+    is_partial = is_unfinished(info)
+    if is_partial or given:
+        state.give(name, sorted({*given, *names}))
+    if again or all(event.is_repeated for _, event in blocks):
+        record.bookkeeping = "message"
+    else:
+        record.events = [event for _, event in blocks]
+        _identify(record, state, name, f"{own}~{len(names)}" if is_partial else own)
+    if not again and not is_partial:
+        used = usages(info, parts, own)
+        record.usage, record.more_usage = (used[0], used[1:]) if used else (None, [])
+    if links := children(parts):
+        record.link, record.more_links = links[0], links[1:]
+    return names
+
+
+def message_id(state: OpencodeState, info: dict[str, Any]) -> str:
+    """The id of a message in every copy of it: a fork gives its copies other ids."""
+    role = word(info.get("role"))[:1]
+    return fit_native_id(f"oc@{state.lineage}@{created_at(info)}{role}")[0]
+
+
+def _identify(record: Record, state: OpencodeState, name: str, native_id: str) -> None:
+    record.native_id = native_id
+    if state.last and state.last != native_id:
+        record.parent_id = state.last
+    if any(event.is_prompt for event in record.events):
+        state.prompt(name)
+    state.last = native_id

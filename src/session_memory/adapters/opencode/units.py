@@ -1,0 +1,63 @@
+"""A message with its parts as one unit of the journal."""
+
+from typing import Any
+from zlib import crc32
+
+from session_memory.adapters.json_records import mapping
+from session_memory.adapters.jsonl import decode_anything
+from session_memory.adapters.opencode.messages import message_blocks
+from session_memory.adapters.row_journal import RowUnit
+
+
+def message_unit(message: dict[str, Any], parts: list[dict[str, Any]], *, is_last: bool) -> RowUnit:
+    """The unit of a message. Only the last message of a session can be open."""
+    info = data_of(message)
+    # The parts of a prompt are written after it.
+    is_open = is_last and (is_unfinished(info) or (info.get("role") == "user" and not parts))
+    rows = {"table": "message", "row": message, "parts": parts}
+    at = max(time_of(row.get("time_updated")) for row in (message, *parts))
+    unit = RowUnit(str(message["id"]), at, rows, is_open=is_open)
+    if is_open:
+        blocks = message_blocks(info, parts_of(parts), is_open=True)
+        unit.blocks = tuple(name for name, _ in blocks)
+    return unit
+
+
+def is_unfinished(info: dict[str, Any]) -> bool:
+    """Whether this is an answer without an end."""
+    is_answer = info.get("role") == "assistant"
+    return is_answer and not completed_at(info) and not info.get("error")
+
+
+def completed_at(info: dict[str, Any]) -> int:
+    """When an answer was complete; 0 if it is not."""
+    return time_of(mapping(info.get("time")).get("completed"))
+
+
+def created_at(info: dict[str, Any]) -> int:
+    return time_of(mapping(info.get("time")).get("created"))
+
+
+def data_of(row: dict[str, Any]) -> dict[str, Any]:
+    """The object in the column ``data`` of a row; an empty one if there is none."""
+    data = row.get("data")
+    try:
+        return mapping(decode_anything(data.encode()) if isinstance(data, str) else data)
+    except ValueError:
+        return {}
+
+
+def parts_of(rows: list[Any]) -> list[dict[str, Any]]:
+    """The parts in the rows of a message, each with its id."""
+    return [{**data_of(row), "id": row.get("id")} for row in map(mapping, rows)]
+
+
+def lineage(message: dict[str, Any], parts: list[dict[str, Any]]) -> str:
+    """Names the first message of a session. It is the same in the copy that a fork has."""
+    texts = [str(part.get("text")) for part in parts_of(parts) if part.get("type") == "text"]
+    words = "\n".join(texts).encode("utf-8", "surrogatepass")
+    return f"{created_at(data_of(message))}.{crc32(words):08x}"
+
+
+def time_of(value: Any) -> int:
+    return value if type(value) is int and 0 <= value < 1 << 43 else 0

@@ -1,0 +1,183 @@
+"""Rows of a database as lines that only grow: a journal of what changed.
+
+A source is one session of a database. Each sync appends a line for every unit of rows (a message
+with its parts, for example) that is new or changed. The last line of a unit has its rows as they
+are now, and the lines before it what they were when we looked. So nothing that was collected
+depends on the database any more.
+
+What must be known to find the changed rows is a function of the lines, and part of the cursor
+(`JournalState`). A sync that is killed between two lines goes on with the next one.
+
+A line is a JSON object with the rows of a unit, and with these fields:
+
+- ``table``: the unit's main table; ``key``: its id; ``at``: when its rows changed last
+- ``check``: a checksum of its rows, which stays the same when secrets are masked
+- ``open``: the agent still writes it
+- ``again``: an earlier line says the same; only details of the rows changed
+- ``stays``: it is looked at again in any case
+- ``batch``: the time of the last change that the sync found
+- ``end``: in the last line of a sync, the largest row ids
+"""
+
+import base64
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+from zlib import crc32
+
+import msgspec
+
+from session_memory.adapters.cursor_state import bounded
+from session_memory.core.text import escaped
+
+# A row may be committed after another one that has a later time.
+WINDOW_MS = 15_000
+MOST_RECENT = 200
+MOST_OPEN = 16
+MOST_BLOCKS = 500
+
+
+class RowUnit(msgspec.Struct):
+    """Rows that make one line.
+
+    - ``key``: its id; units are in the order of their keys, ``""`` comes first
+    - ``at``: when one of its rows changed last
+    - ``rows``: the fields of its line
+    - ``blocks``: names of what it says already, if it is ``is_open``
+    - ``notes``: further fields of its line that are no rows
+    - ``is_known``: an earlier line has all that it says; only details of its rows changed
+    - ``stays``: it may change while it is the last of its kind, and is looked at in each sync
+    - ``may_wait``: it stays and changes all the time now; its last state is enough
+    """
+
+    key: str
+    at: int
+    rows: dict[str, Any]
+    is_open: bool = False
+    blocks: tuple[str, ...] = ()
+    notes: dict[str, Any] = {}
+    is_known: bool = False
+    stays: bool = False
+    may_wait: bool = False
+
+
+class JournalState(msgspec.Struct):
+    """Which rows have lines.
+
+    - ``since``: all rows that changed before this time have lines
+    - ``batch``, ``done``: a sync is not finished. It looked at rows that changed up to the first,
+      and units up to the second have lines.
+    - ``recent``: time and checksum of the units that changed last
+    - ``open``: units that the agent still writes, with the blocks in their last line
+    - ``stays``: the last unit that stays
+    - ``row_ids``: the largest row id of each table
+    """
+
+    since: int = 0
+    batch: int = 0
+    done: str = ""
+    recent: dict[str, tuple[int, int]] = {}
+    open: dict[str, list[str]] = {}
+    stays: str = ""
+    row_ids: list[int] = []
+
+    @property
+    def looked_from(self) -> int:
+        """Rows that changed at this time or later must be looked at."""
+        return max(self.since - WINDOW_MS, 0)
+
+    def row_id(self, table: int) -> int:
+        """Rows with a larger row id must be looked at, whatever their time."""
+        return self.row_ids[table] if table < len(self.row_ids) else -1
+
+    @property
+    def waiting(self) -> list[str]:
+        """Units that must be looked at, whenever they changed."""
+        return sorted({*self.open, self.stays} - {""})
+
+    def note(self, line: dict[str, Any], blocks: Iterable[str] = ()) -> None:
+        """Note a line: what it holds need not be looked at again."""
+        key, at, check = _text(line.get("key")), _number(line.get("at")), _number(line.get("check"))
+        self.batch, self.done = _number(line.get("batch")), key
+        self.open.pop(key, None)
+        if line.get("open") is True:
+            bounded(self.open, MOST_OPEN)[key] = list(blocks)[:MOST_BLOCKS]
+        if line.get("stays") is True:
+            self.stays = key
+        self.recent.pop(key, None)
+        if at >= self.batch - WINDOW_MS or self._is_kept(key):
+            bounded(self.recent, MOST_RECENT)[key] = (at, check)
+        end = line.get("end")
+        if isinstance(end, list):
+            self.since, self.batch, self.done = max(self.since, self.batch), 0, ""
+            self.row_ids = [_number(one) for one in end[:8]]
+            first = self.looked_from
+            self.recent = {
+                name: seen
+                for name, seen in self.recent.items()
+                if seen[0] >= first or self._is_kept(name)
+            }
+
+    def _is_kept(self, key: str) -> bool:
+        return not key or key == self.stays or key in self.open
+
+
+def journal_lines(
+    state: JournalState, units: Iterable[RowUnit], newest: int, row_ids: list[int]
+) -> Iterator[bytes]:
+    """The lines of those units that are new or changed. ``newest`` is the time of the last change
+    of any row of the session, ``row_ids`` the largest ids of its tables."""
+    last: dict[str, Any] | None = None
+    for unit in units:
+        line = _wanted(state, unit, newest)
+        if line is None:
+            continue
+        if last is not None:
+            yield _encoded(last)
+        last = line
+    if last is not None:
+        yield _encoded({**last, "end": row_ids})
+
+
+def _wanted(state: JournalState, unit: RowUnit, newest: int) -> dict[str, Any] | None:
+    """The line of a unit; None if it says nothing new."""
+    if state.batch and unit.key <= state.done and unit.at <= state.batch:
+        return None
+    body = {name: _exact(value) for name, value in unit.rows.items()}
+    check = crc32(_encoded({**body, "open": unit.is_open}))
+    known = state.recent.get(unit.key)
+    if known is not None and known[1] == check:
+        return None
+    if known is not None and unit.may_wait:
+        return None
+    if unit.is_open and unit.key in state.open and set(unit.blocks) <= set(state.open[unit.key]):
+        return None
+    line = {"key": unit.key, "at": unit.at, "check": check, **body, **unit.notes, "batch": newest}
+    flags = {"open": unit.is_open, "again": unit.is_known, "stays": unit.stays}
+    return {**line, **{name: True for name, is_set in flags.items() if is_set}}
+
+
+def _exact(value: Any) -> Any:
+    """A value of a row as JSON can hold it. A BLOB becomes an object."""
+    if isinstance(value, bytes):
+        return {"$blob": base64.b64encode(value).decode()}
+    if isinstance(value, dict):
+        return {name: _exact(one) for name, one in value.items()}
+    return [_exact(one) for one in value] if isinstance(value, list) else value
+
+
+def _encoded(line: dict[str, Any]) -> bytes:
+    text = json.dumps(line, ensure_ascii=False, separators=(",", ":"))
+    try:
+        return text.encode() + b"\n"
+    except UnicodeEncodeError:
+        # Half of a character, which only an escape can hold.
+        return json.dumps(line, separators=(",", ":")).encode() + b"\n"
+
+
+def _text(value: Any) -> str:
+    return escaped(value)[:200] if isinstance(value, str) else ""
+
+
+def _number(value: Any) -> int:
+    return value if type(value) is int and abs(value) < 1 << 62 else 0

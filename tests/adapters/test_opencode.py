@@ -1,0 +1,276 @@
+"""opencode: its database, the files of old releases, forks, subagents and sessions taken back."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from opencode_home import OpencodeHome, text, tool
+
+from session_memory.adapters.opencode import AGENT
+from session_memory.core.schema import SessionEvent
+from session_memory.store import Store
+from session_memory.testing.adapters import AdapterContract
+from session_memory.testing.collecting import (
+    check_sound,
+    collect,
+    collected,
+    events_of,
+    every_usage,
+    inherited_by,
+)
+
+pytestmark = pytest.mark.only("sqlite")
+
+SAMPLES = Path(__file__).parent.parent / "data" / "opencode"
+UID = "opencode:ses_a"
+
+
+class TestOpencode(AdapterContract):
+    adapter = AGENT
+    samples = SAMPLES / "basic" / "home"
+
+
+def events(store: Store, uid: str = UID) -> list[SessionEvent]:
+    return events_of(store, uid)
+
+
+def one_session(made: OpencodeHome, *parts: dict[str, Any], **info: Any) -> Store:
+    session = made.session()
+    made.prompt(session, "do it")
+    message = made.answer(session, *parts, done=False)
+    made.finish(message, **info)
+    made.close()
+    return collected(made.home)
+
+
+# ------------------------------------------------------------ calls and results
+
+
+@pytest.mark.parametrize(
+    ("state", "is_error", "is_refused"),
+    [
+        ({"output": "a.py", "metadata": {"exit": 0}}, False, False),
+        ({"output": "broken", "metadata": {"exit": 3}}, True, False),
+        ({"output": "... terminated command after exceeding timeout 5 ms"}, True, False),
+        ({"status": "error", "error": "Tool execution aborted"}, True, False),
+        (
+            {
+                "status": "error",
+                "error": "The user rejected permission to use this specific tool call.",
+            },
+            True,
+            True,
+        ),
+        ({"status": "error", "error": "a rule prevents you from using this tool"}, True, False),
+    ],
+)
+def test_a_result_is_an_error_if_the_call_failed(
+    tmp_path: Path, state: dict[str, Any], is_error: bool, is_refused: bool
+) -> None:
+    with one_session(OpencodeHome(tmp_path), tool("c1", "make", **state)) as store:
+        [result] = [e for e in events(store) if e.is_a("tool_result")]
+        assert (result.is_error, result.is_a("human_intervention")) == (is_error, is_refused)
+        assert result.exit_code == state.get("metadata", {}).get("exit")
+
+
+def test_an_unknown_tool_is_called_by_its_own_name_and_fails(tmp_path: Path) -> None:
+    state = {"status": "completed", "input": {"tool": "fly"}, "output": "no such tool"}
+    part = {"type": "tool", "tool": "invalid", "callID": "c1", "state": state}
+    with one_session(OpencodeHome(tmp_path), part) as store:
+        [call, result] = [e for e in events(store) if e.call_id]
+        assert (call.tool, result.is_error) == ("fly", True)
+
+
+def test_an_aborted_answer_is_an_intervention_and_any_other_error_is_none(tmp_path: Path) -> None:
+    for number, name in enumerate(("MessageAbortedError", "APIError")):
+        error = {"name": name, "data": {"message": "stopped"}}
+        with one_session(OpencodeHome(tmp_path / str(number)), error=error) as store:
+            [last] = [e for e in events(store) if e.native_kind.startswith("assistant/")]
+            assert last.is_a("human_intervention") == (name == "MessageAbortedError")
+            assert last.summary == f"{name}: stopped"
+
+
+def test_unknown_parts_are_kept_and_known_bookkeeping_gives_no_event(tmp_path: Path) -> None:
+    parts = [{"type": "step-start"}, {"type": "dream", "text": "of sheep"}, {"type": "patch"}]
+    with one_session(OpencodeHome(tmp_path), *parts) as store:
+        kinds = [(e.kind, e.native_kind, e.summary) for e in events(store)]
+        assert ("lifecycle", "assistant/dream", "of sheep") in kinds
+        assert not any("step" in kind or "patch" in kind for _, kind, _ in kinds)
+
+
+# ------------------------------------------------------------ prompts
+
+
+def test_a_prompt_is_what_a_person_typed(tmp_path: Path) -> None:
+    made = OpencodeHome(tmp_path)
+    session = made.session()
+    message = made.message(session, {"role": "user", "agent": "build"})
+    made.part(message, {"type": "text", "text": "look at this"})
+    made.part(message, {"type": "text", "text": "Called the Read tool", "synthetic": True})
+    made.part(message, {"type": "file", "filename": "a.png", "mime": "image/png"})
+    only_file = made.message(session, {"role": "user", "agent": "build"})
+    made.part(only_file, {"type": "file", "filename": "b.png"})
+    made.close()
+    with collected(tmp_path) as store:
+        prompts = [e.summary for e in events(store) if e.is_a("user_msg")]
+        assert prompts == ["look at this", "[file] b.png"]
+
+
+def test_another_agent_is_a_decision(tmp_path: Path) -> None:
+    made = OpencodeHome(tmp_path)
+    session = made.session()
+    for agent in ("plan", "plan", "build"):
+        message = made.message(session, {"role": "user", "agent": agent})
+        made.part(message, {"type": "text", "text": "go on"})
+    made.close()
+    with collected(tmp_path) as store:
+        assert [e.summary for e in events(store) if e.is_a("decision")] == ["build"]
+
+
+# ------------------------------------------------------------ usage
+
+
+def test_each_response_of_a_message_with_several_counts(tmp_path: Path) -> None:
+    steps = [
+        {"type": "step-finish", "tokens": {"input": 10, "output": 1, "reasoning": 2}, "cost": 0.5},
+        {"type": "step-finish", "tokens": {"input": 20, "output": 3, "cache": {"read": 4}}},
+    ]
+    last = {"input": 20, "output": 3, "cache": {"read": 4}}
+    with one_session(OpencodeHome(tmp_path), *steps, tokens=last) as store:
+        used = sorted(every_usage(store), key=lambda usage: usage.input_tokens)
+        assert [(u.input_tokens, u.output_tokens, u.reasoning_tokens) for u in used] == [
+            (10, 3, 2),
+            (20, 3, 0),
+        ]
+        assert used[1].cache_read_tokens == 4
+
+
+def test_a_model_of_a_seller_has_its_name(tmp_path: Path) -> None:
+    info = {"modelID": "anthropic/claude-x", "providerID": "openrouter", "tokens": {"input": 1}}
+    with one_session(OpencodeHome(tmp_path), text("yes"), **info) as store:
+        [usage] = every_usage(store)
+        assert usage.model == "openrouter/anthropic/claude-x"
+
+
+# ------------------------------------------------------------ several sessions
+
+
+def test_a_fork_repeats_its_origin_and_counts_once(tmp_path: Path) -> None:
+    made = OpencodeHome(tmp_path)
+    session = made.session()
+    made.prompt(session, "first")
+    made.answer(session, text("one"), tool("c1", "ls", output="x"))
+    fork = made.fork(session, "ses_fork")
+    made.prompt(fork, "in the copy")
+    made.answer(fork, text("two"), used=33)
+    made.close()
+    with collected(tmp_path) as store:
+        check_sound(store)
+        copy = store.sessions.get("opencode:ses_fork")
+        assert copy is not None and (copy.relation, copy.parent_uid) == ("fork", UID)
+        assert sorted(usage.input_tokens for usage in every_usage(store)) == [10, 33]
+        assert len(inherited_by(store, copy.session_uid)) == len(events(store))
+        assert store.problems.count() == 0
+
+
+def test_a_subagent_names_its_parent_and_its_prompt_is_nobodys(tmp_path: Path) -> None:
+    made = OpencodeHome(tmp_path)
+    session, child = made.session(), made.session("ses_child", parent="ses_a")
+    made.prompt(session, "use a helper")
+    part = tool("c1", "x", output="done", metadata={"sessionId": child})
+    made.answer(session, {**part, "tool": "task"})
+    made.prompt(child, "count the lines")
+    made.answer(child, text("three"))
+    made.close()
+    with collected(tmp_path) as store:
+        found = store.sessions.get("opencode:ses_child")
+        assert found is not None
+        assert (found.parent_uid, found.relation, found.spawn_call_id) == (UID, "subagent", "c1")
+        assert not [e for e in events(store, "opencode:ses_child") if e.is_a("user_msg")]
+
+
+def test_a_session_that_was_taken_back_has_an_abandoned_branch(tmp_path: Path) -> None:
+    made = OpencodeHome(tmp_path)
+    session = made.session()
+    made.prompt(session, "first")
+    made.answer(session, text("one"))
+    second = made.prompt(session, "second")
+    made.answer(session, text("two"))
+    with collected(tmp_path) as store:
+        made.revert(session, second)
+        collect(store, tmp_path)
+        made.db.execute("delete from part where message_id >= ?", (second,))
+        made.db.execute("delete from message where id >= ?", (second,))
+        made.revert(session, None)
+        made.prompt(session, "another way")
+        made.answer(session, text("three"))
+        collect(store, tmp_path)
+        branches = {e.summary: e.branch for e in events(store) if e.is_a("user_msg")}
+        assert branches["first"] is None and branches["another way"] is None
+        assert branches["second"] is not None
+        check_sound(store)
+    made.close()
+
+
+# ------------------------------------------------------------ files of old releases
+
+
+def as_files(made: OpencodeHome, home: Path) -> None:
+    """Write the rows as the files of a release before 1.2."""
+    storage = home / ".local/share/opencode/storage"
+
+    def write(place: str, info: dict[str, Any]) -> None:
+        path = storage / f"{place}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(info, indent=2))
+
+    for row in made.rows("session"):
+        times = {"created": row["time_created"], "updated": row["time_updated"]}
+        info = {"id": row["id"], "title": row["title"], "directory": row["directory"]}
+        write(f"session/p/{row['id']}", {**info, "version": "0.9.0", "time": times})
+    for row in made.rows("message"):
+        write(f"message/{row['session_id']}/{row['id']}", json.loads(row["data"]))
+    for row in made.rows("part"):
+        write(f"part/{row['message_id']}/{row['id']}", json.loads(row["data"]))
+
+
+def test_the_files_of_an_old_release_say_the_same_as_a_database(tmp_path: Path) -> None:
+    made = OpencodeHome(tmp_path / "new")
+    session = made.session()
+    made.prompt(session, "first")
+    made.answer(session, text("one"), tool("c1", "ls", output="x"))
+    as_files(made, tmp_path / "old")
+    with collected(tmp_path / "new") as new, collected(tmp_path / "old") as old:
+        assert [e.event_uid for e in events(old)] == [e.event_uid for e in events(new)]
+        assert [e.summary for e in events(old)] == [e.summary for e in events(new)]
+        assert every_usage(old)[0].input_tokens == every_usage(new)[0].input_tokens
+        made.prompt(session, "more")
+        as_files(made, tmp_path / "old")
+        collect(old, tmp_path / "old")
+        assert [e.summary for e in events(old) if e.is_a("user_msg")] == ["first", "more"]
+    made.close()
+
+
+def test_sessions_that_are_in_the_database_too_are_read_from_it_alone(tmp_path: Path) -> None:
+    made = OpencodeHome(tmp_path)
+    made.prompt(made.session(), "first")
+    as_files(made, tmp_path)
+    made.close()
+    assert [ref.path.name for ref in AGENT.discover(tmp_path)] == ["opencode.db#ses_a"]
+
+
+def test_roots_follow_the_environment(tmp_path: Path) -> None:
+    assert AGENT.roots({}, tmp_path) == [tmp_path / ".local/share/opencode"]
+    assert AGENT.roots({"XDG_DATA_HOME": "/data"}, tmp_path) == [Path("/data/opencode")]
+
+
+def test_databases_that_somebody_copied_are_found_and_others_are_left_alone(tmp_path: Path) -> None:
+    made = OpencodeHome(tmp_path / "home")
+    made.prompt(made.session(), "first")
+    made.close()
+    loose = tmp_path / "logs"
+    loose.mkdir()
+    (loose / "backup.db").write_bytes(made.path.read_bytes())
+    (loose / "other.db").write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
+    assert [ref.path.name for ref in AGENT.discover(loose)] == ["backup.db#ses_a"]
