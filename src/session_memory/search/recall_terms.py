@@ -25,6 +25,7 @@ _SAME_LETTERS = 2
 TRUNCATED = 6
 # Han, kana, Hangul, Thai, Lao, Myanmar and Khmer.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_UNSPACED_RANGES = tuple(zip(_UNSPACED[::3], _UNSPACED[2::3], strict=True))
 _TOKEN = lazy_pattern(rf"\d+(?:\.\d+)+|[{_UNSPACED}]+|[^\W{_UNSPACED}]+(?:[-'’][^\W{_UNSPACED}]+)*")
 # The same for a text of ASCII characters. It is several times as fast.
 _ASCII_TOKEN = lazy_pattern(r"\d+(?:\.\d+)+|\w+(?:[-']\w+)*", re.ASCII)
@@ -112,7 +113,9 @@ def _known_signs(signs: str) -> str | None:
 
 
 def _is_sign(char: str) -> bool:
-    return not char.isascii() and _TOKEN.match(char) is None
+    """Whether a character is no ASCII and in no token. The pattern takes long to compile."""
+    is_word = char.isascii() or char.isalnum()
+    return not is_word and not any(first <= char <= last for first, last in _UNSPACED_RANGES)
 
 
 _SIGNS = "session_memory_signs"

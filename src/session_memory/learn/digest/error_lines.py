@@ -31,7 +31,6 @@ _NEAR_BEFORE, _NEAR_AFTER = 3, 8
 _NEAR = 600
 _EXAMINED = 16_384
 _LONGEST_LINE = 2_000
-_MOST_TRIED = 100
 
 
 class ErrorLine(NamedTuple):
@@ -85,7 +84,10 @@ def hidden_errors(text: str, *, masked: bool = True) -> list[ErrorLine]:
 
 
 def _errors(lines: list[str], *, hints: bool = True) -> list[ErrorLine]:
-    found = list(_matches(lines, hints))
+    found = list(_matches(lines, hints=False))
+    if hints and not any(form.grade > HINT for _, form, _ in found):
+        # Most outputs with an error say more than a hint, and prose is full of hints.
+        found = list(_matches(lines, hints=True))
     for grade, most in ((DIAGNOSTIC, MOST_ERRORS), (MESSAGE, _MOST_MESSAGES), (HINT, 1)):
         if some := [(place, form, m) for place, form, m in found if form.grade == grade]:
             made = {one.text: one for one in (_error(lines, *found_one) for found_one in some)}
@@ -166,7 +168,10 @@ def _matches(lines: list[str], hints: bool) -> Iterator[tuple[int, LineForm, re.
 
 def _without_tasks(lines: list[str]) -> list[str]:
     """The lines without the name of the task or container, if one stands before most of them."""
-    for start in _OF_TASKS:
+    first = "\n".join(lines[:_TASK_LINES])
+    for part, start in _OF_TASKS:
+        if part not in first:
+            continue
         some = [line for line in lines[:_TASK_LINES] if start.match(line)]
         if len(some) >= _FEWEST_TASK_LINES and 2 * len(some) >= len(lines[:_TASK_LINES]):
             return [rest for line in lines if (rest := start.sub("", line).strip(_BLANKS))]
@@ -176,14 +181,24 @@ def _without_tasks(lines: list[str]) -> list[str]:
 @lru_cache(maxsize=2_048)
 def _form_of(line: str) -> tuple[LineForm, re.Match[str]] | None:
     """The form of a line. Programs print the same lines again and again."""
-    # To compile all forms as one takes as long as to try them on so many lines.
-    if _form_of.cache_info().misses > _MOST_TRIED and not _any_form().match(line):
+    form = _first_form(line)
+    if form is None or STATUS_LINE.match(line):
         return None
-    found = next(((form, match) for form in FORMS if (match := form.pattern.match(line))), None)
-    if found is None or STATUS_LINE.match(line):
+    if form.grade != DIAGNOSTIC and NOISE_LINE.match(line):
         return None
-    form, match = found
-    return (form, match) if form.grade == DIAGNOSTIC or not NOISE_LINE.match(line) else None
+    match = form.pattern.match(line)
+    return None if match is None else (form, match)
+
+
+def _first_form(line: str) -> LineForm | None:
+    found = _any_form().match(line)
+    first = len(FORMS) if found is None else int((found.lastgroup or "_")[1:])
+    for number, form in _SLOW_FORMS:
+        if number > first:
+            break
+        if form.match(line):
+            return form
+    return FORMS[first] if first < len(FORMS) else None
 
 
 def _error(lines: list[str], place: int, form: LineForm, match: re.Match[str]) -> ErrorLine:
@@ -261,17 +276,16 @@ _TASK = lazy_pattern(
     r"^(?:\[(?!ERROR|FATAL|(?:warn|error)\] \S+\.\w{1,8}$)[\w:./@ -]{1,40}\] ){1,3}(?=\S)"
 )
 # "[lint:go] …" of mise, "[0] …" of concurrently, "web:build: …" of turbo, "web-1  | …" of
-# docker compose, "#12 3.45 …" of docker build, "packages/web test: …" of pnpm.
+# docker compose, "#12 3.45 …" of docker build, "packages/web test: …" of pnpm. Each with a part
+# that it needs.
 _OF_TASKS = tuple(
-    map(
-        lazy_pattern,
-        (
-            r"^\[(?!ERROR|FATAL|warn|error)[\w:./@ -]{1,40}\] ",
-            r"^[@\w./-]{1,60}:[a-z][\w-]*(?::[a-z][\w-]*){0,3}: (?!error|warning)",
-            r"^[A-Za-z][\w.-]{1,40} +\| ",
-            r"^#\d{1,4} (?:\d+\.\d+ )?",
-            r"^[\w@./-]{1,60}/[\w@./-]{1,60} [\w:-]{1,30}: ",
-        ),
+    (part, lazy_pattern(pattern))
+    for part, pattern in (
+        ("] ", r"^\[(?!ERROR|FATAL|warn|error)[\w:./@ -]{1,40}\] "),
+        (": ", r"^[@\w./-]{1,60}:[a-z][\w-]*(?::[a-z][\w-]*){0,3}: (?!error|warning)"),
+        (" | ", r"^[A-Za-z][\w.-]{1,40} +\| "),
+        ("#", r"^#\d{1,4} (?:\d+\.\d+ )?"),
+        ("/", r"^[\w@./-]{1,60}/[\w@./-]{1,60} [\w:-]{1,30}: "),
     )
 )
 _TASK_LINES, _FEWEST_TASK_LINES = 60, 3
@@ -288,6 +302,14 @@ _ARROW = lazy_pattern(r"(?:-->|╭─\[|,-\[|on) ?([^\s:]+\.\w{1,8})\b")
 _GROUP_NAME = lazy_pattern(r"\(\?P<\w+>")
 
 
+_SLOW_FORMS = tuple((at, form) for at, form in enumerate(FORMS) if form.needs is not None)
+
+
 @cache
 def _any_form() -> re.Pattern[str]:
-    return lazy_pattern("|".join(_GROUP_NAME.sub("(?:", form.pattern.pattern) for form in FORMS))
+    """All other forms as one pattern. The name of the group that matches has the form's number."""
+    # To compile it takes no longer than to compile all forms, and few of them are ever needed.
+    quick = [(at, form.pattern.pattern) for at, form in enumerate(FORMS) if form.needs is None]
+    return re.compile(
+        "|".join(f"(?P<_{at}>{_GROUP_NAME.sub('(?:', pattern)})" for at, pattern in quick)
+    )

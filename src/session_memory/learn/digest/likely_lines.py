@@ -60,11 +60,15 @@ _CHECK_PATTERNS = tuple(
             r"lint/(?<![^\s\]\ufeff]lint/)\w",
             r" format *━*[ \t\u2009\u00a0\ufeff]*(?:[\r\n]|\Z)",
             r"\([\w/-]+\): ",
-            r"[A-Z]\d{3,4}:? ",
             r"ERROR: \w+ \(",
             r"\) (?<=\d\) )[A-Z]",
         ),
     )
+)
+# The code of a rule. Capital letters have the shape A, digits the shape 0.
+_CODE = lazy_pattern(r"[A-Z]\d{3,4}:? ")
+_SHAPES = bytes.maketrans(
+    b"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", b"AAAAAAAAAAAAAAAAAAAAAAAAAA0000000000"
 )
 
 
@@ -105,9 +109,16 @@ def may_tell(text: str, *, hints: bool = True) -> bool:
 
 def may_be_of_check(text: str) -> bool:
     """Whether a line may have a form of a compiler, linter or test runner that names it."""
-    return any(part in text for part in _CHECK_PARTS) or any(
-        pattern.search(text) for pattern in _CHECK_PATTERNS
+    return (
+        any(part in text for part in _CHECK_PARTS)
+        or any(pattern.search(text) for pattern in _CHECK_PATTERNS)
+        or (_may_have_code(text) and _CODE.search(text) is not None)
     )
+
+
+def _may_have_code(text: str) -> bool:
+    """Whether a letter and three digits may be in a text. Much faster than the pattern."""
+    return not text.isascii() or b"A000" in text.encode().translate(_SHAPES)
 
 
 def _starts(lines: Sequence[str]) -> list[int]:

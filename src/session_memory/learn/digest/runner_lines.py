@@ -6,6 +6,7 @@ such as "cannot". A status says that something failed and not what: it never tel
 """
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 from session_memory.core.lazy_patterns import lazy_pattern
@@ -24,16 +25,39 @@ _NOT_FOUND = (
 
 class LineForm(NamedTuple):
     """A form of line. ``about`` is what the error concerns: ``type``, ``lint``, ``format``,
-    ``test``, ``call``, or "" if the form does not show it."""
+    ``test``, ``call``, or "" if the form does not show it. ``needs`` tells quickly that a line
+    cannot have a form whose pattern is slow."""
 
     tool: str
     about: str
     grade: int
     pattern: re.Pattern[str]
+    needs: Callable[[str], object] | None = None
+
+    def match(self, line: str) -> re.Match[str] | None:
+        return self.pattern.match(line) if self.needs is None or self.needs(line) else None
 
 
-def _form(tool: str, about: str, grade: int, pattern: str) -> LineForm:
-    return LineForm(tool, about, grade, lazy_pattern(pattern))
+def _form(
+    tool: str,
+    about: str,
+    grade: int,
+    pattern: str,
+    needs: Callable[[str], object] | None = None,
+) -> LineForm:
+    return LineForm(tool, about, grade, lazy_pattern(pattern), needs)
+
+
+_ERROR_NAME = lazy_pattern(r"E[A-Z]{4,12}[:,]|ERR!")
+_HINT_WORD = lazy_pattern(
+    r"command not|no such|permission denied|not recognized|illegal option|unknown option"
+    r"|unrecognized|can(?:no|')t|could(?:n't| not)|unable to|failed to|not permitted|refused"
+    r"|denied|time|invalid|is not|does not|did not"
+)
+
+
+def _may_be_hint(line: str) -> bool:
+    return not line.isascii() or _HINT_WORD.search(line.lower()) is not None
 
 
 # The first form that matches counts. All are tried at the start of a line without its margin.
@@ -41,7 +65,13 @@ FORMS: tuple[LineForm, ...] = (
     # Compilers and type checkers
     _form("tsc", "type", DIAGNOSTIC, rf"{_FILE}\(\d+,\d+\): error (?P<code>TS\d+): (?P<said>.+)"),
     _form("tsc", "type", DIAGNOSTIC, rf"{_AT} - error (?P<code>TS\d+): (?P<said>.+)"),
-    _form("tsc", "type", DIAGNOSTIC, r"(?:.{0,80}\b)?error (?P<code>TS\d+): (?P<said>.+)"),
+    _form(
+        "tsc",
+        "type",
+        DIAGNOSTIC,
+        r"(?:.{0,80}\b)?error (?P<code>TS\d+): (?P<said>.+)",
+        lambda line: "error TS" in line,
+    ),
     _form(
         "dotnet",
         "type",
@@ -128,7 +158,13 @@ FORMS: tuple[LineForm, ...] = (
     _form("", "", MESSAGE, r"(?P<said>(?:curl: \(\d+\)|ssh: |scp: |\S+@\S+: Permission) ?.+)"),
     _form("", "", MESSAGE, r"(?P<said>[✗✘✖×] .+|X Failed .+|ERROR in .+)"),
     _form("", "", MESSAGE, r"(?P<said>(?:error|Error|ERROR) (?!Command)[a-zA-Z].+)"),
-    _form("", "", MESSAGE, r"(?P<said>.*\b(?:ERR!|E[A-Z]{4,12}\b[:,]).*)"),
+    _form(
+        "",
+        "",
+        MESSAGE,
+        r"(?P<said>.*\b(?:ERR!|E[A-Z]{4,12}\b[:,]).*)",
+        lambda line: _ERROR_NAME.search(line),
+    ),
     # Hints
     _form(
         "",
@@ -138,6 +174,7 @@ FORMS: tuple[LineForm, ...] = (
         r"|illegal option|unknown option|unrecognized|cannot|can't|couldn't|could not|unable to"
         r"|failed to|not permitted|refused|denied|timed? ?out|invalid|is not|does not|did not)"
         r"\b.*)",
+        _may_be_hint,
     ),
     _form("", "", HINT, r"(?P<said>FAIL(?:ED|URE)?\b:? +\S+ \S.*)"),
     _form(

@@ -21,6 +21,7 @@ MOST_EDITS = 100
 MOST_CALLS = 1_500
 MOST_MESSAGES = 200
 MOST_REASONS = 2_000
+MOST_KEPT = 16
 LONGEST = 2_000
 
 
@@ -31,6 +32,8 @@ class Texts:
         self._bodies = bodies
         # Later edits of a file are compared with these.
         self._replaced: dict[int, tuple[str, str] | None] = {}
+        # A message is asked for several times in a row, and masking takes long.
+        self._lines: dict[int, str] = {}
         self._words = self._outputs = self._edits = self._reasons = self._calls = self._messages = 0
 
     def words(self, event: BriefEvent) -> str:
@@ -42,8 +45,14 @@ class Texts:
     def lines(self, event: BriefEvent) -> str:
         """The text of a message with its line ends, which a summary does not have."""
         self._words += 1
-        text = self._text(event) if self._words <= MOST_WORDS else ""
-        return mask(text[: 4 * LONGEST])[:LONGEST] or event.summary
+        if self._words > MOST_WORDS:
+            return event.summary
+        if (known := self._lines.get(event.seq)) is None:
+            known = mask(self._text(event)[: 4 * LONGEST])[:LONGEST]
+            if len(self._lines) >= MOST_KEPT:
+                del self._lines[next(iter(self._lines))]
+            self._lines[event.seq] = known
+        return known or event.summary
 
     def command(self, event: BriefEvent) -> str:
         """The text of a call, to be classified and never to be stored: it is not masked."""
