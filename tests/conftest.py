@@ -50,7 +50,10 @@ FOREIGN = (
 SERVER = "SESSION_MEMORY_TEST_SERVER"
 OTHER_SERVER = "SESSION_MEMORY_TEST_POSTGRES"
 DATABASES = ("sqlite", "postgresql")
-AGENTS = ("claude", "cline", "codex", "copilot", "gemini", "grok", "kimi", "opencode", "pi", "qwen")
+AGENTS = (
+    *("aider", "claude", "cline", "codex", "copilot", "gemini", "grok", "kimi", "opencode", "pi"),
+    "qwen",
+)
 
 
 NO_PUBLIC_LOGS = "published logs are only in shared/samples/public: set SESSION_MEMORY_SHARED"

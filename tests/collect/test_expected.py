@@ -24,6 +24,7 @@ pytestmark = pytest.mark.every(9)  # Its cases give a server the same statements
 CollectedOnce = Callable[[Path], Store]
 
 LOGS = {
+    "aider": ".aider.chat.history.md",
     "claude": "*.jsonl",
     "cline": "*.messages.json",
     "codex": "rollout-*.jsonl",
@@ -37,7 +38,7 @@ LOGS = {
 }
 INTERRUPTS = (
     *("user/interrupt", "turn_aborted", "turn_completed", "turn_ended"),
-    *("assistant/aborted", "abort", "info"),
+    *("assistant/aborted", "abort", "info", "interrupt"),
     *("turn.cancel", "TurnEnd"),
 )
 

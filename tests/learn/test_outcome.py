@@ -24,6 +24,7 @@ EXPECTED: dict[str, list[tuple[str, str, list[str]]]] = {
     "interrupt": ANSWERED,
     "autocompact": ANSWERED,
     "codemode": UNVERIFIED,
+    "aider/basic": 7 * ANSWERED,
     "claude/subagent": 3 * ANSWERED,
     "codex/subagent": [*ANSWERED, *ANSWERED, ("fail", "error", ["ls: cannot access"])],
     "kimi/fork": [("success", "tests", ["unittest test_calc", "OK"]), *ANSWERED],

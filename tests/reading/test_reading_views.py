@@ -432,6 +432,7 @@ def test_only_commands_that_are_listed_are_read(store: Store, monkeypatch) -> No
 
 
 WAYS = {
+    "aider": ("aider", "--restore-chat-history"),
     "claude": ("claude", "--resume"),
     "cline": ("cline", "--id"),
     "codex": ("codex", "resume"),
@@ -452,7 +453,8 @@ def test_every_agent_is_resumed_in_its_own_way(sampled: Store) -> None:
                 resume(sampled, session, "another machine")
             continue
         way = resume(sampled, session, "another machine")
-        assert way.argv == (*WAYS[session.flavor], session.native_session_id)
+        own = () if session.flavor == "aider" else (session.native_session_id,)
+        assert way.argv == (*WAYS[session.flavor], *own)
         assert way.cwd == session.cwd and way.is_gone
 
 

@@ -110,11 +110,14 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     Facts, all optional:
 
     - ``directories``: names of the agent's own directories, such as ``.claude``.
+    - ``in_repositories``: logs that the agent keeps in each repository, below its top directory.
+      They are looked for where collected sessions worked.
     - ``worktrees``: where the agent puts git worktrees, such as ``/.claude/worktrees/``.
     - ``directory_fits(name, pattern)``: whether a directory of logs is named after a repository
       that fits the pattern.
     - ``keeps_days(root)``: after how many days the agent deletes a log; None when it never does.
-    - ``resume_command``: the program and options that resume a session; its id is added.
+    - ``resume_command``: the program and options that resume a session; its id is added, unless
+      ``resumes_without_id``: the agent continues what its directory has.
     - ``copies_are_resumes(agent_version)``: whether a session that repeats another's history
       resumes it. Otherwise it is a fork.
     - ``instruction_files``: the files of a project that the agent reads, its main one first.
@@ -154,10 +157,12 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     dump: Dump | None = None
     rows: Rows | None = None
     directories: tuple[str, ...] = ()
+    in_repositories: tuple[str, ...] = ()
     worktrees: tuple[str, ...] = ()
     directory_fits: Callable[[str, str], bool] = fnmatchcase
     keeps_days: Callable[[Path], int | None] = _keeps_for_ever
     resume_command: tuple[str, ...] = ()
+    resumes_without_id: bool = False
     copies_are_resumes: Callable[[str], bool] = _never_resumes
     instruction_files: tuple[str, ...] = ("AGENTS.md", "AGENTS.override.md")
     provider: str | None = None

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from session_memory.adapters.agent import Agent
+from session_memory.adapters.agent import Agent, HandoffTarget
 from session_memory.core.ids import check_flavor
 from session_memory.core.text import short_repr
 
@@ -21,7 +21,7 @@ _FUNCTIONS = (
     *("copies_are_resumes", "changes_asked", "changes_noted", "readable"),
 )
 _FUNCTIONS_OR_NONE = ("dump", "rows", "log_at", "history", "histories", "settings", "texts")
-_TUPLES = ("directories", "worktrees", "resume_command", "instruction_files")
+_TUPLES = ("directories", "in_repositories", "worktrees", "resume_command", "instruction_files")
 _SETS = ("bookkeeping", "decision_tools", "plan_tools", "hidden_kinds")
 
 
@@ -47,8 +47,11 @@ def checked_agent(flavor: str, loaded: Any) -> Agent:
         _check_text("provider", found.provider)
     if found.problem:
         raise ValueError(f"it reports a problem: {found.problem}")
-    if not isinstance(found.has_statusline, bool):
-        raise TypeError(f"has_statusline is {short_repr(found.has_statusline)}, not a bool")
+    for name in ("has_statusline", "resumes_without_id"):
+        if not isinstance(getattr(found, name), bool):
+            raise TypeError(f"{name} is {short_repr(getattr(found, name))}, not a bool")
+    if found.handoff is not None and not isinstance(found.handoff, HandoffTarget):
+        raise TypeError(f"handoff is {short_repr(found.handoff)}, not a HandoffTarget")
     _check_pattern("preamble", found.preamble)
     changes: dict[str, Any] = {name: tuple(_texts(found, name)) for name in _TUPLES}
     changes |= {name: frozenset(_texts(found, name)) for name in _SETS}

@@ -386,5 +386,8 @@ class Operations(OpenMemory):
 
     def _roots(self, roots: Roots | None, flavors: Names | None) -> "list[Root]":
         from session_memory.collect.discover import roots as find_roots
+        from session_memory.collect.repository_logs import repository_roots
 
-        return find_roots(self.config, paths("roots", roots), names("flavors", flavors))
+        given, only = paths("roots", roots), names("flavors", flavors)
+        found = find_roots(self.config, given, only)
+        return found if given else [*found, *repository_roots(self.store, self.config, only)]

@@ -50,7 +50,7 @@ _INHERITS = """
 """
 _CALLS = """
     select seq, ts, kind, marks, tool, path, call_id, is_error from events
-    where session_id = :session and call_id is not null order by seq
+    where session_id = :session and (call_id is not null or path is not null) order by seq
 """
 _BRANCHES = """
     select branch, count(*), min(seq), sum(tokens) from events
@@ -67,7 +67,7 @@ class CallRow(msgspec.Struct, gc=False, frozen=True):
     kinds: tuple[str, ...]
     tool: str | None
     path: str | None
-    call_id: str
+    call_id: str | None
     is_error: bool
 
 
@@ -134,7 +134,8 @@ class Events(EventWriting, EventLookups):
         return {row[0]: int(row[1]) for row in self._db.all(_INHERITS, {"session": session_id})}
 
     def calls(self, session_id: int) -> list[CallRow]:
-        """The session's own calls and results, with the columns that a list of files needs."""
+        """The session's own calls and results, and what else names a file, with the columns that a
+        list of files needs."""
         word = self._names.word
         return [
             CallRow(seq, ts, (word(kind) or "", *(word(marks) or "").split(",")), *rest)

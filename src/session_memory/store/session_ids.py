@@ -16,6 +16,7 @@ FIRST, LAST = "\x01", "\x7f"
 # Greater than any character of a title.
 LAST_OF_ALL = "\U0010ffff"
 
+_DIRECTORIES = "select distinct cwd from sessions where cwd is not null order by cwd"
 _NEXT = "select min(uid) from sessions where uid >= :start"
 _WITHIN = "select uid from sessions where uid >= :low and uid < :high order by uid limit :most"
 _COUNTED = "select count(*) from sessions where uid >= :low and uid < :high"
@@ -48,6 +49,10 @@ PROBES_AT_ONCE = 100
 class SessionIds:
     def __init__(self, db: Database) -> None:
         self._db = db
+
+    def directories(self) -> list[str]:
+        """The working directories of all sessions."""
+        return [cwd for (cwd,) in self._db.all(_DIRECTORIES)]
 
     def flavors(self) -> list[str]:
         """The flavors of which there are sessions, found by stepping from one to the next."""

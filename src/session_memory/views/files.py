@@ -111,13 +111,19 @@ def _calls(store: Store, session: Session) -> Iterator[tuple[CallRow, str, list[
     rows = store.events.calls(row.id) if row else []
     results = [one for one in rows if "tool_result" in one.kinds]
     ended = {one.call_id: "failed" if one.is_error else "ok" for one in results}
-    calls = [one for one in rows if "tool_call" in one.kinds]
+    # An agent that applies what its model wrote into the answer edits without a call.
+    calls = [one for one in rows if "tool_call" in one.kinds or _is_plain_edit(one)]
     patched = {}
     if any(_is_patch(one) for one in calls):
         patched = _patched(store, session.session_uid)
     for one in calls:
         named = [one.path] if one.path else []
-        yield one, ended.get(one.call_id, "open"), patched.get(one.seq) or named
+        state = "ok" if one.call_id is None else ended.get(one.call_id, "open")
+        yield one, state, patched.get(one.seq) or named
+
+
+def _is_plain_edit(row: CallRow) -> bool:
+    return row.call_id is None and "edit" in row.kinds
 
 
 def _is_patch(call: CallRow) -> bool:

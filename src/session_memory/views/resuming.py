@@ -64,7 +64,7 @@ def resume(store: Store, session: Session, here: str) -> Resume:
         )
     return Resume(
         session_uid=session.session_uid,
-        argv=(*command, native),
+        argv=command if about(session.flavor).resumes_without_id else (*command, native),
         cwd=session.cwd,
         is_gone=not _is_there(store, session, here),
         is_cwd_gone=session.cwd is not None and not Path(session.cwd).is_dir(),
@@ -82,6 +82,8 @@ def _is_there(store: Store, session: Session, here: str) -> bool:
     sources = store.sessions.source_ids(row.id) if row else []
     rows = [store.sources.get(source) for source in sources]
     logs = [file_of(one) for one in rows if one.role == "log" and one.host == here]
+    if about(session.flavor).in_repositories:
+        return any(log.exists() for log in logs if log and "\0" not in str(log))
     # Only where the agent itself looks, not the roots that the user configured.
     places = [root.path.resolve() for root in roots(Config(), only=(session.flavor,))]
     return any(_is_below(log, places) for log in logs if log and "\0" not in str(log))

@@ -1,0 +1,139 @@
+"""Messages in an aider history as events, and what a response used."""
+
+import re
+from decimal import Decimal
+
+from session_memory.adapters.base import NativeEvent, NativeUsage, Record
+from session_memory.adapters.reported_costs import microdollars
+from session_memory.adapters.token_counts import without
+from session_memory.adapters.tool_calls import call_event
+from session_memory.core.text import one_line
+
+_COUNT = r"(\d[\d.]*)(k?)"
+_TOKENS = re.compile(
+    rf"Tokens: {_COUNT} sent(?:, {_COUNT} cache write)?(?:, {_COUNT} cache hit)?,"
+    rf" {_COUNT} received\."
+)
+_COST = re.compile(r"Cost: \$(\d[\d.]*) message")
+_MODEL = re.compile(r"(?:Main model|Models?): (\S+) with ")
+_VERSION = re.compile(r"Aider v(\S+)\Z")
+_APPLIED = re.compile(r"Applied edit to (.+)\Z")
+_RUNNING = re.compile(r"Running (.+)\Z")
+_ASKED = re.compile(r"\(Y\)es/\(N\)o.*\]: (\S*)\Z")
+_TESTS_FAILED = re.compile(r"Attempt to fix (test|lint) errors\?")
+_FAILED = re.compile(
+    r"litellm\.\w*(?:Error|Exception)|The LLM did not conform to the edit format"
+    r"|# \d+ SEARCH/REPLACE blocks? failed to match|Unable to (?:commit|create)"
+    r"|Exception while updating files|Empty response received from LLM"
+    r"|(?:Error|Traceback)\b"
+)
+_LONGEST_NAME = 200
+_STOPPED = re.compile(r"\^C (?:again to exit|KeyboardInterrupt)")
+
+
+def prompt(text: str, record: Record) -> None:
+    """What a person typed. A command is none for the model; aider repeats the words of one that
+    asks the model (``/ask``, ``/code``) as a prompt."""
+    if text.startswith(("/", "!")):
+        kind = text.split(maxsplit=1)[0]
+        event = NativeEvent("lifecycle", "user", one_line(text), f"command/{one_line(kind, 40)}")
+        event.body = text
+    else:
+        event = NativeEvent("user_msg", "user", one_line(text), "prompt", is_prompt=True)
+        event.text = text
+    record.events.append(event)
+
+
+def answer(text: str, model: str) -> NativeEvent:
+    event = NativeEvent("assistant_msg", "assistant", one_line(text), "answer", body=text)
+    event.model, event.ends_turn = model or None, True
+    return event
+
+
+def model_in(text: str) -> str:
+    """The model that aider says it uses from now on."""
+    named = _MODEL.match(text)
+    return named[1][:_LONGEST_NAME] if named else ""
+
+
+def is_report(text: str) -> bool:
+    return _TOKENS.match(text) is not None
+
+
+def tokens_used(text: str, record: Record, model: str, number: int) -> None:
+    """A report of the tokens of a response, and of their cost."""
+    record.bookkeeping = "tokens"
+    if (used := _TOKENS.match(text)) is not None:
+        record.usage = _usage(used, text, f"{record.session}@{number}", model)
+
+
+def cost_of_tokens(tokens: str, text: str, record: Record, model: str, number: int) -> None:
+    """The second line of a report, with the cost. It repeats the usage, now with its cost."""
+    tokens_used(f"{tokens} {text}", record, model, number)
+
+
+def notice(text: str, record: Record) -> None:
+    """What else aider says."""
+    if not text:
+        record.bookkeeping = "line"
+        return
+    if (version := _VERSION.match(text)) is not None:
+        record.agent_version = version[1]
+    if (applied := _APPLIED.match(text)) is not None:
+        record.events.append(_edit(applied[1]))
+    elif (command := _RUNNING.match(text)) is not None:
+        record.events.append(_command(command[1], f"{record.session}@{record.offset}"))
+    else:
+        record.events.append(_other(text))
+
+
+def _edit(path: str) -> NativeEvent:
+    """aider applied a change that the model wrote into its answer. That is no call of a tool."""
+    said = f"Applied edit to {path}"
+    return NativeEvent("edit", "assistant", one_line(said), "edit", path=path, body=said)
+
+
+def _command(command: str, call: str) -> NativeEvent:
+    """A command that the model suggested and a person allowed. Its output is not in the log."""
+    return call_event(call, "shell", {"command": command}, "command")
+
+
+def _other(text: str) -> NativeEvent:
+    if _STOPPED.match(text) is not None:
+        return NativeEvent(
+            "human_intervention", "user", one_line(text), "interrupt", is_interrupt=True, body=text
+        )
+    if _TESTS_FAILED.match(text) is not None or _FAILED.match(text) is not None:
+        return NativeEvent("error", "system", one_line(text), "error", is_error=True, body=text)
+    asked = _ASKED.search(text)
+    if asked is not None and asked[1].lower() in ("n", "no"):
+        # With --yes-always every answer is a yes, so a person said no.
+        marks = ("decision",)
+        return NativeEvent(
+            "human_intervention", "user", one_line(text), "refused", marks=marks, body=text
+        )
+    return NativeEvent("lifecycle", "system", one_line(text), "info", body=text)
+
+
+def _usage(used: re.Match[str], text: str, usage_id: str, model: str) -> NativeUsage:
+    """aider's "sent" includes what was read from the cache, and what was written to it twice."""
+    sent, written, read, received = (_count(used[n], used[n + 1]) for n in (1, 3, 5, 7))
+    cost = _COST.search(text)
+    return NativeUsage(
+        usage_id,
+        model or "unknown",
+        input_tokens=without(sent, written, written, read),
+        output_tokens=received,
+        cache_read_tokens=read,
+        cache_write_tokens=written,
+        reported_cost=microdollars(_number(cost[1])) if cost else None,
+    )
+
+
+def _count(digits: str | None, thousands: str | None) -> int:
+    number = _number(digits or "0")
+    return int(number * 1000) if thousands else int(number)
+
+
+def _number(digits: str) -> Decimal:
+    return Decimal(digits) if re.fullmatch(r"\d{1,15}(?:\.\d{0,15})?", digits) else Decimal(0)

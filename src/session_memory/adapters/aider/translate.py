@@ -1,0 +1,137 @@
+"""One line of an aider history into one record.
+
+aider writes three kinds of messages. What a person typed has ``#### `` before each line. What aider
+says has ``> `` before its first line. Both end with two spaces and a newline. Anything else is the
+model's answer, between blank lines. So a message is told by its first line; the lines after it
+continue it.
+"""
+
+import re
+from zlib import crc32
+
+import msgspec
+
+from session_memory.adapters.aider.messages import (
+    answer,
+    cost_of_tokens,
+    is_report,
+    model_in,
+    notice,
+    prompt,
+    tokens_used,
+)
+from session_memory.adapters.base import NativeEvent, Record, SourceRef
+from session_memory.adapters.json_records import new_record
+from session_memory.adapters.local_times import local_time
+from session_memory.core.text import escaped, one_line
+
+_STARTED = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*\Z")
+_FORM = "%Y-%m-%d %H:%M:%S"
+_TYPED, _SAID = "#### ", "> "
+ENDING = "  "
+# Messages of aider that have several lines, and may follow an answer at once.
+_LONG_NOTICES = ("> Tokens: ", "> # ")
+
+
+class AiderState(msgspec.Struct):
+    """What a line needs to know of the lines before it.
+
+    ``zone`` is that of the times, from when the file was first found. ``session`` is the session
+    that goes on, ``twins`` how many before it started in the same second. ``message`` is the kind
+    of the message that goes on, ``is_open`` whether its last line had no ending, ``end`` where
+    that line ends. ``model`` is the one of the session, ``reports`` counts reports of tokens,
+    ``tokens`` is the last report if its cost may follow on the next line.
+    """
+
+    zone: str = ""
+    session: str = ""
+    started: str = ""
+    twins: int = 0
+    message: str = ""
+    is_open: bool = False
+    end: int = 0
+    model: str = ""
+    reports: int = 0
+    tokens: str = ""
+
+
+def from_text(
+    ref: SourceRef, state: AiderState, offset: int, line: bytes | None, length: int
+) -> Record:
+    """The record of one line. Changes ``state``."""
+    state.zone = state.zone or ref.agent
+    text = escaped((line or b"").decode("utf-8", "replace"))
+    started = _STARTED.match(text)
+    if started is not None:
+        _begin(ref, state, started[1])
+    record = new_record(offset, length, state.session or escaped(ref.session))
+    record.follows = True
+    blank = max(offset - state.end - 1, 0)
+    state.end = offset + length
+    if line is None:
+        record.problem = "line too long"
+        return record
+    record.check = crc32(line)
+    if started is not None:
+        record.ts = local_time(started[1], _FORM, state.zone)
+        record.cwd = str(ref.path.parent)
+        record.events.append(NativeEvent("lifecycle", "system", one_line(text[2:]), "started"))
+        state.message = ""
+        return record
+    kind = _kind(text, state, blank)
+    if kind:
+        state.message, state.tokens = kind, ""
+        _MESSAGES[kind](text, record, state)
+    elif state.tokens:
+        cost_of_tokens(state.tokens, text, record, state.model, state.reports - 1)
+    else:
+        record.bookkeeping, record.continues = "line", True
+        body = text.removeprefix(_TYPED) if state.message == "typed" else text
+        record.text = "\n" * (blank + 1) + body.removesuffix(ENDING)
+    state.is_open = not text.endswith(ENDING)
+    return record
+
+
+def _begin(ref: SourceRef, state: AiderState, started: str) -> None:
+    state.twins = state.twins + 1 if started == state.started else 0
+    state.started = started
+    at = started.replace("-", "").replace(":", "").replace(" ", "T")
+    twin = f".{state.twins + 1}" if state.twins else ""
+    state.session = f"{escaped(ref.session)}-{at}{twin}"
+    state.model, state.reports = "", 0
+
+
+def _kind(text: str, state: AiderState, blank: int) -> str:
+    """The kind of the message that a line begins; "" if it continues the one before it."""
+    is_whole = text.endswith(ENDING)
+    if text.startswith(_TYPED) and is_whole:
+        return "" if state.message == "typed" and not blank else "typed"
+    if text.startswith(_SAID):
+        if is_whole or state.message != "answer" or text.startswith(_LONG_NOTICES):
+            return "" if state.message == "said" and state.is_open and not is_whole else "said"
+        return ""
+    if state.message == "said" and (state.is_open or not blank):
+        return ""
+    return "" if state.message == "answer" else "answer"
+
+
+def _typed(text: str, record: Record, state: AiderState) -> None:
+    prompt(text.removeprefix(_TYPED).removesuffix(ENDING), record)
+
+
+def _said(text: str, record: Record, state: AiderState) -> None:
+    said = text.removeprefix(_SAID).strip()
+    state.model = model_in(said) or state.model
+    if is_report(said):
+        tokens_used(said, record, state.model, state.reports)
+        state.reports += 1
+        state.tokens = "" if text.endswith(ENDING) else said
+    else:
+        notice(said, record)
+
+
+def _answered(text: str, record: Record, state: AiderState) -> None:
+    record.events.append(answer(text, state.model))
+
+
+_MESSAGES = {"typed": _typed, "said": _said, "answer": _answered}
