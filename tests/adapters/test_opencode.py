@@ -12,6 +12,7 @@ from session_memory.core.schema import SessionEvent
 from session_memory.store import Store
 from session_memory.testing.adapters import AdapterContract
 from session_memory.testing.collecting import (
+    check_restores,
     check_sound,
     collect,
     collected,
@@ -258,6 +259,57 @@ def test_sessions_that_are_in_the_database_too_are_read_from_it_alone(tmp_path: 
     as_files(made, tmp_path)
     made.close()
     assert [ref.path.name for ref in AGENT.discover(tmp_path)] == ["opencode.db#ses_a"]
+
+
+# ------------------------------------------------------------ exports
+
+
+def exported(made: OpencodeHome, session: str, path: Path) -> None:
+    """Write a session as ``opencode export`` does."""
+    [row] = [row for row in made.rows("session") if row["id"] == session]
+    times = {"created": row["time_created"], "updated": row["time_updated"]}
+    info = {name: row[name] for name in ("id", "title", "directory", "version")}
+    messages = [
+        {
+            "info": {**json.loads(message["data"]), "id": message["id"]},
+            "parts": [
+                {**json.loads(part["data"]), "id": part["id"]}
+                for part in made.rows("part")
+                if part["message_id"] == message["id"]
+            ],
+        }
+        for message in made.rows("message")
+        if message["session_id"] == session
+    ]
+    path.parent.mkdir(exist_ok=True)
+    document = {"info": {**info, "time": times}, "messages": messages}
+    path.write_text(json.dumps(document, indent=2))
+
+
+def test_an_export_says_the_same_as_the_database_and_is_counted_once_beside_it(
+    tmp_path: Path,
+) -> None:
+    made = OpencodeHome(tmp_path / "home")
+    session = made.session()
+    made.prompt(session, "first")
+    made.answer(session, text("one"), tool("c1", "ls", output="x"))
+    exported(made, session, tmp_path / "files" / "mend.json")
+    with collected(tmp_path / "home") as both, collected(tmp_path / "files") as alone:
+        uids = [e.event_uid for e in events(both)]
+        assert [e.event_uid for e in events(alone)] == uids
+        check_sound(alone)
+        collect(both, tmp_path / "files")
+        assert [e.event_uid for e in events(both)] == uids
+        assert len(every_usage(both)) == 1
+        assert both.problems.count() == 0
+        made.prompt(session, "more")
+        exported(made, session, tmp_path / "files" / "mend.json")
+        collect(alone, tmp_path / "files")
+        assert [e.summary for e in events(alone) if e.is_a("user_msg")] == ["first", "more"]
+        assert check_restores(alone, None, tmp_path / "again") is None
+        again = tmp_path / "again/.local/share/opencode/exported/mend.json"
+        assert again.read_bytes() == (tmp_path / "files" / "mend.json").read_bytes()
+    made.close()
 
 
 def test_roots_follow_the_environment(tmp_path: Path) -> None:

@@ -21,6 +21,9 @@ import json, sys
 words = sys.argv[1:]
 if words[0] == "hook":
     told = json.load(sys.stdin)
+    if words[2] == "end":
+        with open("ended", "a") as file:
+            print(json.dumps([words, told]), file=file)
     if told.get("command") != "unknown":
         print(json.dumps({{"additionalContext": json.dumps([words, told])}}))
 else:
@@ -48,6 +51,8 @@ const after = async (tool, command, exit) => {
 };
 const parts = [{ id: "prt_1", sessionID: "s", messageID: "m", type: "text", text: "mend it" }];
 await hooks["chat.message"]({ sessionID: "s" }, { parts });
+await hooks.event({ event: { type: "session.updated", properties: { sessionID: "t" } } });
+await hooks.event({ event: { type: "session.idle", properties: { sessionID: "s" } } });
 console.log(JSON.stringify({
   failed: await after("bash", "make", 2), passed: await after("bash", "make", 0),
   other: await after("edit", "make", 1), unknown: await after("bash", "unknown", 1), parts,
@@ -120,6 +125,8 @@ def test_opencode_gives_failed_commands_and_prompts_to_the_hook(tmp_path: Path) 
     first, second = seen["parts"]
     assert second["id"] > first["id"]
     assert told(second["text"], "opencode", "prompt") == {**place, "prompt": "mend it"}
+    [ended] = (tmp_path / "ended").read_text().splitlines()
+    assert told(ended, "opencode", "end") == place
 
 
 def test_pi_has_the_tools_and_gives_failed_commands_to_the_hook(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ opencode.db, opencode-<channel>.db                              since 1.2: a dat
 storage/session/<project>/ses_<id>.json                         before: a session,
 storage/message/ses_<id>/msg_<id>.json                          its messages
 storage/part/msg_<id>/prt_<id>.json                             and their parts
+<anything>.json                                                 anywhere: an exported session
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,11 +13,14 @@ from pathlib import Path
 from session_memory.adapters.base import SourceRef, Unlisted
 from session_memory.adapters.databases import MAGIC, part_of_database, reading_database, tables_of
 from session_memory.adapters.gathered import files_below, is_an_agents
+from session_memory.adapters.opencode.exports import is_export
 from session_memory.adapters.opencode.tables import has_our_tables, stamps_in
 from session_memory.adapters.opencode.tree import SESSIONS, stamp_of
+from session_memory.core.roles import REWRITTEN
 
 HOME = ".local/share/opencode"
 _DATABASES = "opencode*.db"
+_SNIFFED = 4096
 
 
 def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
@@ -32,16 +36,32 @@ def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
             yield from _own(base)
             return
     if root.is_file():
-        yield from _named(root, set())
+        yield from _loose(root, root.parent)
     elif root.is_dir() and not is_an_agents(root):
         for name, problem in files_below(str(root)):
-            if name.endswith(".db") and not problem:
-                yield from _named(Path(name), set(), root)
+            if not problem:
+                yield from _loose(Path(name), root)
 
 
 def recognizes(head: bytes) -> bool:
-    """Whether it is a SQLite database. Only its tables show whether it is opencode's."""
-    return head.startswith(MAGIC)
+    """Whether it is an export, or a SQLite database. Its tables show whether it is opencode's."""
+    return head.startswith(MAGIC) or is_export(head)
+
+
+def _loose(path: Path, root: Path) -> Iterator[SourceRef | Unlisted]:
+    """The sessions in a file that somebody copied or exported."""
+    if path.suffix == ".db":
+        yield from _named(path, set(), root)
+    elif path.suffix == ".json":
+        try:
+            with path.open("rb") as file:
+                is_ours = is_export(file.read(_SNIFFED))
+        except OSError as error:
+            yield Unlisted(path, error.strerror or str(error))
+            return
+        if is_ours:
+            below = path.relative_to(root).as_posix()
+            yield SourceRef(path, REWRITTEN, f"{HOME}/exported/{below}", path.stem)
 
 
 def _databases(base: Path) -> list[Path]:
@@ -66,7 +86,7 @@ def _named(path: Path, known: set[str], root: Path | None = None) -> Iterator[So
     below = path.name if root is None else path.relative_to(root).as_posix()
     try:
         with path.open("rb") as file:
-            if not recognizes(file.read(len(MAGIC))):
+            if file.read(len(MAGIC)) != MAGIC:
                 # An empty file is a database that is just being created.
                 if root is None and path.stat().st_size:
                     yield Unlisted(path, "it is no SQLite database")

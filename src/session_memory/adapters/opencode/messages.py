@@ -43,7 +43,7 @@ def message_blocks(
     model = string(info.get("modelID")) or None
     for _, event in blocks:
         if event.role == "assistant":
-            event.model, event.response_id = model, name_in(info.get("id")) or None
+            event.model = model
     spoken = [event for _, event in blocks if event.kind in ("assistant_msg", "tool_call")]
     if info.get("finish") == "stop" and spoken and spoken[-1].kind == "assistant_msg":
         spoken[-1].ends_turn = True

@@ -7,7 +7,9 @@ from itertools import chain
 from session_memory.adapters.base import Cursor, Readable, Record, SourceRef
 from session_memory.adapters.cursor_state import StateText, read_lines
 from session_memory.adapters.databases import reading_database
+from session_memory.adapters.documents import read_messages
 from session_memory.adapters.opencode import tree
+from session_memory.adapters.opencode.exports import EXPORT
 from session_memory.adapters.opencode.state import OpencodeState
 from session_memory.adapters.opencode.tables import SessionRows
 from session_memory.adapters.opencode.translate import from_line
@@ -17,6 +19,7 @@ from session_memory.adapters.row_journal import (
     RowUnit,
     journal_lines,
 )
+from session_memory.core.roles import REWRITTEN
 
 # A message that did not change for so long is not written any more: its program was killed.
 _DEAD_MS = 60 * 60 * 1000
@@ -25,7 +28,9 @@ _TEXTS = StateText(OpencodeState)
 
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
     """Every record from ``cursor`` on."""
-    yield from read_lines(source, cursor, _TEXTS, from_line)
+    if source.ref.role == REWRITTEN:
+        return read_messages(source, cursor, _TEXTS, EXPORT)
+    return read_lines(source, cursor, _TEXTS, from_line)
 
 
 def rows(ref: SourceRef, cursor: Cursor) -> Iterator[bytes]:

@@ -12,12 +12,20 @@ _MOST_GIVEN = 16
 
 
 class OpencodeState(msgspec.Struct):
-    """``lineage`` names the first message, which a fork copies. ``given``: of messages that were
-    read while the agent still wrote them, the blocks that have events. ``before``: for each prompt,
-    the record before it. ``last`` is the last record. ``revert`` is the message that the session
-    was taken back to."""
+    """What is known after a line.
+
+    - ``session``: the id in an exported file
+    - ``lineage``: names the first message, which a fork copies
+    - ``is_child``: the session is a subagent
+    - ``last``: the last record
+    - ``given``: of messages that were read while the agent still wrote them, the blocks that have
+      events
+    - ``before``: for each prompt, the record before it
+    - ``revert``: the message that the session was taken back to; ``turned``: the record before that
+    """
 
     journal: JournalState = msgspec.field(default_factory=JournalState)
+    session: str = ""
     lineage: str = ""
     is_child: bool = False
     last: str = ""

@@ -149,6 +149,7 @@ def add_message(
     given = state.given.get(name, [])
     for block, event in blocks:
         event.is_repeated = block in given
+        event.response_id = own if event.model is not None else None
         if event.kind == "user_msg" and state.is_child:
             event.kind = "lifecycle"
     names = [block for block, _ in blocks]

@@ -53,10 +53,15 @@ def parts_of(rows: list[Any]) -> list[dict[str, Any]]:
 
 
 def lineage(message: dict[str, Any], parts: list[dict[str, Any]]) -> str:
+    """Names the first message of a session, given its rows."""
+    return lineage_of(data_of(message), parts_of(parts))
+
+
+def lineage_of(info: dict[str, Any], parts: list[dict[str, Any]]) -> str:
     """Names the first message of a session. It is the same in the copy that a fork has."""
-    texts = [str(part.get("text")) for part in parts_of(parts) if part.get("type") == "text"]
+    texts = [str(part.get("text")) for part in parts if part.get("type") == "text"]
     words = "\n".join(texts).encode("utf-8", "surrogatepass")
-    return f"{created_at(data_of(message))}.{crc32(words):08x}"
+    return f"{created_at(info)}.{crc32(words):08x}"
 
 
 def time_of(value: Any) -> int:

@@ -10,7 +10,7 @@ from session_memory.install.parts import JSON, WHOLE, FileParts, Member
 from session_memory.install.plugin_file import plugin_file
 from session_memory.install.skill import shared_skill
 
-EVENTS = {"failure": "tool.execute.after", "prompt": "chat.message"}
+EVENTS = {"failure": "tool.execute.after", "end": "session.idle", "prompt": "chat.message"}
 NOTES = (
     "The model calls the tools `session-memory_recall` and so on.",
     "If there is an `opencode.jsonc`, the server is written there.",

@@ -1,7 +1,8 @@
 // Written by: session-memory install. session-memory uninstall removes it.
 //
 // Gives the output of a failed command to `session-memory hook`. If the same error was resolved
-// before, what resolved it is added to the output. Whatever fails here, opencode goes on without it.
+// before, what resolved it is added to the output. When a session has nothing more to do, it is
+// collected. Whatever fails here, opencode goes on without it.
 import { spawn } from "node:child_process";
 
 const COMMAND = @COMMAND@;
@@ -38,6 +39,10 @@ function ask(event, payload) {
 }
 
 export const SessionMemory = async ({ directory }) => ({
+  event: async ({ event }) => {
+    if (!EVENTS.includes("end") || event?.type !== "session.idle") return;
+    await ask("end", { session_id: event.properties?.sessionID ?? "", cwd: directory });
+  },
   "tool.execute.after": async (input, output) => {
     const exit = output?.metadata?.exit;
     if (!EVENTS.includes("failure") || input.tool !== "bash" || !exit) return;
