@@ -7,8 +7,10 @@ import pytest
 from starlette.responses import HTMLResponse
 
 from session_memory import Memory
+from session_memory.views.outline import outline
 from session_memory.web.page_cache import Dependency, PageCache
 from session_memory.web.routes import MINUTE_MS
+from session_memory.web.site import Site
 
 from .conftest import Client
 
@@ -73,3 +75,17 @@ def test_only_an_answer_that_took_long_lags(monkeypatch: pytest.MonkeyPatch) -> 
     assert (is_kept("quick"), is_kept("slow")) == (False, True)
     clock[0] += 20
     assert not is_kept("slow")
+
+
+@pytest.mark.only("sqlite")
+def test_outlines_are_kept_up_to_a_number_of_parts(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uids = [one.uid for one in memory.sessions(limit=4)]
+    monkeypatch.setattr("session_memory.web.site.MOST_PARTS", 1)
+    # As if each outline took long to make: it is then packed and made anew.
+    monkeypatch.setattr("session_memory.web.site.SLOW_S", -1.0)
+    site = Site()
+    for uid in uids:
+        assert site.outline(memory, uid, -1) == outline(memory.store, uid)
+    assert [uid for uid in uids if site.kept_outline(uid)] == uids[-1:]

@@ -135,6 +135,13 @@ def served_mark(demo_store: Path) -> Iterator[Running]:
         (["sessions"], "/sessions"),
         (["search", "tide tables"], "/sessions?q=tide%20tables"),
         (["fix", "AssertionError: x"], "/errors?q="),
+        (["how", "tide tables"], "/sessions?q=tide%20tables"),
+        (["similar", "91d4f0a7"], "/s/claude:91d4f0a7"),
+        (["similar", "--text", "tide"], "/sessions?q=tide"),
+        (["task", "91d4f0a7"], "/s/claude:91d4f0a7"),
+        (["name", "91d4f0a7"], "/s/claude:91d4f0a7"),
+        (["files", "91d4f0a7"], "/changes"),
+        (["files"], "/work"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )

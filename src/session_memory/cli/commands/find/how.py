@@ -15,6 +15,7 @@ from session_memory.cli.kit.completion import complete_facet
 from session_memory.cli.kit.lesson_options import print_learned, remark_unread
 from session_memory.cli.kit.output import print_lines, remark, terminal_width
 from session_memory.cli.kit.settings import Settings
+from session_memory.cli.kit.web_page import remark_answer
 from session_memory.cli.lines.look_line import look_line
 from session_memory.core.text import below_repo
 from session_memory.render.text import cut, cut_middle, safe
@@ -54,7 +55,8 @@ def command(settings: Settings, words: tuple[str, ...], repo: str | None, limit:
     from session_memory.views.session_labels import session_labels
 
     with settings.memory() as memory:
-        make_index_whole(settings, memory.store)
+        store = memory.store
+        make_index_whole(settings, store)
         done = memory.how(" ".join(words), repo=repo, limit=limit)
         labels = session_labels(memory.store, {did.session_uid for did in done.sessions})
         remark_unread(settings, memory.store)
@@ -68,6 +70,7 @@ def command(settings: Settings, words: tuple[str, ...], repo: str | None, limit:
         print_lines(_lines(did, labels.title(did.session_uid), columns, now_ms()))
     if not done.sessions:
         remark(settings, "No session matches this task.")
+    remark_answer(settings, store, "/sessions", " ".join(words))
     if done.evicted:
         # Importing this takes long, and nearly no store needs it.
         from session_memory.views.evicted import partly_sentence

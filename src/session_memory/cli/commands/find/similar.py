@@ -21,6 +21,7 @@ from session_memory.cli.kit.output import (
     remark,
 )
 from session_memory.cli.kit.settings import Settings
+from session_memory.cli.kit.web_page import remark_answer, remark_page
 
 if TYPE_CHECKING:
     from session_memory.store import Store
@@ -65,7 +66,9 @@ def command(settings: Settings, words: tuple[str, ...], text: str | None, limit:
             again = f"session-memory similar --text {shlex.quote(session or '')}"
             error.hint = f"{error.hint} As a text: {again}"
             raise
-        labels = session_labels(memory.store, [one.session.uid for one in similar.found])
+        store = memory.store
+        uid = None if session is None else memory.session(session).uid
+        labels = session_labels(store, [one.session.uid for one in similar.found])
         remark_unread(settings, memory.store)
     if settings.as_json:
         print_json(similar.to_dict())
@@ -74,6 +77,10 @@ def command(settings: Settings, words: tuple[str, ...], text: str | None, limit:
     print_lines(similar_lines(similar, labels))
     if not similar.found:
         remark(settings, "No similar session.")
+    if uid is None:
+        remark_answer(settings, store, "/sessions", text or "")
+    else:
+        remark_page(settings, store, uid, "like")
     if similar.evicted:
         # Importing this takes long, and nearly no store needs it.
         from session_memory.views.evicted import partly_sentence

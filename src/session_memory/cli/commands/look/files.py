@@ -20,6 +20,7 @@ from session_memory.cli.kit.output import (
 )
 from session_memory.cli.kit.session_choice import filter_options, refuse_both
 from session_memory.cli.kit.settings import Settings
+from session_memory.cli.kit.web_page import remark_answer, remark_page
 
 SORTS = ("changed", "read", "recent", "path")
 
@@ -54,6 +55,8 @@ def command(
     refuse_both(session, filters)
     with settings.memory() as memory:
         listing = memory.files(session, sort=sort, limit=limit, **filters)
+        store = memory.store
+        uid = None if session is None else memory.session(session).uid
     if settings.as_json:
         print_json(listing.to_dict())
         end_incomplete(settings, listing.evicted)
@@ -63,4 +66,8 @@ def command(
         remark(settings, "No call in these sessions used a file.")
     elif len(listing.files) < listing.total:
         remark(settings, f"{len(listing.files):,} of {listing.total:,} files; --limit 0 lists all.")
+    if uid is None:
+        remark_answer(settings, store, "/work")
+    else:
+        remark_page(settings, store, uid, "changes")
     end_incomplete(settings, listing.evicted)

@@ -13,6 +13,7 @@ from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.completion import complete_uid
 from session_memory.cli.kit.output import print_json, remark
 from session_memory.cli.kit.settings import Settings
+from session_memory.cli.kit.web_page import remark_page
 from session_memory.render.text import safe
 
 if TYPE_CHECKING:
@@ -45,12 +46,13 @@ def command(settings: Settings, session: str | None, name: str | None, reset: bo
         found = memory.session(session)
         if name is not None or reset:
             found.set_name(None if reset else name)
-        uid, given, title = found.uid, found.name, found.title
+        uid, given, title, store = found.uid, found.name, found.title, memory.store
     if settings.as_json:
         print_json({"session_uid": uid, "name": given, "title": title})
     elif not settings.quiet:
         by = "" if given else "; you gave it no name"
         click.echo(safe(f"{uid} is called: {title}{by}"))
+    remark_page(settings, store, uid)
 
 
 def _list(settings: Settings, memory: "Memory") -> None:

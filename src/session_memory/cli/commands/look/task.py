@@ -13,6 +13,7 @@ from session_memory.cli.kit.command import limit_option, make_command
 from session_memory.cli.kit.completion import complete_facet, complete_uid
 from session_memory.cli.kit.output import print_json, print_lines, remark, terminal_width
 from session_memory.cli.kit.settings import Settings
+from session_memory.cli.kit.web_page import remark_answer, remark_page
 from session_memory.render.text import safe
 
 if TYPE_CHECKING:
@@ -62,11 +63,12 @@ def command(
         found = memory.session(session)
         if ref is not None or is_none or reset:
             found.set_task(None if reset else ref or "")
-        uid, task = found.uid, found.record.task_ref
+        uid, task, store = found.uid, found.record.task_ref, memory.store
     if settings.as_json:
         print_json({"session_uid": uid, "task_ref": task})
     elif not settings.quiet:
         click.echo(safe(f"{uid} works on {task}" if task else f"{uid} has no task"))
+    remark_page(settings, store, uid)
 
 
 def _list(settings: Settings, memory: "Memory", repo: str | None, limit: int) -> None:
@@ -83,3 +85,4 @@ def _list(settings: Settings, memory: "Memory", repo: str | None, limit: int) ->
     if len(listing.tasks) < listing.total:
         remark(settings, f"{len(listing.tasks):,} of {listing.total:,} tasks; --limit 0 lists all.")
     remark(settings, "Next: session-memory sessions --task REF")
+    remark_answer(settings, memory.store, "/sessions")
