@@ -7,6 +7,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from session_memory import Memory
+from session_memory.learn.analyze import analyze
 from session_memory.pricing import shown as money
 from session_memory.testing.claude import ClaudeHome, call, text, usage
 from session_memory.testing.collecting import collected
@@ -110,6 +111,35 @@ def test_detours_are_responses_that_failed_or_were_paid_twice(
             "paid for twice because the cache was gone",
             "1 response",
         )
+
+
+def test_what_came_between_a_failure_and_its_success_is_a_detour_until_the_turn_ends(
+    tmp_path: Path, claude: ClaudeHome
+) -> None:
+    log = claude.session("spans")
+
+    def run(number: int, command: str, output: str, *, fails: bool = False) -> None:
+        log.answer(call("Bash", f"c{number}", command=command), used=usage(50, read=100))
+        log.result(output, is_error=fails)
+
+    log.prompt("go")
+    run(0, "python a.py", "ModuleNotFoundError: No module named 'yaml'", fails=True)
+    run(1, "ls", "a.py")
+    run(2, "pip install pyyaml", "Successfully installed pyyaml")
+    run(3, "python a.py", "done")
+    run(4, "python b.py", "ModuleNotFoundError: No module named 'attr'", fails=True)
+    log.prompt("first something else")
+    run(5, "ls", "a.py")
+    run(6, "pip install attrs", "Successfully installed attrs")
+    run(7, "python b.py", "done")
+    memory, before = seen(tmp_path, claude, "spans")
+    with memory:
+        assert [one.detour for one in before.responses].count("failed") == 2
+        analyze(memory.store)
+        found = outline(memory.store, "claude:spans")
+        detours = [one.detour for one in found.responses]
+        assert detours == ["failed"] * 3 + ["", "failed", "", "", ""]
+        check_sums(cost_blocks(memory.store, found), found.microdollars)
 
 
 def test_a_person_who_refuses_is_no_failure_and_a_fold_is_no_lost_cache(

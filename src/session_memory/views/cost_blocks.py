@@ -186,7 +186,7 @@ def largest_cause(outline: Outline, blocks: Sequence[CostBlock]) -> CostCause | 
         if part.look == AGENT
     ]
     words = {
-        "failed": "calls that failed",
+        "failed": "calls that failed, until they worked",
         "uncached": "paid for twice because the cache was gone",
         "reread": "paid for twice because files were read again after a compaction",
         "left": "left behind by a rewind",

@@ -3,7 +3,8 @@
 A response is one detour at most, so detours never add up to more than the session's own cost. All
 amounts are those of whole responses, as they were measured.
 
-``failed``: every call of the response failed. ``uncached``: the cache was gone, so that most of the
+``failed``: every call of the response failed, or it stands between a call that failed and the one
+that then worked. ``uncached``: the cache was gone, so that most of the
 former context was paid for twice. ``reread``: every call read a file again that a compaction had
 folded away. ``left``: a rewind left the response behind.
 """
@@ -31,9 +32,13 @@ class SentTokens(msgspec.Struct, gc=False):
 
 
 def detours(
-    events: Sequence[OutlineEvent], sent: Sequence[SentTokens], reads: dict[int, str]
+    events: Sequence[OutlineEvent],
+    sent: Sequence[SentTokens],
+    reads: dict[int, str],
+    spans: Sequence[tuple[int, int]] = (),
 ) -> dict[int, str]:
-    """The sort of each response that was a detour, by its seq. ``reads`` are paths by seq."""
+    """The sort of each response that was a detour, by its seq. ``reads`` are paths by seq, and
+    ``spans`` go from a call that failed to the one that worked."""
     own = [event for event in events if not event.is_inherited]
     made = _calls_of(own, sent)
     folds = [event.seq for event in own if _is_fold(event)]
@@ -44,12 +49,21 @@ def detours(
         for event in own
         if event.is_error and "tool_result" in event.kinds and not _by_a_person(event)
     }
+    for seq in _until_success(spans, sent):
+        found.setdefault(seq, FAILED)
     for seq, calls in made.items():
         if calls and all(call.call_id in failures for call in calls):
             found[seq] = FAILED
     places = {one.seq for one in sent}
     found |= {event.seq: LEFT for event in own if event.branch is not None and event.seq in places}
     return found
+
+
+def _until_success(spans: Sequence[tuple[int, int]], sent: Sequence[SentTokens]) -> Iterable[int]:
+    """The responses from the one that failed to the last before the one that worked."""
+    seqs = [one.seq for one in sent]
+    for first, last in spans:
+        yield from seqs[bisect_left(seqs, first) : bisect_left(seqs, last)]
 
 
 def _by_a_person(event: OutlineEvent) -> bool:

@@ -25,6 +25,7 @@ from session_memory.store.outlines import (
 )
 from session_memory.views.detours import SentTokens, detours
 from session_memory.views.evicted import readable_events
+from session_memory.views.failure_spans import failure_spans
 from session_memory.views.session import children_of
 from session_memory.views.session_titles import best_titles
 from session_memory.views.work_pieces import OutlinePiece, work_pieces
@@ -159,7 +160,7 @@ def outline(store: Store, uid: str) -> Outline:
         marks=tuple(_marks(events, commits)),
         pieces=tuple(work_pieces(events)),
         lanes=(*_children(store, children, call_seqs, events), *_branches(events, spent)),
-        responses=tuple(_responses(events, spent, reads)),
+        responses=tuple(_responses(events, spent, reads, failure_spans(store, uid, events))),
         context=_context(spent),
         calls=calls,
         unplaced=tuple(
@@ -217,10 +218,13 @@ def charge_parts(charge: Charge) -> tuple[int, int, int]:
 
 
 def _responses(
-    events: Sequence[OutlineEvent], spent: list[_Spent], reads: dict[int, str]
+    events: Sequence[OutlineEvent],
+    spent: list[_Spent],
+    reads: dict[int, str],
+    spans: Sequence[tuple[int, int]],
 ) -> Iterable[OutlineResponse]:
     sent = [SentTokens(one.seq, one.read, one.written, one.context) for one in spent]
-    sorts = detours(events, sent, reads)
+    sorts = detours(events, sent, reads, spans)
     calls = [event for event in events if "tool_call" in event.kinds and not event.is_inherited]
     at = 0
     for one in spent:

@@ -34,7 +34,7 @@ STRIP_LANES = 3
 NARROWEST = 280
 LONGEST_TITLE = 70
 DETOUR_NAMES = {
-    "failed": "failed",
+    "failed": "failed, until it worked",
     "uncached": "paid twice, the cache was gone",
     "reread": "paid twice, read again after a compaction",
     "left": "left behind",
