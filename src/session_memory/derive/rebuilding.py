@@ -82,6 +82,8 @@ class _Rebuilding:
 
     def run(self) -> None:
         store = self._store
+        with store.transaction():
+            store.figures.discard()
         # What an interrupted sync left stale must not be derived together with the first group.
         derive_stale(store, self._now, self._repositories)
         self._left = set(store.sessions.stale())

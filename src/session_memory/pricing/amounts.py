@@ -1,129 +1,22 @@
-"""The cost of usage, computed inside the database.
+"""The cost of usage: from the figures that are kept, or counted from the usage records.
 
-The amount of a usage record is an integer of micro-dollars: tokens times prices in picodollars,
-summed exactly and rounded once, half a micro-dollar upwards. Every total is a sum of these
-integers, so every way of grouping the same usage gives the same total.
+Both give the same amounts, to the micro-dollar.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-import msgspec
-
-from session_memory.core.time import parse_time
-from session_memory.pricing.own_prices import own_prices
-from session_memory.pricing.rates import OwnPrices, Rate, UsageKind, rates_of
-from session_memory.pricing.table import DAY_MS, price_table
-from session_memory.pricing.table import PriceRow as Price
-from session_memory.store import Store
-from session_memory.store.database import Row
-from session_memory.store.usage import BUCKETS
-
-MILLION = 1_000_000
-HOUR_MS = 3_600_000
-# A number of days that makes every day positive, because SQL division rounds towards zero.
-_EARLIER = 720_000
-
-# The tokens that are charged, and the price column of the rate.
-_CHARGED = (
-    ("u.input_tokens", "r.input"),
-    ("u.cache_read_tokens", "r.cache_read"),
-    ("(u.cache_write_tokens - u.cache_write_1h_tokens)", "r.cache_write"),
-    ("u.cache_write_1h_tokens", "r.cache_write_1h"),
-    ("u.output_tokens", "r.output"),
-    ("u.web_searches", "r.search"),
+from session_memory.pricing.counted import (
+    Charge,
+    Clock,
+    UsageFilter,
+    active_hours,
+    counted_charges,
 )
-# Tokens are split into millions and a rest before they are multiplied, so that even 2^40 tokens do
-# not overflow 64 bits. A price in picodollars per token is the same number in micro-dollars per
-# million tokens.
-_WHOLE = " + ".join(f"{tokens} / {MILLION} * {price}" for tokens, price in _CHARGED)
-_REST = " + ".join(f"{tokens} % {MILLION} * {price}" for tokens, price in _CHARGED)
-_MICRODOLLARS = f"{_WHOLE} + ({_REST} + {MILLION // 2}) / {MILLION}"
-_CONTEXT = "u.input_tokens + u.cache_read_tokens + u.cache_write_tokens"
-_TIME = "coalesce(u.ts, s.started_at, s.ended_at)"
-_SESSION_TIME = "coalesce(s.started_at, s.ended_at)"
-# Usage without a time is charged with the prices of the day the table was made.
-_AT = f"coalesce({_TIME}, :undated)"
-_DAY_PART = f"({_AT} + {_EARLIER * DAY_MS}) % {DAY_MS}"
-_USAGE = "from usage u join sessions s on s.id = u.owner_id"
-_KINDS = f"""
-    select distinct s.flavor, u.model, coalesce(u.speed, 0), coalesce(u.service_tier, 0)
-    {_USAGE} {{where}}
-"""
-# A separate query, because one query grouped by kind would take twice as long as both.
-_SPAN = f"select min({_AT}), max({_AT}), max({_CONTEXT}) {_USAGE} {{where}}"
-# Adding 0 removes the column's affinity, so that SQLite uses an automatic index on the rates
-# instead of trying each rate.
-_CHARGES = f"""
-    with rates (rate, flavor, model, speed, tier, since, until, day_from, day_to, above, below,
-        input, cache_read, cache_write, cache_write_1h, output, search) as (values {{rates}}),
-    charged as materialized (
-        select {{keys}}, r.rate, {", ".join(f"u.{name}" for name in BUCKETS)},
-            {_MICRODOLLARS} as microdollars
-        {_USAGE} join rates r on r.model = u.model + 0 and r.flavor = s.flavor
-            and r.speed = coalesce(u.speed, 0) and r.tier = coalesce(u.service_tier, 0)
-            and {_AT} >= r.since and {_AT} < r.until
-            and {_CONTEXT} >= r.above and {_CONTEXT} < r.below {{hours}}
-        {{where}}
-    )
-    select {{names}}, rate, count(*), {", ".join(f"sum({name})" for name in BUCKETS)},
-        sum(microdollars / {MILLION}), sum(microdollars % {MILLION})
-    from charged group by {{names}}, rate
-"""
-_HOURS = f"and {_DAY_PART} >= r.day_from and {_DAY_PART} < r.day_to"
-_KEYS = {
-    "day": f"({_TIME} + {{shift}} + {_EARLIER * DAY_MS}) / {DAY_MS} - {_EARLIER}",
-    "hour": f"({_TIME} + {_EARLIER * DAY_MS}) / {HOUR_MS} - {_EARLIER * 24}",
-    "session": "s.uid",
-    "repo": "s.repo",
-    "usage": "u.usage_id",
-    "seq": "u.seq",
-    "reported": "u.reported_cost",
-}
-_ACTIVE = f"select distinct {_KEYS['hour']} as hour {_USAGE} where {_TIME} >= :since order by hour"
-_UNPRICED = Price("", 0, DAY_MS, 0, 0, 0, 0, 0, 0, 0)
+from session_memory.pricing.kept_charges import kept_charges
+from session_memory.pricing.rates import OwnPrices
+from session_memory.store import Store
 
-Offsets = Sequence[tuple[int, int]]
-Clock = Callable[[int, int], Offsets]
-KindKey = tuple[str, int, int, int]
-
-
-class Charge(msgspec.Struct, frozen=True):
-    """The sum of usage under one rate. ``key`` has the values of the keys, in their order."""
-
-    key: tuple[Any, ...]
-    rate: Rate
-    records: int
-    buckets: tuple[int, ...]
-    microdollars: int
-
-    @property
-    def tokens(self) -> int:
-        """Input, output, cache reads and cache writes. The other buckets are parts of these."""
-        input_tokens, output, read, written, *_ = self.buckets
-        return input_tokens + output + read + written
-
-    @property
-    def unpriced_tokens(self) -> int:
-        return self.tokens if self.rate.price is None else 0
-
-    @property
-    def unpriced_searches(self) -> int:
-        """Web searches without a known fee."""
-        known = self.rate.price is not None and self.rate.price.search is not None
-        return 0 if known else self.buckets[-1]
-
-
-class UsageFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Selects usage; None means no limit. ``until`` is not included. ``has_reported_cost``: only
-    what the agent has logged a cost for."""
-
-    since: int | None = None
-    until: int | None = None
-    uids: tuple[str, ...] | None = None
-    repos: tuple[str | None, ...] | None = None
-    kind: Callable[[UsageKind], bool] | None = None
-    has_reported_cost: bool = False
+__all__ = ["Charge", "UsageFilter", "active_hours", "charges"]
 
 
 def charges(
@@ -134,103 +27,17 @@ def charges(
     own: OwnPrices | None = None,
     clock: Clock | None = None,
 ) -> list[Charge]:
-    """Charges grouped by ``keys``: ``day``, ``hour``, ``session``, ``repo``, ``usage``, ``seq``,
-    ``reported`` (the agent's own figure).
+    """Charges grouped by ``keys``: ``day``, ``hour``, ``session``, ``repo``, ``outcome``,
+    ``usage``, ``seq``, ``reported`` (the agent's own figure).
 
     A day is a number counted from 1970. ``clock`` decides where days begin: for a time span it
     returns the offsets from UTC in milliseconds, each with the moment it starts. Hours are in UTC.
     A key is None without a time or a repo. ``own`` replaces the store's own prices.
     """
     filters = filters or UsageFilter()
-    where, params = _where(filters)
-    params["undated"] = parse_time(f"{price_table().made}T00:00:00.000Z")
-    with store.db.snapshot():
-        span = store.db.one(_SPAN.format(where=where), params)
-        if span is None or span[0] is None:
-            return []
-        known = store.db.all(_KINDS.format(where=where), params)
-        prices = own_prices(store) if own is None else own
-        rates = list(_rates(store, filters, prices, known, span))
-        if not rates:
-            return []
-        shift = _shift(clock(span[0], span[1]) if clock else ())
-        columns = {f"key_{name}": _KEYS[name].format(shift=shift) for name in keys}
-        sql = _CHARGES.format(
-            rates=", ".join(_values(number, *rate) for number, rate in enumerate(rates)),
-            keys=", ".join(f"{text} as {name}" for name, text in columns.items()) or "0 as key_no",
-            names=", ".join(columns) or "key_no",
-            hours=_HOURS if any(rate.is_for_hours for _, rate in rates) else "",
-            where=where,
-        )
-        params |= {f"flavor_{n}": flavor for n, ((flavor, *_), _) in enumerate(rates)}
-        rows = store.db.all(sql, params)
-    return [_charge(row, len(keys), rates) for row in rows]
-
-
-def _charge(row: Row, keys: int, rates: list[tuple[KindKey, Rate]]) -> Charge:
-    number, records, *figures = row[keys or 1 :]
-    *buckets, dollars, rest = map(int, figures)
-    total = dollars * MILLION + rest
-    return Charge(tuple(row[:keys]), rates[number][1], records, tuple(buckets), total)
-
-
-def _rates(
-    store: Store, filters: UsageFilter, own: OwnPrices, known: list[Row], span: Row
-) -> Iterator[tuple[KindKey, Rate]]:
-    """The rates that can apply in this time span, each with the ids of its kind."""
-    word, (first, last, most) = store.names.word, span
-    for flavor, model, speed, tier in known:
-        kind = UsageKind(flavor, word(model) or "", word(speed or None), word(tier or None))
-        if filters.kind is None or filters.kind(kind):
-            for rate in rates_of(price_table(), own, (kind,)):
-                if rate.since <= last and first < rate.until and rate.above <= most:
-                    yield (flavor, model, speed, tier), rate
-
-
-def _values(number: int, known: KindKey, rate: Rate) -> str:
-    """A rate as a row of SQL values: integers, and a parameter for the flavor."""
-    price = rate.price or _UNPRICED
-    bounds = (rate.since, rate.until, price.day_from, price.day_to, price.above, rate.below)
-    prices = (price.input, price.cache_read, price.cache_write, price.cache_write_1h, price.output)
-    figures = (*known[1:], *bounds, *prices, price.search or 0)
-    text = ", ".join(f"cast({int(figure)} as bigint)" for figure in figures)
-    return f"({number}, :flavor_{number}, {text})"
-
-
-def _shift(offsets: Offsets) -> str:
-    """SQL for the offset from UTC. The first offset also applies to earlier times."""
-    if not offsets:
-        return "0"
-    (_, first), *later = sorted(offsets)
-    cases = " ".join(f"when {_TIME} >= {moment} then {ahead}" for moment, ahead in reversed(later))
-    return f"case {cases} else {first} end" if cases else str(first)
-
-
-def active_hours(store: Store, since: int) -> list[int]:
-    """The hours in UTC, counted from 1970, in which anything was used, in order."""
-    return [hour for (hour,) in store.db.all(_ACTIVE, {"since": since})]
-
-
-def _where(filters: UsageFilter) -> tuple[str, dict[str, Any]]:
-    conditions: list[str] = []
-    params: dict[str, Any] = {}
-    period: list[str] = []
-    for name, sign in (("since", ">="), ("until", "<")):
-        if (moment := getattr(filters, name)) is not None:
-            period.append(f"{{of}} {sign} :{name}")
-            params[name] = moment
-    if period:
-        # Two cases, so that a database finds the usage of a period by the index of times.
-        within = " and ".join(period)
-        dated, undated = within.format(of="u.ts"), within.format(of=_SESSION_TIME)
-        conditions.append(f"({dated} or u.ts is null and {undated})")
-    if filters.has_reported_cost:
-        conditions.append("u.reported_cost is not null")
-    for name, values in (("uid", filters.uids), ("repo", filters.repos)):
-        if values is not None:
-            named = {f"{name}_{n}": value for n, value in enumerate(values) if value is not None}
-            params |= named
-            one_of = [f"s.{name} in ({', '.join(f':{mark}' for mark in named)})"] if named else []
-            none = [f"s.{name} is null"] if None in values else []
-            conditions.append(f"({' or '.join(one_of + none) or '1 = 0'})")
-    return f"where {' and '.join(conditions)}" if conditions else "", params
+    if own is None and clock is not None and filters.uids is None:
+        with store.db.snapshot():
+            found = kept_charges(store, keys, filters, clock)
+        if found is not None:
+            return found
+    return counted_charges(store, keys, filters, own=own, clock=clock)

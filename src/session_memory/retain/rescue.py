@@ -18,6 +18,8 @@ MOST_SHOWN = 20
 DERIVED = (
     *("names", "sessions", "session_sources", "events", "copies", "shares", "links", "usage"),
     *("turn_totals", "turn_children", "problems"),
+    *("figure_sets", "figure_marks", "figure_groups", "session_spending", "daily_spending"),
+    "session_costs",
 )
 
 

@@ -14,6 +14,7 @@ from session_memory.derive.forgotten import Forgotten
 from session_memory.derive.raw_source import stored_records
 from session_memory.derive.readers import unusable_flavors
 from session_memory.retain.native_files import sessions_of_log
+from session_memory.retain.verify_figures import check_figures
 from session_memory.retain.verify_sample import check_sample, check_words, sample_of
 from session_memory.store.damage import is_unreadable_value, missing_names
 from session_memory.store.live_check import live_findings, live_message_findings
@@ -98,6 +99,8 @@ def verify(
             report.sampled = sample_of(store, sample, report)
             check_sample(store, report, on_session)
             check_words(store, report)
+        with report.past_damage(""):
+            check_figures(store, report)
     return report
 
 

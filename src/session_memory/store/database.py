@@ -127,6 +127,10 @@ class Database(Protocol):
         """Settings that make the first load of an empty store faster."""
 
     @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction or a snapshot is open."""
+
+    @property
     def is_writing(self) -> bool:
         """Whether this thread has an open write transaction."""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from session_memory.core.text import escaped
+from session_memory.store.figure_marks import mark_uid
 from session_memory.store.row_values import storable
 from session_memory.store.zstandard import compressed, zstd
 
@@ -25,6 +26,24 @@ class AnalysisVersion(msgspec.Struct, frozen=True):
 
     code: str
     release: int
+
+
+class _DigestVersion(msgspec.Struct, frozen=True):
+    """The code and the prices that digests were made with. `_IS_OUTDATED` and `_HAS_OTHER_PRICES`
+    say the same in SQL."""
+
+    analysis: str
+    release: int
+    prices: str
+
+    def is_outdated(self, by: AnalysisVersion) -> bool:
+        if self.release == by.release:
+            return self.analysis < by.code
+        return self.release < by.release and self.analysis != by.code
+
+    def has_other_prices(self, version: AnalysisVersion, prices: str) -> bool:
+        is_same = self.analysis == version.code and self.release <= version.release
+        return self.prices != prices and (is_same or self.is_outdated(version))
 
 
 class DigestRow(msgspec.Struct, kw_only=True):
@@ -119,22 +138,22 @@ _OF_UNREAD = f"""
 _UNREAD = f"select s.id, s.uid, s.revision, s.event_count {_OF_UNREAD} order by s.id"
 # A digest and the revision it was made of are written together. So the sessions that changed and
 # the digests that others have to replace are counted one after the other.
-_COUNT_UNREAD = (
-    """
+_COUNT_CHANGED = """
     select count(*) from sessions
     where evicted_at is null and stale = 0
         and (analyzed_revision is null or analyzed_revision <> revision)
-    """,
-    f"""
-    select count(*) from digests d cross join sessions s
-    where ({_IS_OUTDATED} or {_HAS_OTHER_PRICES}) and s.uid = d.session_uid
-        and s.evicted_at is null and s.stale = 0 and s.analyzed_revision = s.revision
-    """,
-)
-_OUTDATED = f"""
-    select count(*) from digests d join sessions s on s.uid = d.session_uid
-    where {_IS_OUTDATED} and s.evicted_at is null
 """
+_VERSIONS = """
+    select analysis, analysis_release, prices from digests
+    group by analysis, analysis_release, prices
+"""
+# All digests of one version, because equal values of the index are read much faster.
+_COUNT_OF_VERSION = """
+    select count(*) from digests d cross join sessions s
+    where d.analysis = :analysis and d.analysis_release = :release and d.prices = :prices
+        and s.uid = d.session_uid and s.evicted_at is null
+"""
+_COUNT_UNCHANGED = f"{_COUNT_OF_VERSION} and s.stale = 0 and s.analyzed_revision = s.revision"
 _WAITING = """
     select count(*) from sessions
     where evicted_at is null and (analyzed_revision is null or analyzed_revision <> revision)
@@ -197,14 +216,24 @@ class Digests:
 
     def count_unanalyzed(self, version: AnalysisVersion, prices: str) -> int:
         """How many sessions have to be analyzed."""
-        given = {"code": version.code, "release": version.release, "prices": prices}
-        changed, outdated = _COUNT_UNREAD
-        return int(self._db.value(changed)) + int(self._db.value(outdated, given))
+        changed = int(self._db.value(_COUNT_CHANGED))
+        outdated = [
+            one
+            for one in self._versions()
+            if one.is_outdated(version) or one.has_other_prices(version, prices)
+        ]
+        return changed + self._count_of(outdated, _COUNT_UNCHANGED)
 
     def outdated(self, version: AnalysisVersion) -> int:
         """The number of digests made by older analysis code, without those of evicted sessions."""
-        given = {"code": version.code, "release": version.release}
-        return int(self._db.value(_OUTDATED, given))
+        outdated = [one for one in self._versions() if one.is_outdated(version)]
+        return self._count_of(outdated, _COUNT_OF_VERSION)
+
+    def _versions(self) -> "list[_DigestVersion]":
+        return [_DigestVersion(*row) for row in self._db.all(_VERSIONS)]
+
+    def _count_of(self, versions: "list[_DigestVersion]", sql: str) -> int:
+        return sum(int(self._db.value(sql, msgspec.structs.asdict(one))) for one in versions)
 
     def count_waiting(self) -> int:
         """The number of sessions that are new or grew since their analysis."""
@@ -246,6 +275,7 @@ class Digests:
         self._db.insert("signals", _SIGNAL, map(_values, signals))
         given = {"outcome": row.outcome, "evidence": escaped(evidence), "uid": row.session_uid}
         self._db.execute(_ANALYZED, {**given, "now": now, "revision": row.revision})
+        mark_uid(self._db, row.session_uid)
         return True
 
     def used(self, session_id: int) -> "list[Row]":

@@ -320,6 +320,10 @@ alter table dictionaries alter column body set storage external;
             channel.connection.close()
 
     @property
+    def in_transaction(self) -> bool:
+        return self._connections.channel().in_transaction
+
+    @property
     def is_writing(self) -> bool:
         return bool(self._connections.channel().depth)
 

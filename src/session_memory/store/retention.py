@@ -11,6 +11,7 @@ from hashlib import sha256
 import msgspec
 
 from session_memory.store.database import Database
+from session_memory.store.figure_marks import mark_session
 from session_memory.store.live_closed import closed_bytes
 from session_memory.store.raw import Pack
 from session_memory.store.steps import step5_learn
@@ -223,6 +224,8 @@ class Retention:
                 self._db.execute(
                     statement, {**params, "now": now} if statement is _EVICT else params
                 )
+        for session in session_ids:
+            mark_session(self._db, session)
 
     def put_back(self, source_id: int, packs: Iterable[Pack]) -> None:
         """Insert the packs of an evicted source again."""
@@ -234,6 +237,7 @@ class Retention:
     def unfreeze(self, session_id: int) -> None:
         """Mark a session as no longer evicted, and as stale: its events must be derived again."""
         self._db.execute(_UNFREEZE, {"session": session_id})
+        mark_session(self._db, session_id)
         self._db.execute(_CLEAR_EVICTED_PROBLEM, {"session": session_id})
 
     def dictionaries(self) -> list[tuple[int, str, bytes]]:

@@ -95,6 +95,8 @@ _OF_LIVE = ("live_imports", "live_usage", "live_moves", "live_folds", "live_keys
 def delete_sessions(store: Store, sessions: dict[int, str], sources: Collection[int]) -> None:
     """Delete all rows of sessions (id → uid) and of sources that only they use."""
     db = store.db
+    # They name repositories, and sums of a day may tell what one session used.
+    store.figures.discard()
     names = _names_of(db, sessions)
     if any(store.sessions.is_evicted(uid) for uid in sessions.values()):
         # The events of an evicted session are gone, so it is unknown which names it used.

@@ -8,7 +8,9 @@ import msgspec
 
 from session_memory.core.schema import Session
 from session_memory.store.database import Database
-from session_memory.store.sessions import HOST, SHOWN, SOURCE_BYTES, to_session
+from session_memory.store.figures import listed
+from session_memory.store.session_columns import HOST, SOURCE_BYTES
+from session_memory.store.sessions import SHOWN, to_session
 
 # The index `sessions_by_end` has this order.
 _NEWEST = "s.ended_at desc nulls last, s.uid"
@@ -146,6 +148,21 @@ class SessionPages:
         order_by = f"order by {ORDERS[order]} limit {limit:d} offset {first:d}"
         return [to_session(row) for row in self._db.all(f"{SHOWN} where {where} {order_by}", given)]
 
+    def dearest(
+        self, conditions: SessionConditions, limit: int, set_id: int, without: Iterable[int]
+    ) -> list[tuple[str, int]]:
+        """The ``limit`` dearest sessions and their cost, as a set of kept figures says.
+
+        The sessions ``without`` are left out: the figures do not count for them."""
+        where, given = _where(conditions)
+        others = f"and s.id not in ({listed(without)})" if without else ""
+        sql = f"""
+            select s.uid, c.microdollars from session_costs c join sessions s on s.id = c.session_id
+            where c.set_id = :set_id and {where} {others}
+            order by c.microdollars desc, {_NEWEST} limit {limit:d}
+        """
+        return [(row[0], int(row[1])) for row in self._db.all(sql, {**given, "set_id": set_id})]
+
     def counts(self, name: str, conditions: SessionConditions, limit: int) -> list[tuple[str, int]]:
         """How many matching sessions have each value of a field, the most frequent first."""
         column = "s.outcome" if name == "outcome" else _COLUMNS[name]
@@ -177,10 +194,11 @@ class SessionPages:
         where = f"{_row_by_row(matches)} and {_folded(matches)}"
         return int(self._db.value(f"{_COUNT} where {where}", given))
 
-    def uids(self, conditions: SessionConditions) -> list[str]:
-        """The uids of all that match, newest first."""
+    def uids(self, conditions: SessionConditions, among: Iterable[int] | None = None) -> list[str]:
+        """The uids of all that match, newest first; of these ids only, if they are given."""
         where, given = _where(conditions)
-        sql = f"select s.uid from sessions s where {where} order by {_NEWEST}"
+        only = "" if among is None else f"and s.id in ({listed(among)})"
+        sql = f"select s.uid from sessions s where {where} {only} order by {_NEWEST}"
         return [uid for (uid,) in self._db.all(sql, given)]
 
     def beginning(self, ranges: Sequence[tuple[str, str]], limit: int) -> list[Session]:

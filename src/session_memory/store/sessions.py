@@ -10,7 +10,9 @@ from session_memory.core.schema import Cost, Session
 from session_memory.core.text import escaped
 from session_memory.core.time import format_time
 from session_memory.store.database import Database, Row
+from session_memory.store.figure_marks import mark_session
 from session_memory.store.row_values import storable
+from session_memory.store.session_columns import HOST, SOURCE_BYTES, TASK, TITLE
 from session_memory.store.usage import BUCKETS
 
 
@@ -152,24 +154,6 @@ _UNLINK_SOURCE = """
     delete from session_sources where session_id = :session and source_id = :source
 """
 _DROP_SOURCES = "delete from session_sources where session_id = :session"
-# Several machines can hold the same log (a synchronized home): the order decides for one host.
-HOST = """
-    (select nullif(o.host, '') from session_sources x join sources o on o.id = x.source_id
-     where x.session_id = s.id
-     order by o.role not in ('log', 'rewritten'), o.starts_at is null, o.starts_at, o.path,
-        o.generation, o.host limit 1)
-"""
-SOURCE_BYTES = """
-    (select coalesce(sum(o.kept), 0) from session_sources x join sources o on o.id = x.source_id
-     where x.session_id = s.id and o.role in ('log', 'rewritten'))
-"""
-# What a person said wins over what the logs say.
-TASK = """
-    nullif(coalesce((select t.task_ref from tasks t where t.session_uid = s.uid), s.task_ref), '')
-"""
-TITLE = """
-    coalesce((select g.name from given_names g where g.session_uid = s.uid), s.title)
-"""
 _ASKED = {"host": HOST, "task_ref": TASK, "title": TITLE}
 SHOWN = f"""
     select {", ".join(_ASKED.get(name, "s." + name) for name in COLUMNS[1:-1])},
@@ -266,6 +250,7 @@ class Sessions:
         else:
             values = list(storable(row).values())
             row.id = self._db.insert_one("sessions", COLUMNS[1:], values[1:])
+        mark_session(self._db, row.id)
 
     def link_source(self, session_id: int, source_id: int) -> None:
         self._db.execute(_LINK_SOURCE, {"session": session_id, "source": source_id})
@@ -311,6 +296,7 @@ class Sessions:
     def set_repo(self, session_id: int, repo: str | None, domain: str | None) -> None:
         values = {"id": session_id, "repo": repo, "domain": domain}
         self._db.execute(_SET_REPO, values)
+        mark_session(self._db, session_id)
 
     def sharing_with(self, session_id: int) -> list[int]:
         return [row[0] for row in self._db.all(_SHARING, {"session": session_id})]
@@ -338,12 +324,15 @@ class Sessions:
         again. Derived rows stay until the sessions are derived."""
         for statement in (_DROP_SOURCES, _BEGIN_AGAIN):
             self._db.update_many(statement, ({"session": one} for one in session_ids))
+        for one in session_ids:
+            mark_session(self._db, one)
 
     def keep_parent(self, row: CollectedSession) -> None:
         """Give a session without a parent the one of ``row``, which was inferred."""
         if row.relation != "subagent":
             values = {"id": row.id, "parent": row.parent_uid, "relation": row.relation}
             self._db.execute(_KEEP_PARENT, values)
+            mark_session(self._db, row.id)
 
     def revisions(self) -> dict[int, tuple[str, int]]:
         """For every session id its uid and revision, in the order of ids."""
@@ -378,6 +367,7 @@ class Sessions:
         """Delete a session whose events are deleted already."""
         self.drop_derived(session_id)
         self._db.execute(_DROP, {"session": session_id})
+        mark_session(self._db, session_id)
 
     # ------------------------------------------------------------ for readers
 

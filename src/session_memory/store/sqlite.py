@@ -150,6 +150,10 @@ class Sqlite:
         return self._connection
 
     @property
+    def in_transaction(self) -> bool:
+        return bool(self.connection.in_transaction)
+
+    @property
     def is_writing(self) -> bool:
         """Whether this process has an open write transaction."""
         return bool(self._depth) and self._forks == forks()

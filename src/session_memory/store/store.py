@@ -11,6 +11,7 @@ from session_memory.store.address import is_postgres, is_unknown_address
 from session_memory.store.copying import copy_everything, refuse_unfinished
 from session_memory.store.database import Database, connect
 from session_memory.store.events import Events
+from session_memory.store.figures import Figures
 from session_memory.store.fingerprint import fingerprint
 from session_memory.store.given_names import GivenNames
 from session_memory.store.index import WordIndex
@@ -60,6 +61,7 @@ class Store:
         self.problems = Problems(db)
         self.retention = Retention(db)
         self.tasks = Tasks(db)
+        self.figures = Figures(db)
         self.given_names = GivenNames(db, self.index)
         # The user's own prices, read when something is priced. None: those of the user's
         # configuration file, see `session_memory.pricing.own_prices`.

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from session_memory.core.text import escaped
 from session_memory.store.database import Database
-from session_memory.store.sessions import TASK
+from session_memory.store.session_columns import TASK
 
 _UNSET = "delete from tasks where session_uid = :uid"
 _SET = "insert into tasks (session_uid, task_ref, set_at) values (:uid, :task, :now)"

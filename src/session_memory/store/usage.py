@@ -8,6 +8,7 @@ from session_memory.core.schema import Usage
 from session_memory.core.text import escaped
 from session_memory.core.time import format_time
 from session_memory.store.database import Database, Row
+from session_memory.store.figure_marks import mark_session
 from session_memory.store.name_table import NameTable
 
 BUCKETS = (
@@ -211,6 +212,8 @@ class UsageTable:
                 for row in rows
             ],
         )
+        if owner is not None:
+            mark_session(self._db, owner)
 
     def replace(self, usage_row_id: int, row: NewUsage) -> None:
         values = msgspec.structs.asdict(row)
@@ -278,6 +281,7 @@ class UsageTable:
         """
         added = dict(zip(BUCKETS, more, strict=True))
         self._db.execute(_ADD_TO_SUMS, {**added, "session": session_id})
+        mark_session(self._db, session_id)
 
     def sums(self, session_id: int) -> tuple[int, ...]:
         """The sum of all usage that counts for the session, in the order of ``BUCKETS``."""

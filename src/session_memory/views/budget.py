@@ -10,6 +10,7 @@ import msgspec
 from session_memory.core.money import Limits
 from session_memory.core.time import format_time
 from session_memory.pricing.amounts import Charge, UsageFilter, charges
+from session_memory.pricing.figure_sets import keep_figures
 from session_memory.store import Store
 from session_memory.views.cost_days import day_of, offsets
 from session_memory.views.cost_tally import CostTally
@@ -93,6 +94,7 @@ def budget(
     now = now or datetime.now(UTC)
     begins, ends = month_of(now, tz)
     filters = UsageFilter(since=begins, until=ends)
+    keep_figures(store, offsets(tz))
     found = charges(store, ("day",), filters, clock=offsets(tz))
     return Budget(list(periods(found, limits, tz, now)), prices_used(store))
 

@@ -12,6 +12,7 @@ import msgspec
 
 from session_memory.core.time import now_ms
 from session_memory.pricing.amounts import Charge, UsageFilter, charges
+from session_memory.pricing.figure_sets import keep_figures
 from session_memory.pricing.rates import UsageKind
 from session_memory.pricing.sessions import (
     Amount,
@@ -112,6 +113,7 @@ class CostReport(msgspec.Struct, frozen=True):
 
 def cost_report(store: Store, filters: CostFilter, *, now: int | None = None) -> CostReport:
     """The report: periods in the order of time, other rows with the highest cost first."""
+    keep_figures(store, offsets(filters.tz))
     with store.db.snapshot():
         usage = usage_filter(store, filters)
         # The session decides about the task, so it is a key as well, the last one.

@@ -1,7 +1,9 @@
 """Days, weeks and five-hour blocks for cost reports."""
 
-from collections.abc import Callable, Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta, tzinfo
+from functools import lru_cache
 
 from session_memory.core.time import MAX_MS, format_time
 from session_memory.views.zones import clock
@@ -27,25 +29,35 @@ def week_of(day: date) -> str:
     return f"{year:04}-W{week:02}"
 
 
-def offsets(tz: tzinfo | None) -> Callable[[int, int], list[tuple[int, int]]]:
+def offsets(tz: tzinfo | None) -> Callable[[int, int], Sequence[tuple[int, int]]]:
     """A function that returns the UTC offsets of ``tz`` between two moments.
 
     Each offset comes with the exact moment it starts, so days with 23 or 25 hours are right.
     """
+    # The local zone may be another one later in the same process.
+    return _offsets(tz, (*time.tzname, time.timezone, time.altzone))
+
+
+@lru_cache(maxsize=32)
+def _offsets(
+    tz: tzinfo | None, _local: tuple[object, ...]
+) -> Callable[[int, int], Sequence[tuple[int, int]]]:
     read = clock(tz)
 
     def ahead(ms: int) -> int:
         offset = read(ms).utcoffset() or timedelta()
         return int(offset.total_seconds() * 1000)
 
-    def between(first: int, last: int) -> list[tuple[int, int]]:
+    # All changes of a century take 20 ms.
+    @lru_cache(maxsize=64)
+    def between(first: int, last: int) -> Sequence[tuple[int, int]]:
         first, last = max(first, _FIRST_MS), min(last, _LAST_MS)
         found = [(first, ahead(first))]
         for start in range(first, last + 1, WEEK_MS):
             end = min(start + WEEK_MS, last)
             if ahead(end) != found[-1][1]:
                 found.append((_change(ahead, start, end), ahead(end)))
-        return found
+        return tuple(found)
 
     return between
 

@@ -6,8 +6,11 @@ import msgspec
 
 from session_memory.core.schema import Session
 from session_memory.pricing.amounts import UsageFilter, charges
+from session_memory.pricing.figure_sets import keep_figures
+from session_memory.pricing.kept_costs import dear_sessions
 from session_memory.pricing.sessions import subagents
 from session_memory.store import Store
+from session_memory.views.cost_days import offsets
 
 
 class DearSession(msgspec.Struct, frozen=True):
@@ -24,8 +27,12 @@ def dearest_sessions(
     """The sessions that cost most with their subagents, in the order of a cost report by session.
 
     Subagents count with their sessions and are not listed. ``until`` is not included."""
+    clock, usage = offsets(None), UsageFilter(since=since, until=until)
+    keep_figures(store, clock)
     with store.db.snapshot():
-        own = _amounts(store, UsageFilter(since=since, until=until))
+        own = dear_sessions(store, usage, clock, limit * 8)
+        if own is None:
+            own = _amounts(store, usage)
         parents = {child: parent for parent, below in subagents(store).items() for child in below}
         totals = _totals(own, parents)
         listed = ((-total, uid) for uid, total in totals.items() if uid not in parents)

@@ -7,9 +7,12 @@ import msgspec
 
 from session_memory.core.schema import Session
 from session_memory.pricing import Amount, session_amounts
+from session_memory.pricing.figure_sets import keep_figures
+from session_memory.pricing.kept_costs import kept_costs
 from session_memory.pricing.sessions import family, subagents
 from session_memory.store import Store
 from session_memory.store.session_pages import ORDERS, SessionConditions, SessionPages
+from session_memory.views.cost_days import offsets
 from session_memory.views.known_names import check_flavors
 from session_memory.views.matching import is_like, names_model
 from session_memory.views.session_titles import best_titles, sessions_titled
@@ -185,6 +188,10 @@ def _by_cost(
     sort: str,
     limit: int,
 ) -> tuple[list[Session], int]:
+    if sort == "cost" and filters.min_cost is None and limit:
+        dearest = _dearest(store, pages, conditions, limit)
+        if dearest is not None:
+            return dearest, pages.count(conditions)
     least = filters.min_cost or 0
     spent = session_amounts(store, pages.uids(conditions))
     uids = [uid for uid, amount in spent.items() if amount.microdollars >= least]
@@ -195,6 +202,27 @@ def _by_cost(
     admitted = set(uids)
     sessions = (one for one in pages.each(conditions, sort) if one.session_uid in admitted)
     return [one for _, one in zip(range(limit or len(uids)), sessions, strict=False)], len(uids)
+
+
+def _dearest(
+    store: Store, pages: SessionPages, conditions: SessionConditions, limit: int
+) -> list[Session] | None:
+    """The dearest sessions as the kept figures say; None if all have to be counted."""
+    clock = offsets(None)
+    keep_figures(store, clock)
+    with store.db.snapshot():
+        costs = kept_costs(store, clock)
+        if costs is None:
+            return None
+        found = pages.dearest(conditions, limit, costs.set_id, costs.changed)
+        changed = pages.uids(conditions, costs.changed) if costs.changed else []
+        amounts = session_amounts(store, changed)
+        found += [(uid, amount.microdollars) for uid, amount in amounts.items()]
+        sessions = [(cost, store.sessions.get(uid)) for uid, cost in found]
+    listed = [(cost, one) for cost, one in sessions if one is not None]
+    listed.sort(key=lambda pair: pair[1].session_uid)
+    listed.sort(key=lambda pair: (pair[0], pair[1].ended_at or ""), reverse=True)
+    return [one for _, one in listed[:limit]]
 
 
 def conditions_of(store: Store, filters: Filter) -> SessionConditions:

@@ -8,6 +8,7 @@ from datetime import date, tzinfo
 import msgspec
 
 from session_memory.pricing.amounts import Charge, charges
+from session_memory.pricing.figure_sets import keep_figures
 from session_memory.store import Store
 from session_memory.views.cost import CostFilter, usage_filter
 from session_memory.views.cost_days import day_of, offsets
@@ -16,7 +17,6 @@ from session_memory.views.cost_tally import CostTally
 SPLITS = ("model", "repo", "agent", "outcome")
 PARTS = ("cache read", "output", "cache write", "cache write, 1 h", "input", "web searches")
 _PICO = 1_000_000
-_OUTCOMES = "select uid, outcome, analyzed_at is null from sessions"
 
 
 class DaySpending(msgspec.Struct, frozen=True):
@@ -46,16 +46,16 @@ def spending_days(
     store: Store, *, split: str, since: int | None, until: int | None, tz: tzinfo | None = None
 ) -> SpendingDays:
     """Days with spending, in their order."""
-    key = {"repo": ("repo",), "outcome": ("session",)}.get(split, ())
+    key = {"repo": ("repo",), "outcome": ("outcome",)}.get(split, ())
+    keep_figures(store, offsets(tz))
     with store.db.snapshot():
         usage = usage_filter(store, CostFilter(since=since, until=until))
         found = charges(store, ("day", *key), usage, clock=offsets(tz))
-        outcomes = _outcomes(store) if split == "outcome" else {}
     days: dict[date, dict[str, int]] = {}
     sums: dict[str, int] = {}
     undated = 0
     for charge in found:
-        name = _name(charge, split, outcomes)
+        name = _name(charge, split)
         sums[name] = sums.get(name, 0) + charge.microdollars
         if charge.key[0] is None:
             undated += charge.microdollars
@@ -71,21 +71,14 @@ def spending_days(
     )
 
 
-def _outcomes(store: Store) -> dict[str, str]:
-    return {
-        uid: "unknown" if never_analyzed else outcome
-        for uid, outcome, never_analyzed in store.db.all(_OUTCOMES)
-    }
-
-
-def _name(charge: Charge, split: str, outcomes: dict[str, str]) -> str:
+def _name(charge: Charge, split: str) -> str:
     match split:
         case "repo":
             return str(charge.key[1] or "no repository")
         case "agent":
             return charge.rate.kind.flavor
         case "outcome":
-            return outcomes.get(charge.key[1], "unknown")
+            return str(charge.key[1])
     return charge.rate.kind.model
 
 
