@@ -52,7 +52,7 @@ OTHER_SERVER = "SESSION_MEMORY_TEST_POSTGRES"
 DATABASES = ("sqlite", "postgresql")
 AGENTS = (
     *("aider", "claude", "cline", "codex", "copilot", "gemini", "grok", "kimi", "opencode", "pi"),
-    "qwen",
+    *("qwen", "roo"),
 )
 
 

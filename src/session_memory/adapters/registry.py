@@ -25,7 +25,7 @@ from session_memory.adapters.plugins import Plugins, find_plugins
 from session_memory.core.errors import AdapterFailed, UnknownFlavor
 
 # Packages below ``adapters`` that are no agents: what several of them share.
-SHARED = frozenset({"detectors"})
+SHARED = frozenset({"detectors", "editor_tasks"})
 NOT_INSTALLED = "no adapter is installed for it"
 
 

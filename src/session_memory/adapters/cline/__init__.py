@@ -1,9 +1,10 @@
-"""Cline CLI 3: one document per session, which is rewritten for each message.
+"""Cline: one document per session, which is rewritten for each message.
 
 Evidence: docs/formats/cline.md.
 """
 
 from session_memory.adapters.agent import Agent, lazy
+from session_memory.adapters.editor_tasks.kinds import BOOKKEEPING
 
 _HERE = __name__
 
@@ -14,9 +15,10 @@ AGENT = Agent(
     discover=lazy(f"{_HERE}.layout:discover"),
     recognizes=lazy(f"{_HERE}.layout:recognizes"),
     read=lazy(f"{_HERE}.source:read"),
-    bookkeeping=frozenset({"head", "tail", "generation", "written again"}),
-    directories=(".cline",),
+    bookkeeping=BOOKKEEPING,
+    directories=(".cline", "saoudrizwan.claude-dev"),
     resume_command=("cline", "--id"),
     instruction_files=("AGENTS.md", ".clinerules"),
+    hidden_kinds=frozenset({"say/no_output"}),
     decision_tools=frozenset({"ask_question"}),
 )

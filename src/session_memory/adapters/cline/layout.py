@@ -3,6 +3,7 @@
 data/sessions/<session>/<session>.messages.json     a session
 data/sessions/<session>/<agent>.messages.json       a subagent
 data/sessions/<session>/<session>.json              what Cline says about the session
+data/tasks/<task>                                   a task of the extension, or of an older CLI
 """
 
 import re
@@ -10,27 +11,38 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from session_memory.adapters.base import SourceRef, Unlisted
-from session_memory.adapters.log_files import logs, own_directory
+from session_memory.adapters.editor_tasks.layout import (
+    discover_tasks,
+    storage_roots,
+    tasks_in,
+)
+from session_memory.adapters.editor_tasks.layout import recognizes as recognizes_task
+from session_memory.adapters.log_files import directory_in, logs, own_directory
 from session_memory.core.roles import DOCUMENT, REWRITTEN
 
+EXTENSION = "saoudrizwan.claude-dev"
 _PREFIX = ".cline/data/sessions"
 _SUFFIX, _META = ".messages.json", ".json"
 _HEAD = re.compile(rb'\s*\{\s*"version":\s*\d+,\s*"updated_at":\s*"[^"]{1,40}",\s*"agent":\s*"')
 
 
 def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
-    """``$CLINE_SESSION_DATA_DIR`` or ``$CLINE_DATA_DIR`` when set, else ``~/.cline/data``."""
-    if own := environ.get("CLINE_SESSION_DATA_DIR"):
-        return [Path(own).expanduser()]
-    data = environ.get("CLINE_DATA_DIR")
-    return [Path(data).expanduser() if data else home / ".cline" / "data"]
+    """``$CLINE_SESSION_DATA_DIR`` or ``$CLINE_DATA_DIR`` when set, else ``~/.cline/data``; and the
+    extension's own directories."""
+    given = environ.get("CLINE_SESSION_DATA_DIR") or environ.get("CLINE_DATA_DIR")
+    own = Path(given).expanduser() if given else home / ".cline" / "data"
+    return [own, *storage_roots(environ, home, EXTENSION)]
 
 
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
     """The sessions below a home or a directory of Cline, or the documents somewhere else."""
     place = root / "data" if root.name == ".cline" else root
     base = own_directory(place, ".cline/data", "sessions", f"*/*{_SUFFIX}", recognizes)
-    return logs(root, base, _SUFFIX, recognizes, _ref, _loose_ref)
+    yield from logs(root, base, _SUFFIX, recognizes, _ref, _loose_ref)
+    tasks = directory_in(place, "tasks" if place.name == "data" else ".cline/data/tasks")
+    if tasks is not None:
+        yield from tasks_in(tasks)
+    yield from discover_tasks(root, EXTENSION, loose=base is None and tasks is None)
 
 
 def _ref(path: Path, below: str) -> SourceRef:
@@ -52,5 +64,5 @@ def _session(path: Path, home_path: str) -> SourceRef:
 
 
 def recognizes(head: bytes) -> bool:
-    """Whether ``head`` begins like a document with the messages of a Cline session."""
-    return _HEAD.match(head) is not None
+    """Whether ``head`` begins like a document with the messages of a Cline session or task."""
+    return _HEAD.match(head) is not None or recognizes_task(head)

@@ -7,6 +7,8 @@ from session_memory.adapters.cline.about import from_document
 from session_memory.adapters.cline.translate import READER
 from session_memory.adapters.cursor_state import StateText
 from session_memory.adapters.documents import read_document, read_messages
+from session_memory.adapters.editor_tasks.layout import FACTS, HISTORY, MESSAGES
+from session_memory.adapters.editor_tasks.translate import read_task
 from session_memory.adapters.written_messages import WrittenMessages
 from session_memory.core.roles import DOCUMENT
 
@@ -15,6 +17,8 @@ _TEXTS = StateText(WrittenMessages)
 
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
     """Every record from ``cursor`` on."""
+    if source.ref.path.name in (MESSAGES, HISTORY, *FACTS):
+        return read_task(source, cursor, may_include_cache=False)
     if source.ref.role == DOCUMENT:
         return read_document(source, cursor, from_document)
     return read_messages(source, cursor, _TEXTS, READER)

@@ -41,7 +41,7 @@ def _message(
     mode = mode_in(message)
     for event in events:
         if mode and event.is_prompt and state.mode not in ("", mode):
-            event.marks = (*event.marks, "decision")
+            event.kind, event.marks = "decision", ("user_msg",)
     state.mode = mode or state.mode
     state.add(record, name_in(message.get("id")), events)
 

@@ -1,0 +1,22 @@
+"""Kilo Code: an extension of VS Code, with two documents per task.
+
+Evidence: docs/formats/kilo.md.
+"""
+
+from session_memory.adapters.agent import Agent, lazy
+from session_memory.adapters.editor_tasks.kinds import BOOKKEEPING
+
+_HERE = __name__
+
+AGENT = Agent(
+    flavor="kilo",
+    version=1,
+    roots=lazy(f"{_HERE}.source:roots"),
+    discover=lazy(f"{_HERE}.source:discover"),
+    recognizes=lazy("session_memory.adapters.editor_tasks.layout:recognizes"),
+    read=lazy(f"{_HERE}.source:read"),
+    bookkeeping=BOOKKEEPING,
+    directories=("kilocode.kilo-code",),
+    instruction_files=("AGENTS.md", ".kilocode/rules"),
+    hidden_kinds=frozenset({"say/no_output"}),
+)

@@ -1,0 +1,24 @@
+"""The tasks of Roo Code."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from session_memory.adapters.base import Cursor, Readable, Record, SourceRef, Unlisted
+from session_memory.adapters.editor_tasks.layout import discover_tasks, storage_roots
+from session_memory.adapters.editor_tasks.translate import read_task
+
+EXTENSION = "rooveterinaryinc.roo-cline"
+
+
+def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
+    return storage_roots(environ, home, EXTENSION)
+
+
+def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
+    """The tasks below a home or the directory of Roo Code."""
+    return discover_tasks(root, EXTENSION, loose=False)
+
+
+def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
+    """Every record from ``cursor`` on."""
+    return read_task(source, cursor, may_include_cache=True)
