@@ -45,6 +45,7 @@ class OpenCode(Driver):
     seconds = 240.0
     known = {
         "*": {"aux requests": "opencode logs no usage of its request for a title"},
+        "compact": {"script": "opencode asks the model to go on after a compaction by itself"},
         "denied": {"script": "opencode ends the turn when a tool is denied in one-shot mode"},
         "interrupt": {"interrupt": "stopped by Ctrl-C in one-shot mode, it writes nothing more"},
     }
