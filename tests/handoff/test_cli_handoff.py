@@ -131,3 +131,22 @@ def test_no_path_leaves_the_directory_of_the_agent(
         memory.sync(roots=[claude.write()])
         with pytest.raises(CannotHandOver, match="no directory"):
             hand_over(memory.store, "claude:odd", "pi", HandoffOptions(), 1, {"HOME": "/nowhere"})
+
+
+def test_a_live_session_is_handed_over_to_its_last_message(
+    tmp_path: Path, own_home: Path, fake_codex: Path
+) -> None:
+    with Memory(tmp_path / "memory.db") as memory:
+        live = memory.live
+        session = live.create_session()
+        live.append_message(session, role="user", content="count the files")
+        function = {"name": "bash", "arguments": '{"command": "ls | wc -l"}'}
+        calls = [{"id": "c1", "type": "function", "function": function}]
+        live.append_message(session, role="assistant", content="I look.", tool_calls=calls)
+        live.append_message(session, role="tool", content="seven files", tool_call_id="c1")
+    words = ("--json", "handoff", session, "--to", "codex", "--cwd", str(tmp_path))
+    printed = json.loads(ran(tmp_path / "memory.db", *words).stdout)
+    text = Path(printed["files"][0]).read_text()
+    assert printed["origin"] == f"live:{session}"
+    assert "ls | wc -l" in text
+    assert "seven files" in text

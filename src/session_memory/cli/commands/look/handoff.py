@@ -19,9 +19,12 @@ from session_memory.core.errors import CannotHandOver
 from session_memory.render.text import safe, safe_lines
 
 if TYPE_CHECKING:
+    from session_memory import Memory
     from session_memory.handoff import Handoff
+    from session_memory.memory.session import StoredSession
 
 TEXT = "text"
+LIVE = "live"
 LARGE = 150_000
 
 
@@ -70,7 +73,7 @@ def command(
     if (to is None) == (form is None):
         raise click.UsageError("Name the agent with --to, or print a text with --as text.")
     with settings.memory() as memory:
-        stored = memory.session(session)
+        stored = _stored(memory, session)
         if to is None:
             _print_text(settings, stored.handoff_text(**limits))
             return
@@ -83,6 +86,20 @@ def command(
     click.echo(safe(handoff.line))
     for line in _remarks(handoff, limits):
         remark(settings, line)
+
+
+def _stored(memory: "Memory", text: str) -> "StoredSession":
+    """The session. A live one is read up to its last message first."""
+    from session_memory.core.errors import UnknownSession
+
+    try:
+        stored = memory.session(text)
+        if stored.flavor != LIVE:
+            return stored
+    except UnknownSession:
+        pass  # It may be a live session that no sync has read yet.
+    memory.sync(flavors=LIVE, retain=False)
+    return memory.session(text)
 
 
 def _print_text(settings: Settings, text: str) -> None:
