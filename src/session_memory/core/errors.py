@@ -235,6 +235,10 @@ class UnknownEvent(StoreError):
         super().__init__(message, f"Find its number with: session-memory show {session}")
 
 
+class NoSuchLine(SessionMemoryError):
+    """A file, a line of it or a commit is not in a git repository."""
+
+
 class UnknownPattern(StoreError):
     """The analyzed sessions have no pattern with this id."""
 

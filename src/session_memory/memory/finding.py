@@ -4,6 +4,7 @@ Each method returns a value of `session_memory.views`, whose ``to_dict()`` is wh
 the same name prints with ``--json``.
 """
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -20,7 +21,14 @@ from session_memory.memory.arguments import (
     period_of,
 )
 from session_memory.memory.base import OpenMemory, without_secrets
-from session_memory.memory.checks import a_flag, a_text, checked_limit, maybe_text, names
+from session_memory.memory.checks import (
+    a_flag,
+    a_text,
+    checked_limit,
+    maybe_count,
+    maybe_text,
+    names,
+)
 from session_memory.memory.query import SessionQuery
 from session_memory.memory.session import StoredSession
 
@@ -31,6 +39,7 @@ if TYPE_CHECKING:
     from session_memory.views.search import Results
     from session_memory.views.similar import Similar
     from session_memory.views.tasks import TaskList
+    from session_memory.views.why.answer import Why, WhyWholeCommit
 
 
 class FindingMethods(OpenMemory):
@@ -228,6 +237,25 @@ class FindingMethods(OpenMemory):
         words, of_repo, most = a_text("task", task), maybe_text("repo", repo), checked_limit(limit)
         self._complete_index()
         return without_secrets(how_done(self.store, words, repo=of_repo, limit=most))
+
+    def why(self, path: str | Path, first: int | None = None, last: int | None = None) -> "Why":
+        """Which sessions, prompts and edits wrote lines of a file in a git checkout.
+
+        ``first`` and ``last`` are line numbers from 1; without them it is the whole file.
+        """
+        from session_memory.views.why.answer import why_lines
+
+        begin, end = maybe_count("first", first), maybe_count("last", last)
+        self._complete_index()
+        return without_secrets(why_lines(self.store, Path(path).absolute(), begin, end))
+
+    def why_commit(self, name: str, directory: str | Path = ".") -> "WhyWholeCommit":
+        """Which sessions wrote the lines of a commit of the repository that a directory is in."""
+        from session_memory.views.why.answer import why_commit
+
+        place = Path(directory).absolute()
+        self._complete_index()
+        return without_secrets(why_commit(self.store, place, a_text("name", name)))
 
 
 def _session_filters(

@@ -3,8 +3,6 @@
 Git is only asked to read, inside this repository, and for at most `GIT_SECONDS`.
 """
 
-import os
-import subprocess
 from collections import defaultdict
 from collections.abc import Iterable
 from functools import cached_property
@@ -14,15 +12,11 @@ from typing import NamedTuple
 
 from session_memory.derive.repositories import LoggedPlace, checkout_of, name_of, repo_of
 from session_memory.views.checkout import main_checkout, remote_of, root_of
+from session_memory.views.quiet_git import quiet_git
 
 GIT_SECONDS = 0.25
 MOST_FILES = 20
 MOST_OUTPUT = 1 << 20
-# A repository may name programs in its configuration. None of them is started here.
-_QUIET = (
-    *("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false"),
-    *("-c", "log.showSignature=false", "--no-optional-locks", "--no-pager"),
-)
 
 
 class FileThen(NamedTuple):
@@ -120,21 +114,5 @@ class CurrentRepository:
         return found
 
     def _git(self, *words: str) -> str | None:
-        kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-        own = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
-        try:
-            done = subprocess.run(
-                ["git", *_QUIET, "--literal-pathspecs", *words],
-                cwd=self.root,
-                env=kept | own,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                timeout=GIT_SECONDS,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired):
-            return None
-        if done.returncode or len(done.stdout) > MOST_OUTPUT:
-            return None
-        return done.stdout.decode("utf-8", "replace")
+        assert self.root is not None
+        return quiet_git(self.root, words, seconds=GIT_SECONDS, most=MOST_OUTPUT)

@@ -19,8 +19,8 @@ from session_memory.core.errors import CannotHandOver
 from session_memory.render.text import safe, safe_lines
 
 if TYPE_CHECKING:
-    from session_memory import Memory
     from session_memory.handoff import Handoff
+    from session_memory.memory import Memory
     from session_memory.memory.session import StoredSession
 
 TEXT = "text"

@@ -1,0 +1,127 @@
+"""What git knows about lines: who committed them, when, and under which name of the file."""
+
+from pathlib import Path
+
+import msgspec
+
+from session_memory.views.quiet_git import quiet_git
+
+_SECONDS = 10.0
+_MOST = 64 << 20
+_NOT_COMMITTED = "0" * 40
+
+
+class Commit(msgspec.Struct, frozen=True):
+    """A commit. Both times are in milliseconds; an amended or rebased one has two."""
+
+    sha: str
+    subject: str
+    author: str
+    authored_at: int
+    committed_at: int
+
+
+class BlamedLine(msgspec.Struct, frozen=True):
+    """A line of a file, and the commit that put it there; None if it is not committed.
+
+    ``path_then`` is the name of the file in that commit. ``origin`` is the commit that the line was
+    moved or copied from, ``commit`` itself if it was not. Of lines that are everywhere, such as
+    ``return None``, git finds wrong origins.
+    """
+
+    number: int
+    text: str
+    commit: Commit | None
+    path_then: str
+    origin: Commit | None
+
+
+class GitHistory:
+    """The history of the files of one repository."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def blamed(self, path: str) -> list[BlamedLine] | None:
+        """The lines of a file as it is now. Changes of white space are ignored.
+
+        None if git does not know the file."""
+        output = self._git("blame", "--porcelain", "-w", "--", path)
+        if output is None:
+            return None
+        lines = _parsed(output, path)
+        moved = _parsed(self._git("blame", "--porcelain", "-w", "-M", "-C", "--", path) or "", path)
+        if len(moved) != len(lines):
+            return lines
+        return [
+            msgspec.structs.replace(line, origin=other.commit)
+            for line, other in zip(lines, moved, strict=True)
+        ]
+
+    def before(self, path: str, moment: int) -> list[str] | None:
+        """The lines of a file in the last commit before a moment."""
+        when = f"--before=@{moment // 1000}"
+        sha = (self._git("log", "-1", when, "--format=%H", "--", path) or "").strip()
+        text = self._git("cat-file", "blob", f"{sha}:{path}") if sha else None
+        return None if text is None else text.splitlines()
+
+    def commit(self, name: str) -> Commit | None:
+        """The commit with this name, such as a hash, a branch or ``HEAD~2``."""
+        form = "--format=%H%x00%s%x00%an%x00%at%x00%ct"
+        output = self._git("log", "-1", "--no-show-signature", form, "--end-of-options", name, "--")
+        if not output:
+            return None
+        sha, subject, author, authored, committed = output.strip("\n").split("\0")
+        return Commit(sha, subject, author, int(authored) * 1000, int(committed) * 1000)
+
+    def files_of(self, commit: Commit) -> list[str]:
+        """The files that a commit added or changed."""
+        words = ("diff-tree", "--root", "-r", "-M", "--no-commit-id", "--name-only")
+        output = self._git(*words, "--diff-filter=d", "-z", commit.sha)
+        return [name for name in (output or "").split("\0") if name]
+
+    def added_in(self, commit: Commit, path: str) -> list[str] | None:
+        """The lines that a commit added to a file."""
+        words = ("diff-tree", "--root", "-p", "-w", "-M", "-U0", "--no-commit-id", "--no-color")
+        output = self._git(*words, commit.sha, "--", path)
+        if output is None:
+            return None
+        body = output.partition("\n@@")[2]
+        return [line[1:] for line in body.splitlines() if line.startswith("+")]
+
+    def _git(self, *words: str) -> str | None:
+        return quiet_git(self._root, words, seconds=_SECONDS, most=_MOST)
+
+
+def _parsed(output: str, path: str) -> list[BlamedLine]:
+    """The lines of ``git blame --porcelain``, which names each commit once."""
+    facts: dict[str, dict[str, str]] = {}
+    found: list[BlamedLine] = []
+    current: dict[str, str] = {}
+    sha, number = "", 0
+    for line in output.split("\n"):
+        if line.startswith("\t"):
+            commit = None if sha == _NOT_COMMITTED else _commit(sha, facts[sha])
+            named = current.get("filename") or facts[sha].get("filename") or path
+            text = line[1:].removesuffix("\r")
+            found.append(BlamedLine(number, text, commit, named, commit))
+            current = {}
+            continue
+        name, _, value = line.partition(" ")
+        if len(name) == 40 and value[:1].isdigit():
+            sha, number = name, int(value.split()[1])
+            facts.setdefault(sha, {})
+        elif name:
+            facts.setdefault(sha, {})[name] = value
+            current[name] = value
+    return found
+
+
+def _commit(sha: str, facts: dict[str, str]) -> Commit:
+    return Commit(
+        sha,
+        facts.get("summary", ""),
+        facts.get("author", ""),
+        int(facts.get("author-time", "0")) * 1000,
+        int(facts.get("committer-time", "0")) * 1000,
+    )

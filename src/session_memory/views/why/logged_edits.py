@@ -1,0 +1,101 @@
+"""Edits in the logs that may have written a line: found by words, then read from the logs."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from posixpath import normpath
+
+from session_memory.core.index_words import vocabulary
+from session_memory.derive.agents import changes_asked
+from session_memory.derive.bodies import Bodies
+from session_memory.store import Store
+from session_memory.store.hits import Hit, Hits, HitSession
+from session_memory.store.index import CALL, event_of
+from session_memory.store.word_query import QueryWord, WordQuery
+from session_memory.views.current_repository import CurrentRepository
+from session_memory.views.why.replay import LoggedEdit
+
+MOST_EDITS = 2000
+_MOST_WORDS = 24
+
+
+class LoggedEdits:
+    """The edits of all sessions that worked in one repository."""
+
+    def __init__(self, store: Store, repository: CurrentRepository) -> None:
+        self._store = store
+        self._repository = repository
+        self._hits = Hits(store.db, store.names)
+        self._bodies = Bodies(store)
+        self._sessions: dict[int, HitSession] = {}
+
+    def of_file(self, path: str) -> list[LoggedEdit]:
+        """Every edit of a file, by its path below the repository, the oldest first."""
+        found = self._found(path)
+        return sorted((one for one in found if one.path == path), key=lambda one: one.ts)
+
+    def with_text(self, text: str) -> list[LoggedEdit]:
+        """Edits of any file of the repository whose call has all words of a text, oldest first."""
+        return sorted(self._found(text), key=lambda one: one.ts)
+
+    def _found(self, text: str) -> Iterator[LoggedEdit]:
+        words = list(vocabulary(text))[:_MOST_WORDS]
+        if not words:
+            return
+        query = WordQuery(tuple((QueryWord(word),) for word in words))
+        docs = self._store.index.find(query, text_class=CALL, limit=MOST_EDITS)
+        hits = [hit for hit in self._hits.of(list(map(event_of, docs))).values() if _is_edit(hit)]
+        self._load({hit.session_id for hit in hits} - self._sessions.keys())
+        hits = [hit for hit in hits if self._is_here(hit)]
+        succeeded = self._succeeded(hits)
+        for hit in hits:
+            if (hit.session_id, hit.call_id) in succeeded:
+                yield from self._edits(hit)
+
+    def _load(self, ids: Iterable[int]) -> None:
+        self._sessions.update(self._hits.sessions_of(list(ids)))
+
+    def _is_here(self, hit: Hit) -> bool:
+        session = self._sessions.get(hit.session_id)
+        if session is None:
+            return False
+        root = str(self._repository.root)
+        below = (session.cwd or "") == root or (session.cwd or "").startswith(f"{root}/")
+        return below or session.repo in self._repository.names
+
+    def _succeeded(self, hits: list[Hit]) -> set[tuple[int, str | None]]:
+        calls: dict[int, list[str]] = defaultdict(list)
+        for hit in hits:
+            calls[hit.session_id].append(hit.call_id or "")
+        return {
+            (session, call)
+            for session, asked in calls.items()
+            for call, (_, _, _, is_error, _) in self._store.events.results_of(
+                session, asked
+            ).items()
+            if not is_error
+        }
+
+    def _edits(self, hit: Hit) -> Iterator[LoggedEdit]:
+        session = self._sessions[hit.session_id]
+        body = self._bodies.at(hit.source, hit.place, hit.length, hit.block)
+        for change in changes_asked(session.uid, body.arguments, body.text, hit.path):
+            path = self._inside(change.moved_to or change.path, session)
+            if path is not None and change.action != "command":
+                yield LoggedEdit(session.uid, hit.event_uid, hit.seq, hit.ts or 0, path, change)
+
+    def _inside(self, path: str, session: HitSession) -> str | None:
+        """The path below the repository. Sessions may have worked in another checkout of it."""
+        if not path.startswith("/"):
+            return normpath(path)
+        for place in filter(None, (str(self._repository.root), session.cwd)):
+            if path.startswith(f"{place}/"):
+                return normpath(path[len(place) + 1 :])
+        for name in self._repository.names:
+            _, found, below = path.rpartition(f"/{name.rpartition('/')[2]}/")
+            if found:
+                return normpath(below)
+        return None
+
+
+def _is_edit(hit: Hit) -> bool:
+    return "edit" in hit.kinds and "tool_call" in hit.kinds

@@ -1,0 +1,151 @@
+"""A file as the edits in the logs made it, line by line with the edit that introduced each.
+
+Pure functions of texts. What the logs do not hold, such as changes by a person or a formatter, lets
+the next edits float: their lines are known, but not where they are in the file.
+"""
+
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+
+import msgspec
+
+from session_memory.core.changes import Change
+from session_memory.core.patches import hunks
+from session_memory.views.why.line_text import RareLines, squeezed
+
+# Comparing takes quadratic time at worst.
+_MOST_COMPARED = 25_000_000
+
+
+class LoggedEdit(msgspec.Struct, frozen=True):
+    """One change to one file by a call that succeeded."""
+
+    session_uid: str
+    event_uid: str
+    seq: int
+    ts: int
+    path: str
+    change: Change
+
+
+class PlacedLine(msgspec.Struct, frozen=True):
+    """A line of the replayed file. ``edit`` is None if it was there before the first edit."""
+
+    text: str
+    edit: LoggedEdit | None
+
+
+class Replay:
+    """The file after all edits so far."""
+
+    def __init__(self, before: Sequence[str] | None = None) -> None:
+        self.lines: list[PlacedLine] | None = None
+        if before is not None:
+            self.lines = [PlacedLine(text, None) for text in before]
+        self.introduced: list[PlacedLine] = []
+        """Every line that an edit introduced, in order, also if it is gone now."""
+
+    def apply(self, edit: LoggedEdit) -> None:
+        change = edit.change
+        if change.action == "delete":
+            self.lines = []
+        elif change.content is not None:
+            self._write(change.content.splitlines(), edit)
+        else:
+            for old, new, everywhere in _replaced(change):
+                self._replace(old, new, everywhere, edit)
+
+    def _write(self, content: list[str], edit: LoggedEdit) -> None:
+        before = self.lines or []
+        self.lines = self._merged(before, content, edit)
+
+    def _replace(self, old: str, new: str, everywhere: bool, edit: LoggedEdit) -> None:
+        places = [] if self.lines is None else _places(self.lines, old)
+        if self.lines is None or not places or (len(places) > 1 and not everywhere):
+            # Where it belongs is unknown. What the edit adds is known all the same.
+            self._merged([PlacedLine(text, None) for text in _split(old)], _split(new), edit)
+            return
+        # From the end, so that earlier places stay where they are.
+        for first, last, start, end in reversed(places):
+            before = self.lines[first : last + 1]
+            text = "".join(f"{one.text}\n" for one in before)
+            after = f"{text[:start]}{new}{text[end:]}".removesuffix("\n")
+            self.lines[first : last + 1] = self._merged(before, _split(after), edit)
+
+    def _merged(
+        self, before: list[PlacedLine], after: list[str], edit: LoggedEdit
+    ) -> list[PlacedLine]:
+        """``after``, with the lines that were there before as they were."""
+        merged: list[PlacedLine] = []
+        rare = RareLines(one.text for one in self.lines or before)
+        for is_same, place, text in _aligned([one.text for one in before], after, rare):
+            if is_same:
+                merged.append(PlacedLine(text, before[place].edit))
+            else:
+                merged.append(PlacedLine(text, edit))
+                self.introduced.append(merged[-1])
+        return merged
+
+
+def attributed(replay: Replay, now: Sequence[str]) -> list[PlacedLine | None]:
+    """For each line of the file as it is now, the replayed line that it is. None for the others."""
+    placed = replay.lines or []
+    rare = RareLines(now)
+    found: list[PlacedLine | None] = [None] * len(now)
+    for number, (is_same, place, _) in enumerate(
+        _aligned([one.text for one in placed], list(now), rare)
+    ):
+        if is_same:
+            found[number] = placed[place]
+    return found
+
+
+def _aligned(
+    before: list[str], after: list[str], rare: RareLines
+) -> Iterator[tuple[bool, int, str]]:
+    """For each line of ``after``: whether it is in ``before`` too, its place there, its text.
+
+    Lines such as ``return None`` are everywhere. Between other lines they are the same only if a
+    rare line beside them is."""
+    old, new = list(map(squeezed, before)), list(map(squeezed, after))
+    at = 0
+    if len(old) * len(new) <= _MOST_COMPARED:
+        matcher = SequenceMatcher(None, old, new, autojunk=False)
+        for first, second, size in matcher.get_matching_blocks():
+            is_begin = first == second == 0
+            is_end = first + size == len(old) and second + size == len(new)
+            run = after[second : second + size]
+            if not size or not (is_begin or is_end or any(text in rare for text in run)):
+                continue
+            yield from ((False, -1, after[place]) for place in range(at, second))
+            yield from ((True, first + k, after[second + k]) for k in range(size))
+            at = second + size
+    yield from ((False, -1, after[place]) for place in range(at, len(after)))
+
+
+def _split(text: str) -> list[str]:
+    return text.removesuffix("\n").split("\n") if text else []
+
+
+def _replaced(change: Change) -> Iterator[tuple[str, str, bool]]:
+    if change.replacements:
+        yield from ((one.old, one.new, one.everywhere) for one in change.replacements)
+    else:
+        yield from ((*pair, False) for pair in hunks(change.lines))
+
+
+def _places(lines: list[PlacedLine], wanted: str) -> list[tuple[int, int, int, int]]:
+    """Where a text is: its first and last line, and where it begins and ends in their text."""
+    if not wanted:
+        return []
+    text = "\n".join([*(one.text for one in lines), ""])
+    found, place = [], 0
+    while (place := text.find(wanted, place)) >= 0:
+        end = place + len(wanted)
+        first = text.count("\n", 0, place)
+        # A line feed at its end belongs to its last line.
+        last = text.count("\n", 0, end - 1) if wanted.endswith("\n") else text.count("\n", 0, end)
+        begin = text.rfind("\n", 0, place) + 1
+        found.append((first, min(last, len(lines) - 1), place - begin, end - begin))
+        place = end
+    return found
