@@ -51,8 +51,8 @@ SERVER = "SESSION_MEMORY_TEST_SERVER"
 OTHER_SERVER = "SESSION_MEMORY_TEST_POSTGRES"
 DATABASES = ("sqlite", "postgresql")
 AGENTS = (
-    *("aider", "claude", "cline", "codex", "copilot", "gemini", "grok", "kimi", "opencode", "pi"),
-    *("qwen", "roo"),
+    *("aider", "claude", "cline", "codex", "copilot", "cursor", "gemini", "grok", "kimi"),
+    *("opencode", "pi", "qwen", "roo"),
 )
 
 

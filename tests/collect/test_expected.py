@@ -29,6 +29,7 @@ LOGS = {
     "cline": "*.messages.json",
     "codex": "rollout-*.jsonl",
     "copilot": "events.jsonl",
+    "cursor": "*.*",
     "gemini": "session-*.json*",
     "grok": "updates.jsonl",
     "kimi": "wire.jsonl",
@@ -39,7 +40,7 @@ LOGS = {
 }
 INTERRUPTS = (
     *("user/interrupt", "turn_aborted", "turn_completed", "turn_ended"),
-    *("assistant/aborted", "abort", "info", "interrupt"),
+    *("assistant/aborted", "abort", "info", "interrupt", "turn_ended"),
     *("turn.cancel", "TurnEnd"),
 )
 

@@ -26,6 +26,7 @@ EXPECTED: dict[str, list[tuple[str, str, list[str]]]] = {
     "codemode": UNVERIFIED,
     "aider/basic": 7 * ANSWERED,
     "claude/subagent": 3 * ANSWERED,
+    "cursor/basic": [("abandoned", "interrupted", ["aborted"]), *ANSWERED, *ANSWERED],
     "codex/subagent": [*ANSWERED, *ANSWERED, ("fail", "error", ["ls: cannot access"])],
     "kimi/fork": [("success", "tests", ["unittest test_calc", "OK"]), *ANSWERED],
     "kimi/old_interrupt": [("abandoned", "interrupted", [""])],

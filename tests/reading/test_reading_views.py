@@ -437,6 +437,7 @@ WAYS = {
     "cline": ("cline", "--id"),
     "codex": ("codex", "resume"),
     "copilot": ("copilot", "--resume"),
+    "cursor": ("cursor-agent", "--resume"),
     "gemini": ("gemini", "--resume"),
     "grok": ("grok", "--resume"),
     "kimi": ("kimi", "--session"),
