@@ -6,9 +6,11 @@ with one of these columns needs no change here.
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from functools import cache
 from typing import Any
 
 from session_memory.core.ids import split_uid
+from session_memory.core.lazy_patterns import lazy_pattern
 from session_memory.core.schema import KINDS, ROLES
 from session_memory.store.database import Database
 from session_memory.store.index import event_of
@@ -78,13 +80,8 @@ _CHILDREN_BY_NAME = """
     join sessions c on c.id = x.session_id
     where o.session = :native and o.flavor = :flavor and o.agent <> ''
 """
-_MADE = re.compile(r"^create table (\w+) \((.*?)\)\{strict\}", re.MULTILINE | re.DOTALL)
-_ADDED = re.compile(r"^alter table (\w+) add column (\w+) \{text\}", re.MULTILINE)
-_TEXTS = {
-    table: {*re.findall(r"(\w+) \{text\}", columns)}
-    | {column for changed, column in _ADDED.findall("".join(STEPS)) if changed == table}
-    for table, columns in _MADE.findall("".join(STEPS))
-}
+_MADE = lazy_pattern(r"^create table (\w+) \((.*?)\)\{strict\}", re.MULTILINE | re.DOTALL)
+_ADDED = lazy_pattern(r"^alter table (\w+) add column (\w+) \{text\}", re.MULTILINE)
 _EVENTS_KNOWN = "select id from events where id in ({keys})"
 _SESSIONS_KNOWN = "select id from sessions where id in ({keys})"
 MOST_DOCS = 1000
@@ -233,10 +230,22 @@ def _tables_with(db: Database, sample: bytes) -> Iterator[str]:
         tests = [
             f"{column} like :sample escape '!'"
             for column in db.columns(table)
-            if column in _TEXTS[table]
+            if column in _text_columns()[table]
         ]
         if tests and db.one(f"select 1 from {table} where {' or '.join(tests)} limit 1", pattern):
             yield table
+
+
+@cache
+def _text_columns() -> dict[str, set[str]]:
+    """The columns with texts of each table."""
+    steps = "".join(STEPS)
+    found = {
+        table: {*re.findall(r"(\w+) \{text\}", columns)} for table, columns in _MADE.findall(steps)
+    }
+    for table, column in _ADDED.findall(steps):
+        found[table].add(column)
+    return found
 
 
 def has_owner(db: Database, table: str) -> bool:

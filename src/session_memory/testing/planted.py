@@ -19,8 +19,9 @@ _SYLLABLES = tuple(a + b for a in "bdfgklmnprstvz" for b in "aeiou")
 _INSTRUCTIONS = (
     ("use uv for installing, not pip", "please use uv and not pip for installing"),
     ("never commit without running the linter", "never commit without the linter running first"),
-    ("don't touch the generated client code", "do not touch generated client code"),
+    ("don't touch the generated client code", "please don't touch generated client code"),
 )
+_DAY_MS = 86_400_000
 _MODULES = ("orjsonx", "pydantix", "numpyro_lite")
 
 
@@ -174,10 +175,11 @@ def context_overflow(p: Planting) -> set[str]:
 
 
 def repeated_instruction(p: Planting) -> set[str]:
-    about = f"{p.word()} {p.word()}"
-    p.log.prompt(f"please don't add comments to {about}")
+    # Words that no other session has: else the instruction recurs there.
+    order = f"{p.word()} the {p.word()} of {p.word()}"
+    p.log.prompt(f"please don't {order}")
     p.log.answer("Understood.")
-    p.log.prompt(f"don't add comments to {about}, please")
+    p.log.prompt(f"don't {order}, please")
     p.log.answer("Sorry.")
     return {"repeated_instruction"}
 
@@ -354,6 +356,8 @@ def plant(home: ClaudeHome, *, sessions: int, seed: int, clean: float = 0.3) -> 
     truth: Truth = {}
     shared: dict[tuple[str, str], list[str]] = defaultdict(list)
     for number in range(sessions):
+        # What is asked twice on one day is one task, and no instruction that recurs.
+        home.clock.tick(_DAY_MS)
         log = home.session(f"planted-{seed}-{number:05}")
         planting = Planting(log, random)
         is_clean = random.random() < clean
