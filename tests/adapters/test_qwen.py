@@ -7,7 +7,13 @@ from typing import Any
 from session_memory.adapters.qwen import AGENT as adapter
 from session_memory.derive.bodies import Bodies
 from session_memory.testing.adapters import AdapterContract
-from session_memory.testing.collecting import collected, events_of, every_usage
+from session_memory.testing.collecting import (
+    check_sound,
+    collected,
+    events_of,
+    every_usage,
+    usage_of,
+)
 
 DATA = Path(__file__).parent.parent / "data" / "qwen"
 PROJECT = Path(".qwen") / "projects" / "-home-mira-app"
@@ -222,3 +228,31 @@ def test_the_words_of_a_prompt_are_those_that_were_typed(tmp_path: Path) -> None
         [event] = events_of(store, "qwen:s1")
         assert event.summary == "read @notes.txt"
         assert "the notes" in Bodies(store).of(event).text
+
+
+def test_a_document_of_an_old_version_is_read_like_one_of_gemini_cli(tmp_path: Path) -> None:
+    place = tmp_path / ".qwen" / "tmp" / "0b5" / "chats"
+    place.mkdir(parents=True)
+    at = "2025-11-15T06:49:16.723Z"
+    tokens = {"input": 100, "cached": 60, "output": 10, "thoughts": 3, "tool": 0, "total": 110}
+    answer = {"type": "qwen", "content": "Built.", "model": "qwen3-coder-plus", "tokens": tokens}
+    document = {
+        "sessionId": "s1",
+        "projectHash": "0b5",
+        "startTime": at,
+        "lastUpdated": at,
+        "messages": [
+            {"id": "m1", "timestamp": at, "type": "user", "content": "build it"},
+            {"id": "m2", "timestamp": at, **answer},
+        ],
+    }
+    (place / "session-2025-11-15T06-49-s1.json").write_text(json.dumps(document, indent=2))
+    for root in (tmp_path, place):
+        with collected(root) as store:
+            assert store.sessions.uids() == ["qwen:s1"]
+            kinds = [event.kind for event in events_of(store, "qwen:s1")]
+            assert kinds == ["user_msg", "assistant_msg"]
+            (usage,) = usage_of(store, "qwen:s1")
+            assert (usage.input_tokens, usage.cache_read_tokens) == (40, 60)
+            assert (usage.output_tokens, usage.reasoning_tokens) == (10, 3)
+            check_sound(store)

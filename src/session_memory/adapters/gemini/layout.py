@@ -69,4 +69,9 @@ def _role(path: Path) -> str:
 
 def recognizes(head: bytes) -> bool:
     """Whether ``head`` begins with the header of a Gemini session."""
+    return is_document(head) and b'"type": "qwen"' not in head
+
+
+def is_document(head: bytes) -> bool:
+    """Whether ``head`` begins with such a header. Old versions of Qwen Code write it, too."""
     return _HEADER.match(head) is not None

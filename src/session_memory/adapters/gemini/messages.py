@@ -9,7 +9,7 @@ from session_memory.adapters.detectors import is_edit_tool, is_shell_tool
 from session_memory.adapters.event_text import event_text
 from session_memory.adapters.gemini.state import GeminiState
 from session_memory.adapters.json_records import items, mapping, name_in, parts_of, string
-from session_memory.adapters.token_counts import count_of, together, without
+from session_memory.adapters.token_counts import count_of, part_of, together, without
 from session_memory.adapters.tool_calls import call_event
 from session_memory.adapters.tool_results import result_event
 from session_memory.core.ids import fit_native_id
@@ -37,7 +37,7 @@ def events_of_message(
     match message.get("type"):
         case "user":
             events = _from_user(message, state)
-        case "gemini":
+        case "gemini" | "qwen":
             events = _from_model(message, state)
         case "info" | "warning" | "error" as kind:
             events = [_notice(kind, _text(message))]
@@ -237,7 +237,8 @@ def children(message: dict[str, Any]) -> list[ChildLink]:
 def usage_of_message(message: dict[str, Any]) -> NativeUsage | None:
     """What an answer used: ``input`` includes cached tokens, ``output`` no thoughts."""
     used, own = message.get("tokens"), name_in(message.get("id"))
-    if message.get("type") != "gemini" or not isinstance(used, dict) or not own:
+    kind = message.get("type")
+    if kind not in ("gemini", "qwen") or not isinstance(used, dict) or not own:
         return None
     sent, cached = count_of(used.get("input")), count_of(used.get("cached"))
     given, thought = count_of(used.get("output")), count_of(used.get("thoughts"))
@@ -245,7 +246,8 @@ def usage_of_message(message: dict[str, Any]) -> NativeUsage | None:
         own,
         string(message.get("model")) or "unknown",
         input_tokens=together(without(sent, cached), count_of(used.get("tool"))),
-        output_tokens=together(given, thought),
+        # Qwen Code has the same form, but its output includes the thoughts.
+        output_tokens=together(given, thought) if kind == "gemini" else given,
         cache_read_tokens=cached,
-        reasoning_tokens=thought,
+        reasoning_tokens=thought if kind == "gemini" else part_of(thought, given),
     )

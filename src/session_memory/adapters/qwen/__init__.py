@@ -1,5 +1,7 @@
 """Qwen Code: one JSONL file per session, lines linked by ``uuid``, and one for each subagent.
 
+Up to 0.3 it wrote one document per session, like Gemini CLI.
+
 Evidence: docs/formats/qwen.md.
 """
 
@@ -10,7 +12,7 @@ _HERE = __name__
 
 AGENT = Agent(
     flavor="qwen",
-    version=3,
+    version=4,
     roots=lazy(f"{_HERE}.layout:roots"),
     discover=lazy(f"{_HERE}.layout:discover"),
     recognizes=lazy(f"{_HERE}.layout:recognizes"),

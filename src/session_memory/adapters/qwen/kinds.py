@@ -9,6 +9,8 @@ BOOKKEEPING = frozenset(
         "session_artifact_event",
         "session_artifact_snapshot",
         "ui_telemetry",
+        # Of the documents up to 0.3.
+        *("functionResponse", "generation", "head", "header", "tail", "written again"),
     }
 )
 # Kinds that transcripts leave out.

@@ -2,6 +2,7 @@
 
 projects/<slug>/chats/<session>.jsonl                       a session
 projects/<slug>/subagents/<session>/agent-<id>.jsonl        a subagent, with .meta.json
+tmp/<project>/chats/session-<time>-<id>.json                a session up to 0.3: a document
 """
 
 import re
@@ -9,10 +10,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from session_memory.adapters.base import SourceRef, Unlisted
+from session_memory.adapters.gemini.layout import is_document
 from session_memory.adapters.log_files import logs, own_directory
-from session_memory.core.roles import DOCUMENT
+from session_memory.core.roles import DOCUMENT, REWRITTEN
 
 _PREFIX = ".qwen/projects"
+_OLD_PREFIX, _OLD = ".qwen/tmp", ".json"
 _SUFFIX, _META = ".jsonl", ".meta.json"
 _AGENT = "agent-"
 _LINE = re.compile(
@@ -30,11 +33,27 @@ def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
     """The sessions below a home or a directory of Qwen Code, or the logs somewhere else."""
     base = own_directory(root, ".qwen", "projects", "*/chats/*.jsonl", recognizes)
-    return logs(root, base, _SUFFIX, recognizes, _ref, _loose_ref)
+    old = own_directory(root, ".qwen", "tmp", "*/chats/*.json", _is_old)
+    if base is not None or old is None:
+        yield from logs(root, base, (_SUFFIX, _OLD), recognizes, _ref, _loose_ref)
+    if old is not None:
+        yield from logs(root, old, _OLD, recognizes, _old_ref)
+
+
+def _old_ref(path: Path, below: str) -> SourceRef | None:
+    if below.split("/")[-2:-1] != ["chats"]:
+        return None
+    return SourceRef(path, REWRITTEN, f"{_OLD_PREFIX}/{below}", path.stem)
+
+
+def _is_old(head: bytes) -> bool:
+    return is_document(head) and b'"type": "qwen"' in head
 
 
 def _ref(path: Path, below: str) -> SourceRef | None:
     place = below.split("/")
+    if path.suffix == _OLD:
+        return None
     if place[-2:-1] == ["chats"]:
         return SourceRef(path, home_path=f"{_PREFIX}/{below}", session=path.stem)
     if "subagents" in place[1:-2] and path.name.startswith(_AGENT):
@@ -43,6 +62,8 @@ def _ref(path: Path, below: str) -> SourceRef | None:
 
 
 def _loose_ref(path: Path, below: str) -> SourceRef:
+    if path.suffix == _OLD:
+        return SourceRef(path, REWRITTEN, f"{_OLD_PREFIX}/gathered/chats/{below}", path.stem)
     home_path = f"{_PREFIX}/gathered/chats/{below}"
     if path.name.startswith(_AGENT):
         return _subagent(path, home_path, "")
@@ -59,4 +80,6 @@ def _subagent(path: Path, home_path: str, session: str) -> SourceRef:
 
 def recognizes(head: bytes) -> bool:
     """Whether ``head`` begins with a line of Qwen Code. Claude Code's are much alike."""
+    if _is_old(head):
+        return True
     return _LINE.match(head) is not None and any(name in head for name in _ONLY_OURS)
