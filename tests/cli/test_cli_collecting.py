@@ -66,6 +66,13 @@ def test_the_summary_says_what_was_done_in_one_paragraph(logs, run, database) ->
     assert "0 new or grown, 9 unchanged" in again and "Nothing new to read." in again
 
 
+def test_the_summary_names_what_was_found_of_each_agent(logs, home, run) -> None:
+    assert "By agent" not in run("sync").stdout
+    history = home / ".aider.chat.history.md"
+    history.write_text("# aider chat started at 2026-11-16 10:00:00\n\n#### go  \n")
+    assert "By agent: aider 1, claude 9." in " ".join(run("sync").stdout.split())
+
+
 def test_without_logs_it_says_where_it_looked(home, run) -> None:
     result = run("sync")
     assert result.exit_code == 0

@@ -64,6 +64,15 @@ def test_what_was_found_where(logs, checks, run) -> None:
     assert {root["path"]: root["exists"] for root in roots}[str(logs)] is True
 
 
+def test_agents_that_are_not_there_share_one_line(logs, checks, run) -> None:
+    _, found = checks()
+    (missing,) = found["not found"]
+    assert missing["status"] == "ok"
+    named = missing["text"].split(", ")
+    assert "aider" in named and "codex" in named and "claude" not in named
+    assert "not there" not in run("doctor").stdout
+
+
 def test_logs_that_will_be_deleted_are_counted_until_they_are_kept(logs, run, checks) -> None:
     aged(logs, 24.5)
     _, found = checks()
@@ -148,7 +157,7 @@ def test_all_well_is_status_0(logs, home, run) -> None:
     run("sync")
     result = run("doctor")
     assert result.exit_code == 0, result.stdout
-    assert "adapters: claude" in result.stdout
+    assert "adapters: aider" in result.stdout
     assert "1 piece of bad input" in result.stdout
 
 

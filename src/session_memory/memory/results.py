@@ -36,7 +36,8 @@ class SyncResult(msgspec.Struct, frozen=True, kw_only=True):
     the agent deleted since the last sync, ``roots`` are the directories that were looked in,
     ``retention`` is what was evicted afterwards, ``demo_removed`` the number of demo sessions that
     an older version had collected into this store, and that were removed.
-    ``broken_adapters`` names the adapters that could not be used or failed, with the reason."""
+    ``broken_adapters`` names the adapters that could not be used or failed, with the reason.
+    ``by_flavor`` counts the discovered sources of each agent."""
 
     discovered: int
     ingested: int
@@ -54,6 +55,7 @@ class SyncResult(msgspec.Struct, frozen=True, kw_only=True):
     broken_adapters: Mapping[str, str]
     retention: "DueRetention | None" = None
     demo_removed: int = 0
+    by_flavor: Mapping[str, int] = {}
 
     @classmethod
     def of(
@@ -72,6 +74,7 @@ class SyncResult(msgspec.Struct, frozen=True, kw_only=True):
             retention=retention,
             demo_removed=demo_removed,
             broken_adapters=outcome.broken_adapters,
+            by_flavor=outcome.by_flavor,
         )
 
     def to_dict(self) -> dict[str, Any]:

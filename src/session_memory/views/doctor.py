@@ -15,6 +15,7 @@ import msgspec
 
 from session_memory.collect.discover import roots
 from session_memory.collect.doctor import adapter_problems, adapter_versions
+from session_memory.collect.repository_logs import repository_roots
 from session_memory.config import Config, RetentionConfig
 from session_memory.core.time import now_ms
 from session_memory.derive.evicted import archive_of
@@ -67,7 +68,8 @@ def examine(
     path = None if is_postgres(where) else Path(where)
     known_at: KnownAt = partial(store.sources.known_at, host) if store else lambda paths: {}
     now_s = time.time()
-    found = [root_state(root, config, known_at, now_s) for root in roots(config)]
+    where_logs = [*roots(config), *(repository_roots(store, config) if store else ())]
+    found = [root_state(root, config, known_at, now_s) for root in where_logs]
     checks = [*_logs(found), *_expiry(found), *_adapters(config, store)]
     facts: dict[str, Any] = {"path": shown(where), "exists": store is not None}
     if problem is not None:
@@ -93,9 +95,9 @@ def _logs(found: list[RootState]) -> Iterator[Check]:
         if not root.exists:
             # A missing default root means an unused agent. A missing root that the user named is a
             # fault.
-            status = "ok" if root.is_default else "warn"
-            hint = None if root.is_default else "Correct the root: session-memory config --path"
-            yield Check(name, status, f"{root.path}: not there", hint)
+            if not root.is_default:
+                hint = "Correct the root: session-memory config --path"
+                yield Check(name, "warn", f"{root.path}: not there", hint)
             continue
         text = f"{root.path}: {plural(root.files, 'file')}, {size(root.bytes)}"
         if root.unreadable:
@@ -103,6 +105,9 @@ def _logs(found: list[RootState]) -> Iterator[Check]:
             yield Check(name, "warn", text, "See which: session-memory problems")
         else:
             yield Check(name, "ok", text)
+    there = {root.flavor for root in found if root.exists or not root.is_default}
+    if missing := sorted({root.flavor for root in found} - there):
+        yield Check("not found", "ok", ", ".join(missing))
     if not any(root.files for root in found):
         hint = "Try it on invented sessions: session-memory demo"
         yield Check("logs", "warn", "no agent has left logs here", hint)

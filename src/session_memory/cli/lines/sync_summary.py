@@ -19,7 +19,7 @@ PARAGRAPH = 88
 
 
 def sync_summary(result: "SyncResult", store: "Store", *, dry_run: bool = False) -> str:
-    sentences = [_found(result, dry_run)]
+    sentences = [_found(result, dry_run), *_agents(result)]
     if not dry_run:
         sentences += [_read(result), *_remarks(result), _kept(store)]
     return wrapped(" ".join([*sentences, f"Took {duration(result.seconds)}."]))
@@ -40,6 +40,13 @@ def _found(result: "SyncResult", dry_run: bool) -> str:
         f"Discovered {plural(result.discovered, 'source')}: {changed:,} {new},"
         f" {result.unchanged:,} unchanged, {result.failed:,} unreadable."
     )
+
+
+def _agents(result: "SyncResult") -> Iterator[str]:
+    """What was found of each agent, if there are several."""
+    if len(result.by_flavor) > 1:
+        found = (f"{flavor} {count:,}" for flavor, count in sorted(result.by_flavor.items()))
+        yield f"By agent: {', '.join(found)}."
 
 
 def _read(result: "SyncResult") -> str:

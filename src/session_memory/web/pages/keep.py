@@ -58,4 +58,4 @@ def keep(asked: Asked) -> Response:
 
 
 def _is_absence(check: Check) -> bool:
-    return check.status == "ok" and check.text.endswith(": not there")
+    return check.status == "ok" and check.name == "not found"
