@@ -9,14 +9,14 @@
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import apsw
 
-from session_memory.adapters.base import SourceRef
+from session_memory.adapters.base import SourceRef, Unlisted
 from session_memory.core.ids import fit_native_id
 from session_memory.core.text import escaped
 
@@ -203,6 +203,37 @@ def part_of_database(
         at=path,
         stamp=stamp,
     )
+
+
+def sessions_in_database(
+    path: Path,
+    home_path: str,
+    is_ours: Callable[[dict[str, list[str]]], bool],
+    stamps: Callable[[apsw.Connection], Iterable[tuple[str, int]]],
+    *,
+    is_certain: bool,
+) -> Iterator[SourceRef | Unlisted]:
+    """The sessions of a database, if it has the tables of an agent.
+
+    ``is_certain``: it is where the agent keeps it. Elsewhere another program may have a damaged
+    one, which is no problem of ours.
+    """
+    try:
+        with path.open("rb") as file:
+            head = file.read(len(MAGIC))
+        if head != MAGIC:
+            # An empty file is a database that is just being created.
+            if is_certain and head:
+                yield Unlisted(path, "it is no SQLite database")
+            return
+        with reading_database(path) as db:
+            found = list(stamps(db)) if is_ours(tables_of(db)) else []
+    except OSError as error:
+        if is_certain:
+            yield Unlisted(path, error.strerror or str(error))
+        return
+    for session, stamp in found:
+        yield part_of_database(path, session, stamp, home_path)
 
 
 def tables_of(db: apsw.Connection) -> dict[str, list[str]]:

@@ -95,6 +95,14 @@ class JournalState(msgspec.Struct):
         """Units that must be looked at, whenever they changed."""
         return sorted({*self.open, self.stays} - {""})
 
+    def unless_older(self, session: RowUnit) -> "JournalState":
+        """This state, or an empty one if the session's own row is older than the one that was read:
+        a clock was set back, or an older copy of the database took its place. Then all rows are
+        looked at; those that are known become no events."""
+        known = self.recent.get("")
+        is_older = known is not None and session.at < known[0] - WINDOW_MS
+        return JournalState() if is_older else self
+
     def note(self, line: dict[str, Any], blocks: Iterable[str] = ()) -> None:
         """Note a line: what it holds need not be looked at again."""
         key, at, check = _text(line.get("key")), _number(line.get("at")), _number(line.get("check"))

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from session_memory.adapters.base import SourceRef, Unlisted
-from session_memory.adapters.databases import MAGIC, part_of_database, reading_database, tables_of
+from session_memory.adapters.databases import MAGIC, part_of_database, sessions_in_database
 from session_memory.adapters.gathered import files_below, is_an_agents
 from session_memory.adapters.opencode.exports import is_export
 from session_memory.adapters.opencode.tables import has_our_tables, stamps_in
@@ -84,23 +84,11 @@ def _own(base: Path) -> Iterator[SourceRef | Unlisted]:
 def _named(path: Path, known: set[str], root: Path | None = None) -> Iterator[SourceRef | Unlisted]:
     """The sessions of a database. Adds their ids to ``known``."""
     below = path.name if root is None else path.relative_to(root).as_posix()
-    try:
-        with path.open("rb") as file:
-            if file.read(len(MAGIC)) != MAGIC:
-                # An empty file is a database that is just being created.
-                if root is None and path.stat().st_size:
-                    yield Unlisted(path, "it is no SQLite database")
-                return
-        with reading_database(path) as db:
-            found = list(stamps_in(db)) if has_our_tables(tables_of(db)) else []
-    except OSError as error:
-        # Another program may have a damaged database here, too.
-        if root is None:
-            yield Unlisted(path, error.strerror or str(error))
-        return
-    for session, stamp in found:
-        known.add(session)
-        yield part_of_database(path, session, stamp, f"{HOME}/{below}")
+    for found in sessions_in_database(
+        path, f"{HOME}/{below}", has_our_tables, stamps_in, is_certain=root is None
+    ):
+        known.add(getattr(found, "session", ""))
+        yield found
 
 
 def _from_tree(path: Path, base: Path) -> Iterator[SourceRef | Unlisted]:

@@ -10,14 +10,12 @@ from session_memory.adapters.detectors import is_edit_tool, is_shell_tool
 from session_memory.adapters.json_records import integer, mapping, name_in, string
 from session_memory.adapters.providers import model_sold_by
 from session_memory.adapters.reported_costs import microdollars
+from session_memory.adapters.row_messages import Block
 from session_memory.adapters.token_counts import count_of, together
 from session_memory.adapters.tool_calls import call_event
 from session_memory.adapters.tool_results import result_event
 from session_memory.core.ids import fit_native_id
 from session_memory.core.text import one_line
-
-Block = tuple[str, NativeEvent]
-"""A name that is unique in the message, and an event."""
 
 ABORTED = "MessageAbortedError"
 # These parts say nothing that other parts of the message do not say.

@@ -14,8 +14,6 @@ from session_memory.adapters.opencode.state import OpencodeState
 from session_memory.adapters.opencode.tables import SessionRows
 from session_memory.adapters.opencode.translate import from_line
 from session_memory.adapters.row_journal import (
-    WINDOW_MS,
-    JournalState,
     RowUnit,
     journal_lines,
 )
@@ -48,19 +46,12 @@ def rows(ref: SourceRef, cursor: Cursor) -> Iterator[bytes]:
         first = next(units, None)
         if first is None:
             return
-        if _went_back(state, first):
-            # A clock was set back, or an older copy of the database took its place. All rows are
-            # looked at; those that are known become no events.
-            state = JournalState()
+        if state.unless_older(first) is not state:
+            state = state.unless_older(first)
             units = session.changed_units(state)
             first = next(units)
         every = map(_closed_if_dead, chain([first], units))
         yield from journal_lines(state, every, session.newest(), session.row_ids())
-
-
-def _went_back(state: JournalState, session: RowUnit) -> bool:
-    known = state.recent.get("")
-    return known is not None and session.at < known[0] - WINDOW_MS
 
 
 def _closed_if_dead(unit: RowUnit) -> RowUnit:

@@ -21,6 +21,7 @@ from session_memory.adapters.opencode.units import (
     parts_of,
     time_of,
 )
+from session_memory.adapters.row_messages import add_blocks
 from session_memory.core.ids import fit_native_id
 from session_memory.core.text import escaped, one_line
 
@@ -146,22 +147,14 @@ def add_message(
     record.ts = created_at(info) or None
     record.cwd = string(mapping(info.get("path")).get("cwd")) or None
     blocks = message_blocks(info, parts, is_open=is_open)
-    given = state.given.get(name, [])
-    for block, event in blocks:
-        event.is_repeated = block in given
+    for _, event in blocks:
         event.response_id = own if event.model is not None else None
         if event.kind == "user_msg" and state.is_child:
             event.kind = "lifecycle"
-    names = [block for block, _ in blocks]
-    # More may follow, even after hours. Then it is another record, without these blocks.
+    if not again and any(event.is_prompt for _, event in blocks):
+        state.prompt(name)
     is_partial = is_unfinished(info)
-    if is_partial or given:
-        state.give(name, sorted({*given, *names}))
-    if again or all(event.is_repeated for _, event in blocks):
-        record.bookkeeping = "message"
-    else:
-        record.events = [event for _, event in blocks]
-        _identify(record, state, name, f"{own}~{len(names)}" if is_partial else own)
+    names = add_blocks(record, state, name, own, blocks, is_partial=is_partial, again=again)
     if not again and not is_partial:
         used = usages(info, parts, own)
         record.usage, record.more_usage = (used[0], used[1:]) if used else (None, [])
@@ -174,12 +167,3 @@ def message_id(state: OpencodeState, info: dict[str, Any]) -> str:
     """The id of a message in every copy of it: a fork gives its copies other ids."""
     role = word(info.get("role"))[:1]
     return fit_native_id(f"oc@{state.lineage}@{created_at(info)}{role}")[0]
-
-
-def _identify(record: Record, state: OpencodeState, name: str, native_id: str) -> None:
-    record.native_id = native_id
-    if state.last and state.last != native_id:
-        record.parent_id = state.last
-    if any(event.is_prompt for event in record.events):
-        state.prompt(name)
-    state.last = native_id

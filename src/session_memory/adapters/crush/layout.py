@@ -1,0 +1,70 @@
+"""Where Crush keeps its sessions: in a database of each project.
+
+~/.local/share/crush/projects.json      the projects, each with the directory of its data
+<project>/.crush/crush.db               the sessions of a project
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from session_memory.adapters.base import SourceRef, Unlisted
+from session_memory.adapters.crush.tables import has_our_tables, stamps_in
+from session_memory.adapters.databases import MAGIC, sessions_in_database
+from session_memory.adapters.gathered import files_below, is_an_agents
+
+DATABASE = "crush.db"
+_PROJECTS = "projects.json"
+_OWN = ".local/share/crush"
+_MOST_PROJECTS = 10_000
+
+
+def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
+    """``$CRUSH_GLOBAL_DATA``, else ``crush`` in ``$XDG_DATA_HOME`` or ``~/.local/share``."""
+    if configured := environ.get("CRUSH_GLOBAL_DATA"):
+        return [Path(configured).expanduser()]
+    data = environ.get("XDG_DATA_HOME")
+    return [Path(data).expanduser() / "crush" if data else home / _OWN]
+
+
+def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
+    """The sessions of all projects that Crush lists, of one project, or of loose databases."""
+    if root.is_file():
+        yield from _sessions(root, is_certain=root.name == DATABASE)
+        return
+    listed = [root / _PROJECTS, root / _OWN / _PROJECTS]
+    projects = next((path for path in listed if path.is_file()), None)
+    own = [path for path in (root / DATABASE, root / ".crush" / DATABASE) if path.is_file()]
+    if projects is not None:
+        try:
+            own += _databases_of(projects)
+        except (OSError, ValueError) as error:
+            yield Unlisted(projects, f"the list of projects cannot be read: {error}")
+    if projects is not None or own:
+        for path in dict.fromkeys(own):
+            yield from _sessions(path, is_certain=True)
+    elif root.is_dir() and not is_an_agents(root):
+        for name, problem in files_below(str(root)):
+            if name.endswith(".db") and not problem:
+                path = Path(name)
+                yield from _sessions(path, is_certain=path.name == DATABASE)
+
+
+def recognizes(head: bytes) -> bool:
+    """Whether it is a SQLite database. Only its tables show whether it is Crush's."""
+    return head.startswith(MAGIC)
+
+
+def _databases_of(projects: Path) -> list[Path]:
+    listed = json.loads(projects.read_bytes())
+    found = listed.get("projects") if isinstance(listed, dict) else None
+    named = [one.get("data_dir") for one in found or () if isinstance(one, dict)][:_MOST_PROJECTS]
+    paths = [Path(name) / DATABASE for name in named if isinstance(name, str) and "\0" not in name]
+    # A project that was deleted, or where Crush was only started, has no database.
+    return [path for path in paths if path.is_absolute() and path.is_file()]
+
+
+def _sessions(path: Path, *, is_certain: bool) -> Iterator[SourceRef | Unlisted]:
+    # Sessions of all projects are written back below one directory.
+    home_path = "/".join((".crush", *path.parent.parts[1:], path.name))
+    return sessions_in_database(path, home_path, has_our_tables, stamps_in, is_certain=is_certain)
