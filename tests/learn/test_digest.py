@@ -539,7 +539,7 @@ def test_published_logs_are_analyzed_whatever_they_hold(published: Path) -> None
             assert set(found.outcome.evidence) <= there
             assert found.outcome.outcome == "unknown" or found.outcome.evidence
             assert len(body) < 256 * 1024
-            for row in Digests(store.db).signals(uid):
+            for row in Digests(store.db).signals([uid]):
                 assert set(json.loads(row.evidence)) <= there
         analyze(rebuilt(store), now=NOW)
         assert bodies(store) == before

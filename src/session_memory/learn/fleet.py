@@ -69,4 +69,4 @@ def fleet_of(
     digests = Digests(store.db)
     sessions = [row for row in digests.briefs(since, until) if is_in(row.repo, repo)]
     known = {session.session_uid for session in sessions}
-    return Fleet(sessions, [error for error in digests.errors() if error.session_uid in known])
+    return Fleet(sessions, list(digests.errors(known)))

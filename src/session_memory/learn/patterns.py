@@ -103,9 +103,8 @@ def patterns(
 
 def signals_of(store: Store, fleet: Fleet) -> Iterator[Signal]:
     """The stored signals of the sessions, and the signals that come from comparing them."""
-    for row in Digests(store.db).signals():
-        if row.session_uid in fleet.by_uid:
-            yield stored_signal(row)
+    for row in Digests(store.db).signals(fleet.by_uid.keys()):
+        yield stored_signal(row)
     yield from signals_across(fleet)
 
 

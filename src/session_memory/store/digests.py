@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from session_memory.core.text import escaped
+from session_memory.core.time import MAX_MS, MIN_MS
 from session_memory.store.figure_marks import mark_uid
+from session_memory.store.kept_answers import note_digests
 from session_memory.store.row_values import storable
 from session_memory.store.zstandard import compressed, zstd
 
@@ -181,11 +183,15 @@ _ANALYZED = """
         analyzed_revision = :revision
     where uid = :uid
 """
+# The first condition finds the sessions of a period by an index.
 _BRIEFS = f"""
     select {", ".join(_BRIEF)} from digests
-    where coalesce(ended_at, started_at, 0) >= :since and coalesce(ended_at, started_at, 0) < :until
+    where (ended_at >= :since or ended_at is null)
+        and coalesce(ended_at, started_at, 0) >= :since
+        and coalesce(ended_at, started_at, 0) < :until
     order by session_uid
 """
+_ALL_BRIEFS = f"select {', '.join(_BRIEF)} from digests order by session_uid"
 _ERRORS = f"select {', '.join(_ERROR)} from error_fingerprints order by session_uid, event_uid"
 _ERRORS_LIKE = f"""
     select {", ".join(_ERROR)} from error_fingerprints where fingerprint in ({{keys}})
@@ -195,9 +201,10 @@ _SESSIONS_WITH = """
     join sessions s on s.uid = e.session_uid where e.fingerprint in ({keys})
 """
 _SIGNALS = f"select {', '.join(_SIGNAL)} from signals order by session_uid, place"
-_SIGNALS_OF = f"""
-    select {", ".join(_SIGNAL)} from signals where session_uid = :uid order by place
-"""
+_SIGNALS_OF = f"select {', '.join(_SIGNAL)} from signals where session_uid in ({{keys}})"
+_ERRORS_OF = f"select {', '.join(_ERROR)} from error_fingerprints where session_uid in ({{keys}})"
+MANY_NAMED = 10_000
+"""Of more sessions than this, all rows are read and the wanted ones are picked out."""
 _COUNT = "select count(*) from digests"
 
 
@@ -276,6 +283,7 @@ class Digests:
         given = {"outcome": row.outcome, "evidence": escaped(evidence), "uid": row.session_uid}
         self._db.execute(_ANALYZED, {**given, "now": now, "revision": row.revision})
         mark_uid(self._db, row.session_uid)
+        note_digests(self._db)
         return True
 
     def used(self, session_id: int) -> "list[Row]":
@@ -286,6 +294,7 @@ class Digests:
         """Delete all rows of a session. Call this inside a transaction."""
         for statement in _FORGET:
             self._db.execute(statement, {"uid": uid})
+        note_digests(self._db)
 
     def body(self, uid: str) -> bytes | None:
         """The digest's JSON, or None if the session was never analyzed."""
@@ -301,12 +310,20 @@ class Digests:
 
     def briefs(self, since: int, until: int) -> Iterator[DigestRow]:
         """Digests without bodies and versions, of sessions that ended in the period, by uid."""
-        for row in self._db.each(_BRIEFS, {"since": since, "until": until}):
+        if (since, until) == (MIN_MS, MAX_MS):
+            rows = self._db.each(_ALL_BRIEFS)
+        else:
+            rows = self._db.each(_BRIEFS, {"since": since, "until": until})
+        for row in rows:
             yield DigestRow(**dict(zip(_BRIEF, row, strict=True)))
 
-    def errors(self) -> Iterator[ErrorRow]:
-        """Every error of every session, ordered by session and event."""
-        return (_error(row) for row in self._db.each(_ERRORS))
+    def errors(self, uids: Collection[str] | None = None) -> Iterator[ErrorRow]:
+        """Every error of these sessions, or of all, ordered by session and event."""
+        if uids is None or len(uids) > MANY_NAMED:
+            rows: Iterable[Row] = self._db.each(_ERRORS)
+        else:
+            rows = sorted(self._db.matching(_ERRORS_OF, list(uids)), key=_by_session_and_event)
+        return (_error(row) for row in rows if uids is None or row[0] in uids)
 
     def errors_like(self, fingerprints: Sequence[str]) -> list[ErrorRow]:
         """The errors with these fingerprints, in all sessions."""
@@ -326,10 +343,14 @@ class Digests:
 
         return sorted(rows, key=order)
 
-    def signals(self, uid: str | None = None) -> Iterator[SignalRow]:
-        """The signals of one session, or of all."""
-        rows = self._db.each(_SIGNALS) if uid is None else self._db.all(_SIGNALS_OF, {"uid": uid})
-        return (SignalRow(**dict(zip(_SIGNAL, row, strict=True))) for row in rows)
+    def signals(self, uids: Collection[str] | None = None) -> Iterator[SignalRow]:
+        """The signals of these sessions, or of all, ordered by session and place."""
+        if uids is None or len(uids) > MANY_NAMED:
+            rows: Iterable[Row] = self._db.each(_SIGNALS)
+        else:
+            rows = sorted(self._db.matching(_SIGNALS_OF, list(uids)), key=lambda row: row[:2])
+        found = (row for row in rows if uids is None or row[0] in uids)
+        return (SignalRow(**dict(zip(_SIGNAL, row, strict=True))) for row in found)
 
     def count(self) -> int:
         return int(self._db.value(_COUNT))
@@ -338,6 +359,10 @@ class Digests:
 def packed_body(body: bytes) -> bytes:
     """The JSON of a digest as it is stored. Packing takes long: do it before the transaction."""
     return compressed(body, LEVEL)
+
+
+def _by_session_and_event(row: "Row") -> tuple[str, str]:
+    return row[0], row[_ERROR.index("event_uid")]
 
 
 def _error(row: "Row") -> ErrorRow:

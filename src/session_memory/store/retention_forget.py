@@ -14,6 +14,7 @@ from session_memory.core.lazy_patterns import lazy_pattern
 from session_memory.core.schema import KINDS, ROLES
 from session_memory.store.database import Database
 from session_memory.store.index import event_of
+from session_memory.store.kept_answers import KeptAnswers, note_digests
 from session_memory.store.migrations import STEPS, TABLES
 from session_memory.store.raw import compressor, packed
 from session_memory.store.recall import Recall
@@ -94,6 +95,8 @@ def delete_sessions(store: Store, sessions: dict[int, str], sources: Collection[
     db = store.db
     # They name repositories, and sums of a day may tell what one session used.
     store.figures.discard()
+    KeptAnswers(db).discard()
+    note_digests(db)
     names = _names_of(db, sessions)
     if any(store.sessions.is_evicted(uid) for uid in sessions.values()):
         # The events of an evicted session are gone, so it is unknown which names it used.

@@ -12,7 +12,8 @@ from session_memory.learn.analyze import prices_id, read_session
 from session_memory.learn.detect import signals_in
 from session_memory.learn.digest import Digest
 from session_memory.learn.digests import digest_of
-from session_memory.learn.patterns import Pattern, patterns
+from session_memory.learn.kept_patterns import kept_patterns
+from session_memory.learn.patterns import Pattern
 from session_memory.learn.signal import Signal
 from session_memory.learn.version import analysis_version
 from session_memory.pricing import session_amounts
@@ -102,7 +103,7 @@ def list_patterns(
     begin, end = MIN_MS if since is None else since, MAX_MS if until is None else until
     found = [
         pattern
-        for pattern in patterns(store, since=begin, until=end, repo=repo)
+        for pattern in kept_patterns(store, since=begin, until=end, repo=repo)
         if kind in (None, pattern.type) and polarity in (None, pattern.polarity)
     ]
     hidden = 0
@@ -117,7 +118,7 @@ def list_patterns(
 
 def find_pattern(store: Store, name: str) -> Pattern:
     """The one pattern whose id starts with ``name``."""
-    found = patterns(store)
+    found = kept_patterns(store)
     matching = [pattern for pattern in found if name and pattern.id.startswith(name)]
     if len(matching) != 1:
         near = [pattern.id for pattern in matching[:3]]

@@ -16,6 +16,7 @@ from session_memory.learn.advice import title
 from session_memory.learn.applied import AppliedLessons
 from session_memory.learn.applied_registry import AppliedState
 from session_memory.learn.curate import suggested_text
+from session_memory.learn.kept_patterns import kept_patterns
 from session_memory.learn.lesson import Lesson, lesson_id
 from session_memory.learn.lessons import Decision, Lessons
 from session_memory.learn.measure import (
@@ -24,7 +25,7 @@ from session_memory.learn.measure import (
     compared_sessions,
     measure,
 )
-from session_memory.learn.patterns import Pattern, patterns
+from session_memory.learn.patterns import Pattern
 from session_memory.learn.proposals import Proposal, propose, seen_in
 from session_memory.learn.signal import PROBLEM
 from session_memory.learn.targets import Target, default_targets, target
@@ -145,7 +146,7 @@ def _row(
 
 def evidence(store: Store) -> dict[str, int]:
     """The number of analyzed sessions of each pattern."""
-    return {pattern.id: pattern.sessions for pattern in patterns(store)}
+    return {pattern.id: pattern.sessions for pattern in kept_patterns(store)}
 
 
 def pattern_or_lesson(store: Store, lessons: Lessons, name: str) -> Pattern | Lesson:
@@ -259,7 +260,7 @@ def suggested_lessons(
     """Lessons that earlier sessions agree on, the most important first. ``limit`` 0 means all."""
     decided = {lesson.id for lesson in lessons.read()[0]}
     found = []
-    for pattern in patterns(store, repo=repo):
+    for pattern in kept_patterns(store, repo=repo):
         if pattern.noise or pattern.polarity != PROBLEM or lesson_id(pattern.id) in decided:
             continue
         if text := suggested_text(store, pattern):

@@ -132,11 +132,11 @@ def complete_pattern(
     """The ids of patterns, worst first; none when the store cannot be read."""
     from click.shell_completion import CompletionItem
 
-    from session_memory.learn.patterns import patterns
+    from session_memory.learn.kept_patterns import kept_patterns
 
     try:
         with settings_of(ctx).opened() as store:
-            found = [one for one in patterns(store) if one.id.startswith(incomplete)]
+            found = [one for one in kept_patterns(store) if one.id.startswith(incomplete)]
     except UNREADABLE:
         return []
     return [CompletionItem(one.id, help=safe(one.detail)) for one in found[:MOST]]

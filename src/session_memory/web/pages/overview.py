@@ -221,7 +221,8 @@ def _patterns(asked: Asked) -> dict[str, Any]:
     """What came back; of very many sessions only in the weeks of the chart, because all sessions
     have to be compared."""
     is_large = asked.memory.store.sessions.count() > MANY_SESSIONS
-    since = f"{7 * WEEKS}d" if is_large else None
+    first = datetime.now().astimezone().date() - timedelta(days=7 * WEEKS - 1)
+    since = first.isoformat() if is_large else None
     listing = asked.memory.patterns(since=since, limit=MOST_PATTERNS, polarity="problem")
     words = "eight weeks" if is_large else plural(listing.total, "problem")
     return {"rows": listing.to_dict()["patterns"], "words": words}

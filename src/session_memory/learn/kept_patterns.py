@@ -1,0 +1,57 @@
+"""The patterns of many sessions are found once and kept until a session is analyzed again.
+
+All sessions have to be compared, which takes seconds if there are 100,000.
+"""
+
+from functools import cache
+from hashlib import blake2b
+
+import msgspec
+
+from session_memory.core.errors import StoreBusy
+from session_memory.core.time import MAX_MS, MIN_MS, now_ms
+from session_memory.learn.patterns import Pattern, patterns
+from session_memory.learn.version import PACKAGE
+from session_memory.store.kept_answers import KeptAnswers
+from session_memory.store.store import Store
+
+LEAST_SESSIONS = 2_000
+"""Among fewer sessions, patterns are found when they are needed."""
+# A period that begins at any other moment is not asked for again.
+_QUARTER_MS = 900_000
+_SOURCES = ("learn/*.py", "learn/detect/*.py", "learn/digest/*.py")
+_decode = msgspec.json.Decoder(list[Pattern]).decode
+
+
+def kept_patterns(
+    store: Store, *, since: int = MIN_MS, until: int = MAX_MS, repo: str | None = None
+) -> list[Pattern]:
+    """The same as `session_memory.learn.patterns.patterns`."""
+    is_asked_again = until == MAX_MS and (since == MIN_MS or since % _QUARTER_MS == 0)
+    if not is_asked_again or store.sessions.count() < LEAST_SESSIONS:
+        return patterns(store, since=since, until=until, repo=repo)
+    answers, name = KeptAnswers(store.db), f"patterns {_code()} {since} {repo or ''}"
+    kept = answers.get(name)
+    if kept is not None:
+        return _decode(kept)
+    with store.db.snapshot():
+        number = answers.number()
+        found = patterns(store, since=since, until=until, repo=repo)
+    if not (store.db.in_transaction or store.db.is_read_only):
+        try:
+            with store.db.transaction():
+                answers.put(name, number, now_ms(), msgspec.json.encode(found))
+        except StoreBusy:
+            # Somebody writes for a long time. The next reader finds the patterns again.
+            return found
+    return found
+
+
+@cache
+def _code() -> str:
+    """A hash of the code that finds patterns."""
+    digest = blake2b(digest_size=8)
+    for pattern in _SOURCES:
+        for path in sorted(PACKAGE.glob(pattern)):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
