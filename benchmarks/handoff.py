@@ -14,6 +14,7 @@ answer, call and result of the old one, in order.
 import argparse
 import dataclasses
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -180,7 +181,8 @@ def _handed(
         options = HandoffOptions(cwd=str(place.repo))
         handoff = hand_over(memory.store, uid, target.name, options, now_ms(), environment)
         expected = list(_expected(memory, uid))
-    write(handoff)
+    bin = str(program.path.parent)
+    write(handoff, environment | {"PATH": f"{bin}{os.pathsep}{environment['PATH']}"})
     played = Played(target, CONTINUED, place, Ids(f"{target.name}/handoff"))
     model.play(played)
     turn = CONTINUED.turns[0]

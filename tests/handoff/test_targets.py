@@ -23,7 +23,13 @@ def handed(memory: Memory, to: str, home: Path) -> Handoff:
     uid = next(one.uid for one in memory.sessions() if one.record.relation is None)
     options = HandoffOptions(cwd="/home/mira/code/demo")
     made = hand_over(memory.store, uid, to, options, AT, {"HOME": str(home)})
-    write(made)
+    if made.import_argv:
+        # The program takes a document in that it would export, too.
+        (document,) = made.files
+        (home / "exported").mkdir()
+        (home / "exported" / document.path.name).write_bytes(document.content)
+    else:
+        write(made)
     return made
 
 
@@ -47,7 +53,7 @@ def test_every_target_keeps_the_totals_and_names_its_origin(source: str, tmp_pat
         for to in targets():
             made = handed(memory, to, tmp_path)
             found.append((made.session_uid, "handoff", made.origin))
-        memory.sync(roots=[tmp_path])
+        memory.sync(roots=[tmp_path, tmp_path / "exported"])
         assert counted(memory) == before
         assert not memory.problems().problems
         stored = {one.uid: one.record for one in memory.sessions()}

@@ -2,7 +2,8 @@
 
 They are kept and can be read, but they are no prompts, answers or calls of this session, so nothing
 counts twice. Every such line begins with the mark. An agent that continues the session adds its own
-lines without it, and no text in a line can look like its beginning.
+lines without it, and no text in a line can look like its beginning. An agent may import a session
+by itself: then its adapter looks for the mark.
 """
 
 import json
@@ -31,7 +32,7 @@ def read_with_copies(
         return
     for after, record in read(source, cursor):
         if record.problem is None:
-            _mark(record, _origin(_head(source, record.offset)))
+            mark_copy(record, _origin(_head(source, record.offset)))
         yield after, record
 
 
@@ -40,7 +41,7 @@ def _head(source: Readable, offset: int) -> bytes:
         return opened.read(_LONGEST)
 
 
-def _origin(head: bytes) -> str | None:
+def _origin(head: bytes) -> object:
     """The session that a line is a copy of."""
     if not head.startswith(_BEGIN):
         return None
@@ -48,11 +49,12 @@ def _origin(head: bytes) -> str | None:
         origin, _ = json.JSONDecoder().raw_decode(head.decode("utf-8", "replace"), len(_BEGIN) - 1)
     except ValueError:
         return None
-    return origin if isinstance(origin, str) and _UID.fullmatch(origin) else None
+    return origin
 
 
-def _mark(record: Record, origin: str | None) -> None:
-    if origin is None:
+def mark_copy(record: Record, origin: object) -> None:
+    """Make the record a copy of what the session ``origin`` holds, if that is the uid of one."""
+    if not isinstance(origin, str) or not _UID.fullmatch(origin):
         return
     flavor, _, native = origin.partition(":")
     record.parent_session, record.relation = fit_native_id(native)[0], "handoff"

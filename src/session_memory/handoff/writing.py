@@ -2,8 +2,10 @@
 
 import os
 import secrets
+import shutil
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from session_memory.core.errors import CannotHandOver
@@ -13,10 +15,10 @@ from session_memory.handoff.handing import Handoff
 _SECONDS = 120
 
 
-def write(handoff: Handoff) -> None:
+def write(handoff: Handoff, environ: Mapping[str, str] = os.environ) -> None:
     """Create the files of the session, or let the agent import it."""
     if handoff.import_argv:
-        _imported(handoff)
+        _imported(handoff, environ)
         return
     for file in handoff.files:
         try:
@@ -48,15 +50,21 @@ def _write(file: NewFile) -> None:
         draft.unlink(missing_ok=True)
 
 
-def _imported(handoff: Handoff) -> None:
+def _found(program: str, environ: Mapping[str, str]) -> str:
+    """The program on the PATH of the environment it will run in."""
+    return shutil.which(program, path=environ.get("PATH")) or program
+
+
+def _imported(handoff: Handoff, environ: Mapping[str, str]) -> None:
     (file,) = handoff.files
     with tempfile.TemporaryDirectory(prefix="session-memory-") as directory:
         place = Path(directory) / file.path.name
         place.write_bytes(file.content)
         try:
             done = subprocess.run(
-                [*handoff.import_argv, str(place)],
+                [_found(handoff.import_argv[0], environ), *handoff.import_argv[1:], str(place)],
                 cwd=handoff.cwd,
+                env=dict(environ),
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,

@@ -4,7 +4,7 @@ Evidence: docs/formats/opencode.md. Each session is a source. A line of it is a 
 parts, as they were when a sync found them changed.
 """
 
-from session_memory.adapters.agent import Agent, lazy
+from session_memory.adapters.agent import Agent, HandoffTarget, lazy
 
 _HERE = __name__
 
@@ -22,4 +22,10 @@ AGENT = Agent(
     decision_tools=frozenset({"question", "plan_exit"}),
     plan_tools=frozenset({"plan_exit"}),
     hidden_kinds=frozenset({"user/agent"}),
+    handoff=HandoffTarget(
+        tested="1.18.33",
+        tool=lazy(f"{_HERE}.handoff:tool"),
+        make=lazy(f"{_HERE}.handoff:make"),
+        import_command=("opencode", "import"),
+    ),
 )

@@ -4,6 +4,7 @@ from typing import Any
 
 from session_memory.adapters.base import NativeEvent, Record, SourceRef
 from session_memory.adapters.conversation import word
+from session_memory.adapters.handed_copies import MARK, mark_copy
 from session_memory.adapters.json_records import (
     items,
     mapping,
@@ -25,6 +26,8 @@ from session_memory.adapters.row_messages import add_blocks
 from session_memory.core.ids import fit_native_id
 from session_memory.core.text import escaped, one_line
 
+# Where a handoff puts its mark into the metadata of a part.
+PLACE_OF_MARK = "sessionMemory"
 # opencode gives such a title until a model has written one.
 _NO_TITLES = ("New session - ", "Child session - ")
 
@@ -55,6 +58,12 @@ def from_line(
             _other(word(table), mapping(native.get("row")), record)
     state.journal.note(native, blocks)
     return record
+
+
+def _copied_from(parts: list[dict[str, Any]]) -> object:
+    """The session that a handoff copied a message from. All its parts say so."""
+    marks = [mapping(mapping(part.get("metadata")).get(PLACE_OF_MARK)).get(MARK) for part in parts]
+    return marks[0] if marks and all(mark == marks[0] for mark in marks) else None
 
 
 def _other(table: str, row: dict[str, Any], record: Record) -> None:
@@ -160,6 +169,7 @@ def add_message(
         record.usage, record.more_usage = (used[0], used[1:]) if used else (None, [])
     if links := children(parts):
         record.link, record.more_links = links[0], links[1:]
+    mark_copy(record, _copied_from(parts))
     return names
 
 
