@@ -7,6 +7,7 @@ still names the project is refused. The remaining examples get a score.
 import re
 from collections import Counter
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -41,13 +42,20 @@ _FORGE = re.compile(
 _NO_PERSON = re.compile(
     r"claude|codex|copilot|cursor|gemini|grok|\bbot\b|\[bot\]|github|noreply", re.IGNORECASE
 )
+# To look for these in a text in small letters is much faster than the patterns that need them.
+_BEFORE_AUTHORS = ("author:", "commit:", "committer:", "-by:")
+_FORGES = ("github.", "gitlab.", "bitbucket.", "codeberg.", "gitea.")
+_HOMES = ("/home", "/root", "Users")
+# A pattern without regard to case also takes these letters for i, s and k.
+_ODD_LETTERS = ("\u0130", "\u0131", "\u017f", "\u212a")
 _SOMEBODY, _ORGANIZATION = "Somebody", "organization"
 MOST_PEOPLE = 200
 _MASK = re.compile(r"\[redacted:([\w-]+)\]")
 _EXAMPLE_MAIL = "user@example.com"
 # Paths below these directories exist on every machine and do not name a project.
 _SYSTEM = r"usr|bin|sbin|etc|tmp|var|dev|proc|sys|lib|lib64|opt|run|app|api|v\d"
-_ABSOLUTE = re.compile(rf"(?<![\w/.:~*-])/(?!(?:{_SYSTEM})\b)[\w.-]+/[\w.-]+/[\w.-]+")
+# It looks back after the first slash, because a pattern that begins with a letter is found faster.
+_ABSOLUTE = re.compile(rf"/(?<![\w/.:~*-]/)(?!(?:{_SYSTEM})\b)[\w.-]+/[\w.-]+/[\w.-]+")
 _BELOW_HOME = re.compile(r"~[\\/](?!\.)[\w-]")
 # Names that are too common to identify a project.
 _COMMON = frozenset(
@@ -66,9 +74,14 @@ class ProjectNames(msgspec.Struct, frozen=True):
     people: tuple[str, ...] = ()
 
     def identifying(self) -> list[str]:
-        user = _HOME.match(self.cwd)
-        names = (self.repo, self.host, user[1] if user and user[1] else "")
-        return [name for name in names if len(name) > 3 and name.lower() not in _COMMON]
+        return _identifying(self.cwd, self.repo, self.host)
+
+
+@lru_cache(maxsize=64)
+def _identifying(cwd: str, repo: str, host: str) -> list[str]:
+    user = _HOME.match(cwd)
+    names = (repo, host, user[1] if user and user[1] else "")
+    return [name for name in names if len(name) > 3 and name.lower() not in _COMMON]
 
 
 def clean(text: str, names: ProjectNames) -> str:
@@ -90,10 +103,19 @@ def people_in(texts: Iterable[str]) -> tuple[str, ...]:
     found = {
         name.strip()
         for text in texts
+        if _may_have(text, _BEFORE_AUTHORS)
         for name in _AUTHOR.findall(text)
         if not _NO_PERSON.search(name) and len(name.strip()) > 3
     }
     return tuple(sorted(found, key=lambda name: (-len(name), name))[:MOST_PEOPLE])
+
+
+def _may_have(text: str, parts: tuple[str, ...]) -> bool:
+    """Whether a text has one of these parts in large or small letters, or odd letters."""
+    lowered = text.lower()
+    return any(part in lowered for part in parts) or (
+        not text.isascii() and any(letter in text for letter in _ODD_LETTERS)
+    )
 
 
 def masked_in(text: str) -> dict[str, int]:
@@ -108,12 +130,22 @@ def general(text: str, names: ProjectNames) -> str:
         text = text.replace(f"{cwd}/", "").replace(cwd, ".")
     for person in names.people:
         text = text.replace(person, _SOMEBODY)
-    text = _FORGE.sub(rf"\1{_ORGANIZATION}", text)
-    text = _HOME.sub("~", text)
-    text = _MAIL.sub(_EXAMPLE_MAIL, text)
+    if _may_have(text, _FORGES):
+        text = _FORGE.sub(rf"\1{_ORGANIZATION}", text)
+    if any(home in text for home in _HOMES):
+        text = _HOME.sub("~", text)
+    if "@" in text:
+        text = _without_addresses(text)
     for name in names.identifying():
-        text = re.sub(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])", "project", text)
+        if name in text:
+            text = re.sub(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])", "project", text)
     return text
+
+
+def _without_addresses(text: str) -> str:
+    # An address is in one line, and few lines have one.
+    lines = text.split("\n")
+    return "\n".join(_MAIL.sub(_EXAMPLE_MAIL, line) if "@" in line else line for line in lines)
 
 
 def names_a_project(text: str, names: ProjectNames) -> bool:
