@@ -1,0 +1,107 @@
+"""A message of goose as events."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from session_memory.adapters.base import NativeEvent
+from session_memory.adapters.conversation import word
+from session_memory.adapters.detectors import is_edit_tool
+from session_memory.adapters.json_records import integer, items, mapping, name_in, string
+from session_memory.adapters.tool_calls import call_event
+from session_memory.adapters.tool_results import result_event
+from session_memory.core.text import one_line
+
+_DECLINED = "The user has declined to run this tool"
+_INTERRUPTED = "Interrupted by the user"
+_EXITED = re.compile(r"(?:exit(?:ed with)? code|exit status):? (-?\d{1,9})\)?\s*\Z", re.IGNORECASE)
+_ENDING = 200
+_PATHS = ("path", "file_path", "filePath")
+
+
+def message_events(
+    role: str, content: Any, metadata: dict[str, Any], model: str | None
+) -> list[NativeEvent]:
+    """The events of a message. Results of calls are in messages of the user."""
+    is_hidden = metadata.get("userVisible") is False
+    events = [event for block in items(content) for event in _block(role, mapping(block))]
+    prompts = [event for event in events if event.kind == "user_msg"]
+    for event in prompts:
+        # What a person does not see was written by goose: a summary, a notice.
+        event.kind = "lifecycle" if is_hidden else "user_msg"
+        event.is_prompt = not is_hidden and event is prompts[0]
+    if not events:
+        events.append(NativeEvent("lifecycle", _role(role), "", f"{word(role)}/empty"))
+    for event in events:
+        if event.role == "assistant":
+            event.model = model
+    if role == "assistant" and events[-1].kind == "assistant_msg":
+        events[-1].ends_turn = not any(event.call_id for event in events)
+    return events
+
+
+def _role(role: str) -> str:
+    return role if role in ("user", "assistant") else "system"
+
+
+def _block(role: str, block: dict[str, Any]) -> Iterator[NativeEvent]:
+    kind = word(block.get("type"))
+    label = f"{word(role)}/{kind}"
+    match kind:
+        case "text":
+            said = string(block.get("text"))
+            if role == "user":
+                yield NativeEvent("user_msg", "user", one_line(said), label, text=said)
+            else:
+                yield NativeEvent("assistant_msg", "assistant", one_line(said), label, body=said)
+        case "thinking" | "reasoning":
+            said = string(block.get("thinking")) or string(block.get("text"))
+            yield NativeEvent("thinking", "assistant", one_line(said), label, body=said)
+        case "toolRequest" | "frontendToolRequest":
+            yield _call(block, label)
+        case "toolResponse":
+            yield _result(block, label)
+        case "systemNotification":
+            said = string(block.get("msg"))
+            yield NativeEvent("lifecycle", "system", one_line(said), label, body=said)
+        case _:
+            yield NativeEvent("lifecycle", _role(role), f"[{kind}]", label)
+
+
+def _call(block: dict[str, Any], label: str) -> NativeEvent:
+    asked = mapping(block.get("toolCall"))
+    value = mapping(asked.get("value"))
+    tool, arguments = one_line(string(value.get("name"))) or "unknown", value.get("arguments")
+    given = mapping(arguments)
+    path = next(filter(None, (string(given.get(name)) for name in _PATHS)), None)
+    # Tools of extensions are called `<extension>__<tool>`.
+    edits = is_edit_tool(tool, arguments) or is_edit_tool(tool.rpartition("__")[2], arguments)
+    call_id = name_in(block.get("id")) or "unnamed"
+    if not value:
+        arguments = string(asked.get("error"))
+    return call_event(call_id, tool, arguments, label, path=path, is_edit=edits)
+
+
+def _result(block: dict[str, Any], label: str) -> NativeEvent:
+    given = mapping(block.get("toolResult"))
+    value = given.get("value")
+    parts = items(mapping(value).get("content")) if isinstance(value, dict) else items(value)
+    texts = [string(mapping(part).get("text")) for part in parts]
+    text = "\n".join(filter(None, texts)) or string(given.get("error"))
+    structured = mapping(mapping(value).get("structuredContent"))
+    code = integer(structured.get("exit_code"))
+    if code is None and (exited := _EXITED.search(text[-_ENDING:])):
+        code = int(exited[1])
+    is_error = given.get("status") == "error" or mapping(value).get("isError") is True
+    refused = text.startswith(_DECLINED)
+    stopped = is_error and _INTERRUPTED in text[:_ENDING]
+    event = result_event(
+        name_in(block.get("id")) or "unnamed",
+        one_line(text),
+        label,
+        failed=is_error or refused or bool(code),
+        marks=("human_intervention",) if refused or stopped else (),
+    )
+    event.exit_code, event.text, event.is_shell = code, text, True
+    event.is_interrupt = refused or stopped
+    return event

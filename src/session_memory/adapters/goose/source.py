@@ -1,0 +1,150 @@
+"""Reading a session of goose: the lines of its rows, or a log of an old release."""
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+from zlib import crc32
+
+from session_memory.adapters.base import Cursor, NativeUsage, Readable, Record, SourceRef
+from session_memory.adapters.cursor_state import StateText, read_lines
+from session_memory.adapters.databases import reading_database
+from session_memory.adapters.goose.messages import message_events
+from session_memory.adapters.goose.tables import SessionRows, seconds_as_ms, time_of
+from session_memory.adapters.json_records import (
+    mapping,
+    name_in,
+    new_record,
+    object_in_line,
+    string,
+)
+from session_memory.adapters.jsonl import decode_anything
+from session_memory.adapters.providers import model_sold_by
+from session_memory.adapters.reported_costs import SESSION_COSTS, microdollars
+from session_memory.adapters.row_journal import journal_lines
+from session_memory.adapters.row_messages import RowsState
+from session_memory.adapters.token_counts import count_of
+from session_memory.core.ids import fit_native_id
+from session_memory.core.text import escaped, one_line
+
+_SUBAGENT = "sub_agent"
+
+
+class GooseState(RowsState):
+    """``model`` and ``provider`` are those of the session now; ``is_child``: it is a subagent."""
+
+    model: str = ""
+    provider: str = ""
+    is_child: bool = False
+
+
+_TEXTS = StateText(GooseState)
+
+
+def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
+    """Every record from ``cursor`` on."""
+    return read_lines(source, cursor, _TEXTS, _from_line)
+
+
+def rows(ref: SourceRef, cursor: Cursor) -> Iterator[bytes]:
+    """The lines of the rows of a session that changed since ``cursor``."""
+    state = _TEXTS.restored(cursor.state).journal
+    with reading_database(ref.place) as db:
+        session = SessionRows(db, ref.session)
+        first = session.session_unit()
+        if first is None:
+            return
+        state = state.unless_older(first)
+        units = chain([first], session.messages(state))
+        yield from journal_lines(state, units, first.at, session.row_ids())
+
+
+def _from_line(
+    ref: SourceRef, state: GooseState, offset: int, length: int, line: bytes | None
+) -> Record:
+    record = new_record(offset, length, escaped(ref.session))
+    native = object_in_line(record, line)
+    if native is None:
+        return record
+    row = mapping(native.get("row"))
+    match native.get("table"):
+        case None:
+            _old_line(native, record, state)
+            return record
+        case "session":
+            _session(row, record, state)
+        case "message":
+            message = {**row, "created": row.get("created_timestamp"), "id": row.get("message_id")}
+            message["content"] = _decoded(row.get("content_json"))
+            message["metadata"] = _decoded(row.get("metadata_json"))
+            _message(message, record, state)
+        case "usage":
+            record.bookkeeping, record.usage = "usage", _usage(row, record, state)
+        case _:
+            record.bookkeeping = "usage_ledger"
+    state.journal.note(native)
+    return record
+
+
+def _old_line(native: dict[str, Any], record: Record, state: GooseState) -> None:
+    """A line of a JSONL file: its first one describes the session, the others are messages."""
+    if "role" in native or "content" in native:
+        _message(native, record, state)
+    else:
+        _session(native, record, state)
+        record.usage = _usage(native, record, state)
+
+
+def _decoded(text: Any) -> Any:
+    try:
+        return decode_anything(text.encode()) if isinstance(text, str) else None
+    except ValueError:
+        return None
+
+
+def _session(row: dict[str, Any], record: Record, state: GooseState) -> None:
+    record.bookkeeping = "session"
+    record.ts = time_of(row.get("created_at")) or None
+    record.cwd = string(row.get("working_dir")) or None
+    title = one_line(string(row.get("name")) or string(row.get("description")))
+    facts: dict[str, Any] = {}
+    if title:
+        facts["custom_title" if row.get("user_set_name") else "ai_title"] = title
+    if cost := microdollars(row.get("accumulated_cost")):
+        facts[SESSION_COSTS] = {"": cost}
+    record.facts = facts or None
+    state.is_child = row.get("session_type") == _SUBAGENT
+    _note_model(row, state)
+
+
+def _note_model(row: dict[str, Any], state: GooseState) -> None:
+    config = mapping(_decoded(row.get("model_config_json")))
+    state.model = name_in(config.get("model_name")) or state.model
+    state.provider = name_in(row.get("provider_name")) or state.provider
+
+
+def _message(message: dict[str, Any], record: Record, state: GooseState) -> None:
+    role, content = string(message.get("role")), message.get("content")
+    record.ts = seconds_as_ms(message.get("created")) or None
+    metadata = mapping(message.get("metadata"))
+    record.events = message_events(role, content, metadata, state.model or None)
+    if state.is_child:
+        for event in record.events:
+            event.kind = "lifecycle" if event.kind == "user_msg" else event.kind
+    # goose writes all messages of a session again, with the same ids; what it changed is another
+    # record.
+    own = name_in(message.get("id")) or f"{record.session}@{record.ts}"
+    record.native_id = fit_native_id(f"{own}.{crc32(repr(content).encode()):08x}")[0]
+    if state.last and state.last != record.native_id:
+        record.parent_id = state.last
+    state.last = record.native_id
+
+
+def _usage(row: dict[str, Any], record: Record, state: GooseState) -> NativeUsage | None:
+    """What the session used so far. The largest sum counts, under one id."""
+    _note_model(row, state)
+    sent = count_of(row.get("accumulated_input_tokens"))
+    given = count_of(row.get("accumulated_output_tokens"))
+    if not sent and not given:
+        return None
+    model = model_sold_by(state.provider, state.model or "unknown")
+    return NativeUsage(f"goose@{record.session}", model, input_tokens=sent, output_tokens=given)
