@@ -51,6 +51,7 @@ SERVER = "SESSION_MEMORY_TEST_SERVER"
 OTHER_SERVER = "SESSION_MEMORY_TEST_POSTGRES"
 DATABASES = ("sqlite", "postgresql")
 AGENTS = (
+    "amp",
     *("aider", "claude", "cline", "codex", "copilot", "cursor", "gemini", "grok", "kimi"),
     *("opencode", "pi", "qwen", "roo"),
 )

@@ -76,8 +76,8 @@ def test_facts_about_agents_cost_no_import_of_what_reads_their_logs() -> None:
 def test_other_rooms_learn_the_facts_without_a_name_of_an_agent() -> None:
     assert {".claude", ".codex", ".grok", ".mycode"} <= agents.own_directories()
     assert agents.instruction_files() == (
-        "CLAUDE.md",
         "AGENTS.md",
+        "CLAUDE.md",
         "GEMINI.md",
         "GROK.md",
         "QWEN.md",

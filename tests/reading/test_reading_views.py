@@ -432,6 +432,7 @@ def test_only_commands_that_are_listed_are_read(store: Store, monkeypatch) -> No
 
 
 WAYS = {
+    "amp": ("amp", "threads", "continue"),
     "aider": ("aider", "--restore-chat-history"),
     "claude": ("claude", "--resume"),
     "cline": ("cline", "--id"),
