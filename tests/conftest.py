@@ -26,6 +26,7 @@ from typing import Any
 import apsw
 import pytest
 from effort import EFFORT
+from forked_workers import ForkedWorkers, report_results_alone
 from hanging import HangLimit
 from late import note_what_is_loaded
 from rewriting import share_the_rewriting
@@ -60,6 +61,7 @@ AGENTS = (
 NO_PUBLIC_LOGS = "published logs are only in shared/samples/public: set SESSION_MEMORY_SHARED"
 
 GUARD = pytest.StashKey[Guard]()
+WORKERS = pytest.StashKey[ForkedWorkers]()
 
 # A store that a test left open keeps its connections until the search for garbage finds it, and
 # the server has only so many.
@@ -97,35 +99,26 @@ def _count_no_memory() -> None:
         apsw.initialize()
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes(config: pytest.Config, specs: list[Any]) -> None:
+    if sys.platform != "linux":
+        return  # Elsewhere the libraries of the system are not made for forks.
+    place = Path(tempfile.mkdtemp(prefix="session-memory-workers-"))
+    config.stash[WORKERS] = ForkedWorkers(config.invocation_params.args, sys.path, place)
+    for spec in specs:
+        if spec.popen and not spec.python:
+            spec.python = config.stash[WORKERS].interpreter
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection(session: pytest.Session) -> None:
     worker: dict[str, Any] | None = getattr(session.config, "workerinput", None)
     if worker is not None:
-        _report_results_alone(session.config)
+        report_results_alone(session.config)
     if worker is not None and session.config.args == ["tests"]:
         # What is imported and collected now stays.
         gc.disable()
         share_the_rewriting(DATA.parent, worker["workerid"], worker["workercount"])
-
-
-def _report_results_alone(config: pytest.Config) -> None:
-    """Let a worker not report that a test begins, and that its fixtures did their work.
-
-    These are half of all messages, and nothing is shown of them without such an option.
-    """
-    option = config.option
-    if option.verbose > 0 or option.durations is not None or option.xmlpath is not None:
-        return
-    worker = next(one for one in config.pluginmanager.get_plugins() if hasattr(one, "sendevent"))
-    send = worker.sendevent
-
-    def send_results(name: str, **given: Any) -> None:
-        report = given.get("data", {}) if name == "testreport" else {}
-        is_idle = report.get("outcome") == "passed" and report.get("when") != "call"
-        if name != "logstart" and not is_idle:
-            send(name, **given)
-
-    worker.sendevent = send_results
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -178,6 +171,8 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
+    if WORKERS in config.stash:
+        config.stash[WORKERS].close()
     if GUARD in config.stash:
         config.stash[GUARD].end()
 

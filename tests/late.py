@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-LARGE = ("agents", "claude_agent_sdk", "mcp", "openai", "power_loop")
+LARGE = ("agents", "claude_agent_sdk", "duckdb", "mcp", "openai", "power_loop", "pyarrow")
 # Those of them that were imported when all tests were collected: each worker would import them.
 LOADED_BY_COLLECTING: list[str] = []
 

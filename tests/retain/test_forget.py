@@ -8,9 +8,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow.parquet
 import pytest
 from keeping import LATER, Keeper, talk
+from late import Late
 
 from session_memory.core.errors import CannotForget, UnknownSession
 from session_memory.learn.analyze import analyze
@@ -28,6 +28,8 @@ from session_memory.store.retention_archive import Archive, unpacked
 from session_memory.store.zstandard import zstd
 from session_memory.testing.claude import call, line_of, usage
 from session_memory.testing.collecting import check_sound, events_of, rebuilt, usage_of
+
+parquet = Late("pyarrow.parquet")
 
 # A server gets every statement from the few that run on both databases.
 pytestmark = pytest.mark.only("sqlite")
@@ -234,7 +236,7 @@ def test_its_rows_go_from_the_lake(keeper: Keeper) -> None:
     files = sorted(lake.rglob("*.parquet"))
     assert len(files) == 3
     for file in files:
-        with pyarrow.parquet.ParquetFile(file) as opened:
+        with parquet.ParquetFile(file) as opened:
             table = opened.read()
         assert set(table.column("session_uid").to_pylist()) == {BETA}
         assert SECRET not in str(table.to_pylist())

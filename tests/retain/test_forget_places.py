@@ -5,9 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pyarrow.parquet
 import pytest
 from keeping import LATER, Keeper, talk
+from late import Late
 
 from session_memory.core.errors import MissingExtra
 from session_memory.derive.evicted import archive_of
@@ -22,6 +22,8 @@ from session_memory.store import open_store
 from session_memory.store.migrations import STEPS, migrate
 from session_memory.store.sqlite import Sqlite
 from session_memory.testing.claude import usage
+
+parquet = Late("pyarrow.parquet")
 
 # A server gets every statement from the few that run on both databases.
 pytestmark = pytest.mark.only("sqlite")
@@ -45,7 +47,7 @@ def forgotten(keeper: Keeper) -> ForgetResult:
 
 def lake_rows(directory: Path) -> str:
     files = sorted(directory.rglob("*.parquet"))
-    return str([pyarrow.parquet.ParquetFile(file).read().to_pylist() for file in files])
+    return str([parquet.ParquetFile(file).read().to_pylist() for file in files])
 
 
 def datasets(found: list[str], directory: Path) -> set[str]:

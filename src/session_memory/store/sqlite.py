@@ -31,6 +31,8 @@ GIVE_WAY_TO_WRITERS_S, GIVE_WAY_TO_WRITERS_SHARE = 0.01, 0.3
 PAGE_BYTES = 4096
 CACHE_KIB = 24 * 1024
 KEYS_AT_ONCE = 400
+# A check of a store uses more than the 100 statements that apsw keeps prepared.
+STATEMENTS_KEPT = 300
 
 _inherited: list[apsw.Connection] = []
 
@@ -94,7 +96,8 @@ class Sqlite:
         try:
             if self.is_read_only:
                 return self._open_read_only()
-            return self._configure(apsw.Connection(str(self.file or self.path)))
+            path = str(self.file or self.path)
+            return self._configure(apsw.Connection(path, statementcachesize=STATEMENTS_KEPT))
         except apsw.Error as error:
             raise translated(error, self.path) from error
 
