@@ -18,7 +18,7 @@ from session_memory.testing.collecting import (
 )
 from session_memory.testing.grok import GrokHome, GrokLog, bash, used
 
-pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+pytestmark = pytest.mark.every(9)  # Its cases give a server the same statements.
 
 
 @pytest.fixture

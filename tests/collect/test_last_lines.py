@@ -26,7 +26,7 @@ from session_memory.testing.collecting import (
 )
 from session_memory.views.sources import account
 
-pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+pytestmark = pytest.mark.every(9)  # Its cases give a server the same statements.
 
 Collected = Callable[[bytes], Store]
 BETWEEN = (b"", b" ", b"\r", b"rubbish", b"\0\0", b"\n", b" \n\n")

@@ -21,7 +21,7 @@ from session_memory.testing.collecting import (
     rebuilt,
 )
 
-pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+pytestmark = pytest.mark.every(9)  # Its cases give a server the same statements.
 
 
 def talk(log: ClaudeLog, words: str) -> ClaudeLog:

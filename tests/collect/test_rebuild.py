@@ -21,7 +21,7 @@ from session_memory.testing.collecting import (
 )
 from session_memory.views.doctor import examine
 
-pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+pytestmark = pytest.mark.every(9)  # Its cases give a server the same statements.
 
 
 def test_a_rebuild_finds_the_same_problems_and_counts_the_sources(claude: ClaudeHome) -> None:

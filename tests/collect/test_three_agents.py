@@ -20,7 +20,7 @@ from session_memory.testing.collecting import (
     new_store,
 )
 
-pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+pytestmark = pytest.mark.every(9)  # Its cases give a server the same statements.
 
 DATA = Path(__file__).parent.parent / "data"
 AGENTS = ("claude", "codex", "grok")

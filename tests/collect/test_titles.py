@@ -9,7 +9,7 @@ from session_memory.testing.codex import CodexHome
 from session_memory.testing.collecting import collect, collected
 from session_memory.views.session_titles import best_title
 
-pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+pytestmark = pytest.mark.every(9)  # Its cases give a server the same statements.
 
 
 @pytest.fixture

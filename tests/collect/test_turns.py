@@ -6,7 +6,7 @@ from session_memory.core.schema import Session, SessionEvent
 from session_memory.testing.claude import ClaudeHome, ClaudeLog, call, thinking
 from session_memory.testing.collecting import collect, collected, events_of
 
-pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+pytestmark = pytest.mark.every(9)  # Its cases give a server the same statements.
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ from session_memory.testing.claude import ClaudeHome, usage
 from session_memory.testing.collecting import check_same, check_sound, new_store
 from session_memory.testing.portable import Described, write_portable
 
-pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+pytestmark = pytest.mark.every(9)  # Its cases give a server the same statements.
 
 HERE = Config(host="here")
 NAMES: tuple[Any, ...] = (

@@ -45,7 +45,7 @@ from session_memory.testing.stores import PostgresStores, Stores
 
 from .asking import asked, found
 
-pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+pytestmark = pytest.mark.every(9)  # Its cases give a server the same statements.
 
 DATA = Path(__file__).parent.parent / "data"
 S, T = uuid("session"), uuid("other session")
