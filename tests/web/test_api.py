@@ -125,6 +125,37 @@ def validator(schema: dict[str, Any], components: dict[str, Any]) -> Draft202012
     return Draft202012Validator({**schema, "components": components})
 
 
+TYPED = [
+    ("/search", {"q": "tide"}, "hits"),
+    ("/cost", {"by": "model"}, "rows"),
+    ("/cost", {"by": "session"}, "rows"),
+    ("/cost", {"by": "block"}, "rows"),
+    ("/cost", {"by": "task"}, "rows"),
+    ("/cost", {"by": "day"}, "unpriced"),
+    ("/patterns", {}, "patterns"),
+    ("/fix", {"q": "AssertionError"}, "remedies"),
+    ("/how", {"q": "tide tables"}, "sessions"),
+]
+
+
+@pytest.mark.parametrize(("path", "asked", "name"), TYPED)
+def test_items_have_the_members_that_the_description_names(
+    client: TestClient, described: dict[str, Any], path: str, asked: dict[str, str], name: str
+) -> None:
+    answer = get(client, path, **asked)
+    schema = described["paths"][f"{API}{path}"]["get"]["responses"]["200"]
+    members = schema["content"]["application/json"]["schema"]
+    validator(members, described["components"]).validate(answer)
+    item = members["properties"][name]["items"]["$ref"].rpartition("/")[2]
+    known = described["components"]["schemas"][item]
+    assert answer[name] or name == "unpriced"
+    for one in answer[name]:
+        # Nothing is left out of the description, and a wrong type is noticed.
+        assert set(known["required"]) <= set(one) <= set(known["properties"])
+        wrong = {**answer, name: [{**one, known["required"][0]: {}}]}
+        assert not validator(members, described["components"]).is_valid(wrong)
+
+
 def test_the_description_is_one_that_programs_can_read(described: dict[str, Any]) -> None:
     operations = [path["get"] for path in described["paths"].values()]
     assert len({one["operationId"] for one in operations}) == len(operations)

@@ -9,6 +9,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 from session_memory import __version__
 from session_memory.core.schema import Cost, Session, SessionEvent
 from session_memory.web.api_endpoints import MOST, Endpoint, Parameter
+from session_memory.web.api_items import item_schemas
 
 _TEXT, _NUMBER, _OBJECT = {"type": "string"}, {"type": "integer"}, {"type": "object"}
 _NEXT = {"type": ["string", "null"], "description": "`after` of the next page; null at the end"}
@@ -57,24 +58,28 @@ _ANSWERS: dict[str, dict[str, Any]] = {
         "amount": _ref("Amount"),
         "with_subagents": _ref("Amount"),
     },
-    "/search": {"hits": _list(_OBJECT), "total": _NUMBER, "total_exact": {"type": "boolean"}},
+    "/search": {
+        "hits": _list(_ref("SearchHit")),
+        "total": _NUMBER,
+        "total_exact": {"type": "boolean"},
+    },
     "/fix": {
         "asked": _TEXT,
         "fingerprint": _TEXT,
         "basis": {"enum": ["same", "similar", "nothing"]},
-        "remedies": _list(_OBJECT),
-        "mentions": _list(_OBJECT),
+        "remedies": _list(_ref("Remedy")),
+        "mentions": _list(_ref("SearchHit")),
     },
-    "/how": {"task": _TEXT, "sessions": _list(_OBJECT)},
+    "/how": {"task": _TEXT, "sessions": _list(_ref("TaskSession"))},
     "/cost": {
         "by": _TEXT,
-        "rows": _list(_OBJECT),
-        "totals": _OBJECT,
-        "unpriced": _list(_OBJECT),
-        "prices": _OBJECT,
+        "rows": _list(_ref("CostRow")),
+        "totals": _ref("CostTally"),
+        "unpriced": _list(_ref("UnpricedModel")),
+        "prices": _ref("PriceTable"),
     },
     "/stats": {"wanted": _OBJECT},
-    "/patterns": {"patterns": _list(_OBJECT), "total": _NUMBER, "sessions": _NUMBER},
+    "/patterns": {"patterns": _list(_ref("Pattern")), "total": _NUMBER, "sessions": _NUMBER},
     "/lessons": {"directory": _TEXT, "lessons": _list(_OBJECT), "problems": _list({})},
     "/retro": {"since": _TEXT, "until": _TEXT, "repos": _list({}), "skills": _list({})},
     "/keep": {"status": _TEXT, "checks": _list(_OBJECT), "roots": _list({}), "store": _OBJECT},
@@ -114,7 +119,7 @@ def description(base: str, endpoints: Sequence[Endpoint]) -> dict[str, Any]:
         "security": [{"cookie": []}],
         "paths": {f"{base}{_plain(one.path)}": {"get": _operation(one)} for one in endpoints},
         "components": {
-            "schemas": {"Error": _ERROR, "Amount": _AMOUNT, **records},
+            "schemas": {"Error": _ERROR, "Amount": _AMOUNT, **records, **item_schemas()},
             "securitySchemes": {
                 "cookie": {
                     "type": "apiKey",
