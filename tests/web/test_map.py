@@ -12,9 +12,17 @@ from session_memory.pricing import shown as money
 from session_memory.testing.claude import ClaudeHome, call, text, usage
 from session_memory.testing.collecting import collected
 from session_memory.views.cost_audit import audit
-from session_memory.views.cost_blocks import CostBlock, cost_blocks, detour_sums, largest_cause
+from session_memory.views.cost_blocks import (
+    DEEPEST,
+    CostBlock,
+    cost_blocks,
+    detour_sums,
+    largest_cause,
+)
 from session_memory.views.outline import MOST_POINTS, Outline, outline
 from session_memory.views.stretch import stretch
+from session_memory.web.cost_map import cost_map
+from session_memory.web.map_drawing import session_map
 
 pytestmark = pytest.mark.only("sqlite")
 
@@ -183,6 +191,44 @@ def test_a_subagent_of_a_subagent_is_a_block_of_its_own(memory: Memory) -> None:
         if part.look == "agent"
     ]
     assert below and all(part.below for part in below)
+
+
+def test_subagents_of_subagents_are_blocks_and_lanes_at_any_depth(
+    tmp_path: Path, claude: ClaudeHome
+) -> None:
+    log = claude.session("top")
+    log.prompt("go")
+    names = [f"agent{number}" for number in range(DEEPEST + 3)]
+    above = log
+    for number, name in enumerate(names):
+        above.answer(call("Task", f"t{number}", prompt=name), used=usage(10, write=100))
+        inner = claude.session(name, slug="go")
+        inner.prompt(name)
+        inner.answer(text("yes"), used=usage(10 * (number + 1), write=100))
+        above.result("done")
+        above = inner
+    memory, found = seen(tmp_path, claude, "top")
+    with memory:
+        # The logs are those of sessions of their own. What matters here is who started whom.
+        with memory.store.transaction():
+            for parent, name in zip(["top", *names], names, strict=False):
+                row = memory.store.sessions.row(f"claude:{name}")
+                assert row is not None
+                row.parent_uid, row.relation = f"claude:{parent}", "subagent"
+                memory.store.sessions.save(row)
+        found = outline(memory.store, "claude:top")
+        assert [lane.sort for lane in found.lanes] == ["subagent"] + ["deeper"] * (len(names) - 1)
+        blocks = cost_blocks(memory.store, found)
+        whole = memory.session("claude:top").cost_with_subagents.microdollars
+        check_sums(blocks, whole)
+        assert depth_of(blocks) > DEEPEST
+        drawing = cost_map(blocks)
+        assert "agent2" in drawing or "◇" in drawing
+        assert "↳" in session_map(found, "time")
+
+
+def depth_of(blocks: tuple[CostBlock, ...]) -> int:
+    return max((1 + depth_of(block.below) for block in blocks), default=0)
 
 
 def test_a_fork_begins_where_it_leaves_the_common_past(memory: Memory) -> None:

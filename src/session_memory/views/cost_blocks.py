@@ -4,7 +4,7 @@ The blocks below a block add up to it to the micro-dollar.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 import msgspec
@@ -19,6 +19,8 @@ from session_memory.views.outline import Outline, OutlineLane, OutlineResponse, 
 from session_memory.views.session_titles import best_titles
 
 AGENT = "agent"
+# Subagents that are nested more deeply are one block.
+DEEPEST = 8
 _STEPS = {
     "failed": "failed",
     "uncached": "cache gone",
@@ -113,32 +115,30 @@ def _agents(store: Store, lanes: list[OutlineLane]) -> list[CostBlock]:
     """Subagents with what they used: their responses, or themselves and their own subagents."""
     uids = [lane.uid for lane in lanes if lane.uid]
     below = subagents(store, uids) if uids else {}
-    members = {uid: list(family(uid, below)) for uid in uids}
-    parents = [uid for uid, some in members.items() if len(some) > 1]
-    every = {one for uid in parents for one in members[uid]}
-    own = session_amounts(store, every) if every else {}
-    titles = best_titles(store, every) if every else {}
-    alone = _single_responses(store, [uid for uid in uids if uid not in parents])
-    blocks = []
-    for lane in lanes:
-        uid = lane.uid or ""
-        parts: Iterable[CostBlock] = alone.get(uid, ())
-        if uid in parents:
-            parts = (
-                CostBlock(
-                    "itself" if one == uid else titles[one],
-                    own[one].microdollars,
-                    AGENT,
-                    lane.seq,
-                    one,
-                )
-                for one in members[uid]
-                if own[one].microdollars
-            )
-        blocks.append(
-            CostBlock(lane.title, lane.microdollars, AGENT, lane.seq, uid, tuple(parts)),
-        )
-    return blocks
+    members = {one for uid in uids for one in family(uid, below)}
+    own = session_amounts(store, members) if members else {}
+    titles = best_titles(store, members) if members else {}
+    responses = _single_responses(store, sorted(members))
+    # A log may claim a circle: each subagent is counted once.
+    seen = set(uids)
+
+    def block(uid: str, title: str, seq: int | None, depth: int = 0) -> CostBlock:
+        if depth == DEEPEST:
+            rest = [one for one in family(uid, below) if one == uid or one not in seen]
+            seen.update(rest)
+            return CostBlock(title, sum(own[one].microdollars for one in rest), AGENT, seq, uid)
+        fresh = [child for child in below.get(uid, ()) if child not in seen]
+        seen.update(fresh)
+        nested = [block(child, titles[child], seq, depth + 1) for child in fresh]
+        nested = [one for one in nested if one.microdollars]
+        itself, single = own[uid].microdollars, tuple(responses.get(uid, ()))
+        total = itself + sum(one.microdollars for one in nested)
+        if not nested:
+            return CostBlock(title, total, AGENT, seq, uid, single)
+        first = [CostBlock("itself", itself, AGENT, seq, uid, single)] if itself else []
+        return CostBlock(title, total, AGENT, seq, uid, (*first, *nested))
+
+    return [block(lane.uid, lane.title, lane.seq) for lane in lanes if lane.uid]
 
 
 def _single_responses(store: Store, uids: list[str]) -> dict[str, list[CostBlock]]:

@@ -33,6 +33,7 @@ from session_memory.views.work_pieces import OutlinePiece, work_pieces
 SECTION = 50
 """How many events a part of a transcript has."""
 MOST_MARKS, MOST_POINTS = 1500, 200
+MOST_DEEPER = 100
 
 BEFORE_FIRST_PROMPT = "before the first prompt"
 
@@ -83,7 +84,8 @@ class OutlineMark(msgspec.Struct, frozen=True):
 
 
 class OutlineLane(msgspec.Struct, frozen=True, kw_only=True):
-    """A subagent or fork (``uid``), or a branch that was left behind (no uid)."""
+    """A subagent or fork (``uid``), or a branch that was left behind (no uid). The ``sort`` of a
+    subagent that another subagent started is ``deeper``; its cost is also that of the other."""
 
     sort: str
     title: str
@@ -159,7 +161,11 @@ def outline(store: Store, uid: str) -> Outline:
         turns=tuple(_turns(events, titles, spent)),
         marks=tuple(_marks(events, commits)),
         pieces=tuple(work_pieces(events)),
-        lanes=(*_children(store, children, call_seqs, events), *_branches(events, spent)),
+        lanes=(
+            *_children(store, children, call_seqs, events),
+            *_deeper(store, [child.session_uid for child in children]),
+            *_branches(events, spent),
+        ),
         responses=tuple(_responses(events, spent, reads, failure_spans(store, uid, events))),
         context=_context(spent),
         calls=calls,
@@ -370,6 +376,27 @@ def _children(
             microdollars=amounts[uid].microdollars,
             uid=uid,
             model=child.model,
+        )
+
+
+def _deeper(store: Store, children: Sequence[str]) -> Iterable[OutlineLane]:
+    """Subagents of subagents. No event of this session started them."""
+    below = store.sessions.subagents_below(children) if children else []
+    uids = [uid for uid in dict.fromkeys(uid for _, uid in below) if uid not in children]
+    uids = uids[:MOST_DEEPER]
+    titles = best_titles(store, uids) if uids else {}
+    amounts = tree_amounts(store, uids) if uids else {}
+    for found in filter(None, map(store.sessions.get, uids)):
+        uid = found.session_uid
+        yield OutlineLane(
+            sort="deeper",
+            title=titles[uid],
+            seq=None,
+            start=None if found.started_at is None else parse_time(found.started_at),
+            end=None if found.ended_at is None else parse_time(found.ended_at),
+            microdollars=amounts[uid].microdollars,
+            uid=uid,
+            model=found.model,
         )
 
 

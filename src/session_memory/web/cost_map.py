@@ -13,7 +13,8 @@ from session_memory.web.map_axis import RIGHT
 
 WIDTH, ROW, LEFT = 1320, 37, 6.0
 NARROWEST = 3.0
-LEVELS = 3
+# Subagents of subagents take further rows.
+LEVELS, MOST_LEVELS = 3, 6
 _FILLS = {
     "read": "m-k1",
     "written": "m-k2",
@@ -34,8 +35,9 @@ def cost_map(blocks: Sequence[CostBlock]) -> Markup:
     if not total:
         return Markup()
     scale = (RIGHT - LEFT) / total
-    parts = list(_level(blocks, LEFT, scale, 0))
-    height = LEVELS * ROW + 26
+    levels = max(LEVELS, min(_depth(blocks), MOST_LEVELS))
+    parts = list(_level(blocks, LEFT, scale, levels, 0))
+    height = levels * ROW + 26
     for share in range(5):
         x = LEFT + (RIGHT - LEFT) * share / 4
         place = "t-end" if share == 4 else "t-mid" if share else ""
@@ -72,7 +74,14 @@ def _points(blocks: Sequence[CostBlock], scale: float) -> list[tuple[int, int]]:
     return points
 
 
-def _level(blocks: Sequence[CostBlock], left: float, scale: float, level: int) -> Iterator[Markup]:
+def _depth(blocks: Sequence[CostBlock]) -> int:
+    """How many rows the blocks take."""
+    return 1 + max((_depth(block.below) for block in blocks), default=-1) if blocks else 0
+
+
+def _level(
+    blocks: Sequence[CostBlock], left: float, scale: float, levels: int, level: int
+) -> Iterator[Markup]:
     x = left
     narrow: list[CostBlock] = []
     for block in blocks:
@@ -84,8 +93,8 @@ def _level(blocks: Sequence[CostBlock], left: float, scale: float, level: int) -
         yield from _small_ones(narrow, x, scale, level)
         narrow = []
         yield _block(block, x, scale, level)
-        if block.below and level + 1 < LEVELS:
-            yield from _level(block.below, x, scale, level + 1)
+        if block.below and level + 1 < levels:
+            yield from _level(block.below, x, scale, levels, level + 1)
         x += width
     yield from _small_ones(narrow, x, scale, level)
 

@@ -24,6 +24,7 @@ _RIDGE_TOP, _RIDGE, _BAND, _LANES = 22.0, 66.0, 70.0, 92.0
 _FILLS = {"person": "f-person", "model": "f-model", "tools": "f-tool"}
 _GLYPHS = {"passed": "f-good", "failed": "f-bad", "error": "f-bad"}
 # Of many marks at one place, the first of these is drawn.
+_LANE_NAMES = {"left": "", "subagent": "", "deeper": "↳ "}
 _ORDER = ("failed", "compaction", "commit", "passed", "error")
 
 
@@ -199,7 +200,7 @@ def _lanes(lanes: Sequence[OutlineLane], axis: MapAxis, most: int) -> Iterator[t
             continue
         width = max(right - left, 4.0)
         cost = money(Amount(lane.microdollars)) if lane.microdollars else ""
-        sort = "" if lane.sort in ("left", "subagent") else f"{lane.sort}: "
+        sort = _LANE_NAMES.get(lane.sort, f"{lane.sort}: ")
         name = sort + cut(safe(lane.title), 40) + (f" · {cost}" if cost else "")
         text = 6.4 * len(name) + 8
         # At the right end of the map the name stands before its bar.

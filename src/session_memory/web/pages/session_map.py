@@ -163,8 +163,9 @@ def _rows(blocks: tuple[CostBlock, ...], address: str, level: int = 0) -> Iterat
             if block.uid
             else ("" if block.seq is None else f"{address}/e/{block.seq}"),
         }
-        if not level:
-            yield from _rows(block.below, address, 1)
+        deeper = level and any(part.uid and part.uid != block.uid for part in block.below)
+        if not level or deeper:
+            yield from _rows(block.below, address, min(level + 1, 3))
 
 
 def _marks(outline: Outline, address: str) -> list[dict[str, Any]]:
