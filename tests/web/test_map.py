@@ -2,12 +2,14 @@
 
 import re
 from pathlib import Path
+from statistics import median
 
 import pytest
 from starlette.testclient import TestClient
 
 from session_memory import Memory
 from session_memory.learn.analyze import analyze
+from session_memory.pricing import Amount
 from session_memory.pricing import shown as money
 from session_memory.testing.claude import ClaudeHome, call, text, usage
 from session_memory.testing.collecting import collected
@@ -180,6 +182,26 @@ def test_the_page_of_the_map_says_the_cause_and_has_lists(
         if cause is not None:
             assert re.search(r"\d+ % of it was ", page)
             assert "The map by cost as a list" in page
+
+
+def test_the_page_of_the_map_compares_with_sessions_like_it(
+    client: TestClient, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("session_memory.web.pages.like_sessions.LEAST", 1)
+    compared = 0
+    for one in memory.sessions():
+        page = client.get(f"/s/{one.uid}/map", headers={"X-Part": "like"}).text
+        others = memory.similar(one.uid, limit=30).found
+        assert "<html" not in page
+        assert ("No other session is like this one" in page) is not bool(others)
+        if found := re.search(r"([\d.]+) times the cost \(([^)]+)\)", page):
+            costs = [memory.session(o.session.uid).cost_with_subagents for o in others]
+            usual = median([cost.microdollars for cost in costs if cost.microdollars])
+            mine = one.cost_with_subagents.microdollars
+            assert float(found[1]) == round(mine / usual, 1)
+            assert found[2] == money(Amount(round(usual)))
+            compared += 1
+    assert compared
 
 
 def test_a_subagent_of_a_subagent_is_a_block_of_its_own(memory: Memory) -> None:

@@ -22,6 +22,7 @@ from session_memory.web.charts import share_bar
 from session_memory.web.cost_map import cost_map
 from session_memory.web.map_axis import WIDTH
 from session_memory.web.map_drawing import MOST_LANES, session_map
+from session_memory.web.pages.like_sessions import like_sessions
 from session_memory.web.pages.session_head import session_of, session_page
 from session_memory.web.rows import session_address
 
@@ -54,6 +55,8 @@ def map_strip(asked: Asked) -> Response:
 
 def session_map_page(asked: Asked) -> Response:
     found = session_of(asked)
+    if asked.part == "like":
+        return asked.page("map", like=like_sessions(asked, found))
     outline = asked.site.outline(asked.memory, found.session_uid, found.revision)
     by = asked.query.get("by", "cost")
     blocks = cost_blocks(asked.memory.store, outline)
@@ -68,6 +71,7 @@ def session_map_page(asked: Asked) -> Response:
         detours=_detours(outline),
         detoured=_detoured(outline),
         rows=list(_rows(blocks, session_address(found.session_uid))),
+        like=None,
         last_seq=outline.last_seq,
         marks=_marks(outline, session_address(found.session_uid)),
     )

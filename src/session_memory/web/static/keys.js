@@ -80,7 +80,7 @@ async function toMark(sort, step) {
   const sorts = { error: ["error", "failed"], test: ["passed", "failed"], edit: ["edit"], turn: ["prompt"], branch: ["branch"] }[sort] ?? [];
   const at = Number(current()?.getAttribute("data-seq") ?? -1);
   const marks = sort === "branch" ? outline.lanes.filter((/** @type {{sort: string, seq: number | null}} */ lane) => lane.seq !== null && lane.sort !== "subagent").map((/** @type {{seq: number}} */ lane) => ({ sort, seq: lane.seq })) : outline.marks;
-  const places = marks.filter((/** @type {{sort: string}} */ mark) => sorts.includes(mark.sort)).map((/** @type {{seq: number}} */ mark) => mark.seq);
+  const places = marks.filter((/** @type {{sort: string}} */ mark) => sorts.includes(mark.sort)).map((/** @type {{seq: number}} */ mark) => mark.seq).sort((/** @type {number} */ a, /** @type {number} */ b) => a - b);
   const next = step > 0 ? places.find((/** @type {number} */ seq) => seq > at) : places.reverse().find((/** @type {number} */ seq) => seq < at);
   if (next === undefined) say("no more");
   else document.dispatchEvent(new CustomEvent("go-to", { detail: next }));

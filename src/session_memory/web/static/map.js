@@ -53,6 +53,7 @@ function place(drawing, classes, left, right) {
 async function sumUp(first, last) {
   const inspector = document.querySelector("[data-inspector]");
   if (!inspector) return;
+  document.dispatchEvent(new Event("summing"));
   fill(inspector, await fetchPart(`${base}/stretch?from=${Math.min(first, last)}&to=${Math.max(first, last)}`, { part: "stretch" }));
 }
 

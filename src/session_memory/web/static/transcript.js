@@ -86,6 +86,8 @@ if (reader) {
   const inspector = reader.querySelector("[data-inspector]");
   /** @type {AbortController | undefined} */
   let inspecting;
+  // The sums of a stretch stay, whatever the event before it still waits for.
+  document.addEventListener("summing", () => inspecting?.abort());
 
   /** @param {Element} row @param {boolean} [move] */
   const choose = async (row, move = false) => {
