@@ -12,23 +12,40 @@ _QUIET = (
 )
 
 
+class StartedGit:
+    """A git that works while others do. Ask for its ``output`` once."""
+
+    def __init__(self, root: Path, words: Sequence[str]) -> None:
+        kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+        own = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+        self._process: subprocess.Popen[bytes] | None = None
+        try:
+            self._process = subprocess.Popen(
+                ["git", *_QUIET, "--literal-pathspecs", *words],
+                cwd=root,
+                env=kept | own,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+        except OSError:
+            return  # There is no git, or no such directory.
+
+    def output(self, *, seconds: float, most: int) -> str | None:
+        """What git prints; None if it fails, takes too long or prints more than ``most`` bytes."""
+        if self._process is None:
+            return None
+        try:
+            printed, _ = self._process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.communicate()
+            return None
+        if self._process.returncode or len(printed) > most:
+            return None
+        return printed.decode("utf-8", "replace")
+
+
 def quiet_git(root: Path, words: Sequence[str], *, seconds: float, most: int) -> str | None:
     """What git prints; None if it fails, takes too long or prints more than ``most`` bytes."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-    own = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
-    try:
-        done = subprocess.run(
-            ["git", *_QUIET, "--literal-pathspecs", *words],
-            cwd=root,
-            env=kept | own,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=seconds,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    if done.returncode or len(done.stdout) > most:
-        return None
-    return done.stdout.decode("utf-8", "replace")
+    return StartedGit(root, words).output(seconds=seconds, most=most)

@@ -23,6 +23,8 @@ from session_memory.views.why.logged_edits import LoggedEdits
 LONGEST_PROMPT = 2000
 MOST_BEFORE = 200
 MOST_FILES = 100
+# The lines around a line decide about those that are everywhere.
+AROUND = 12
 
 
 class WhyCommit(msgspec.Struct, frozen=True):
@@ -103,14 +105,17 @@ def why_lines(store: Store, place: Path, first: int | None = None, last: int | N
     """Who wrote the lines ``first`` to ``last`` of a file; all lines without them."""
     repository = CurrentRepository(place.parent)
     history, path = _history(repository, place)
-    lines = history.blamed(path)
+    count = _line_count(place)
+    if first is not None and not 0 < first <= count:
+        raise NoSuchLine(f"{path} has {count} lines", f"Name one of them: {path}:1")
+    begin = max((first or 1) - AROUND, 1)
+    end = None if first is None else min((last or first) + AROUND, count)
+    lines = history.blamed(path, begin, end)
     if lines is None:
         raise NoSuchLine(
             f"git does not know {path}",
             "Only files that git tracks have a history. Who edited it: session-memory files",
         )
-    if first is not None and first > len(lines):
-        raise NoSuchLine(f"{path} has {len(lines)} lines", f"Name one of them: {path}:1")
     wanted = range(first or 1, (last or first or len(lines)) + 1)
     attribution = Attribution(LoggedEdits(store, repository), history, path)
     sources = attribution.of(lines, wanted)
@@ -151,6 +156,14 @@ def why_commit(store: Store, directory: Path, name: str) -> WhyWholeCommit:
         files=files,
         sessions=_sessions(store, sources),
     )
+
+
+def _line_count(place: Path) -> int:
+    try:
+        return len(place.read_bytes().splitlines())
+    except OSError as error:
+        hint = "Name a file of a checkout, such as src/app.py."
+        raise NoSuchLine(f"{place} cannot be read: {error.strerror}", hint) from error
 
 
 def _history(repository: CurrentRepository, place: Path) -> tuple[GitHistory, str]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from session_memory.views.quiet_git import quiet_git
+from session_memory.views.quiet_git import StartedGit, quiet_git
 
 _SECONDS = 10.0
 _MOST = 64 << 20
@@ -41,27 +41,50 @@ class GitHistory:
 
     def __init__(self, root: Path) -> None:
         self._root = root
+        self._commits: dict[str, str] = {}
 
-    def blamed(self, path: str) -> list[BlamedLine] | None:
+    def blamed(self, path: str, first: int = 1, last: int | None = None) -> list[BlamedLine] | None:
         """The lines of a file as it is now. Changes of white space are ignored.
 
-        None if git does not know the file."""
-        output = self._git("blame", "--porcelain", "-w", "--", path)
+        Only the lines from ``first`` to ``last`` have commits. None if git does not know the file.
+        """
+        part = f"-L{first},{'' if last is None else last}"
+        words = ("blame", "--porcelain", "-w", part)
+        # All three at once: each reads the history.
+        plain = StartedGit(self._root, [*words, "--", path])
+        moves = StartedGit(self._root, [*words, "-M", "-C", "--", path])
+        commits = StartedGit(self._root, _commits_of(path))
+        output = plain.output(seconds=_SECONDS, most=_MOST)
+        moved = _parsed(moves.output(seconds=_SECONDS, most=_MOST) or "", path)
+        self._commits[path] = commits.output(seconds=_SECONDS, most=_MOST) or ""
         if output is None:
             return None
         lines = _parsed(output, path)
-        moved = _parsed(self._git("blame", "--porcelain", "-w", "-M", "-C", "--", path) or "", path)
-        if len(moved) != len(lines):
+        if len(moved) == len(lines):
+            lines = [
+                msgspec.structs.replace(line, origin=other.commit)
+                for line, other in zip(lines, moved, strict=True)
+            ]
+        return self._with_others(path, lines)
+
+    def _with_others(self, path: str, lines: list[BlamedLine]) -> list[BlamedLine]:
+        """The lines, with all other lines of the file before and after them."""
+        try:
+            text = (self._root / path).read_text("utf-8", "replace")
+        except OSError:
             return lines
+        known = {line.number: line for line in lines}
         return [
-            msgspec.structs.replace(line, origin=other.commit)
-            for line, other in zip(lines, moved, strict=True)
+            known.get(number) or BlamedLine(number, each, None, path, None)
+            for number, each in enumerate(text.split("\n")[: len(text.splitlines())], 1)
         ]
 
     def before(self, path: str, moment: int) -> list[str] | None:
         """The lines of a file in the last commit before a moment."""
-        when = f"--before=@{moment // 1000}"
-        sha = (self._git("log", "-1", when, "--format=%H", "--", path) or "").strip()
+        if path not in self._commits:
+            self._commits[path] = self._git(*_commits_of(path)) or ""
+        found = (line.split() for line in self._commits[path].splitlines())
+        sha = next((sha for sha, at in found if int(at) * 1000 <= moment), None)
         text = self._git("cat-file", "blob", f"{sha}:{path}") if sha else None
         return None if text is None else text.splitlines()
 
@@ -91,6 +114,10 @@ class GitHistory:
 
     def _git(self, *words: str) -> str | None:
         return quiet_git(self._root, words, seconds=_SECONDS, most=_MOST)
+
+
+def _commits_of(path: str) -> list[str]:
+    return ["log", "--format=%H %ct", "--", path]
 
 
 def _parsed(output: str, path: str) -> list[BlamedLine]:
