@@ -173,6 +173,23 @@ class SessionPages:
         """
         return [(row[0], int(row[1])) for row in self._db.all(sql, given)]
 
+    def counts_together(
+        self, names: Sequence[str], conditions: SessionConditions
+    ) -> dict[str, dict[str, int]]:
+        """How many matching sessions have each value of some fields, in one pass."""
+        columns = ["s.outcome" if name == "outcome" else _COLUMNS[name] for name in names]
+        where, given = _where(conditions)
+        by = ", ".join(columns)
+        rows = self._db.all(
+            f"select {by}, count(*) from sessions s where {where} group by {by}", given
+        )
+        found: dict[str, dict[str, int]] = {name: {} for name in names}
+        for *values, number in rows:
+            for name, value in zip(names, values, strict=True):
+                if value is not None:
+                    found[name][value] = found[name].get(value, 0) + int(number)
+        return found
+
     def each(self, conditions: SessionConditions, order: str = "newest") -> Iterator[Session]:
         """All matching sessions one by one. A caller that stops early does not read the others."""
         where, given = _where(conditions)

@@ -117,6 +117,10 @@ _NOT_DERIVED = """
     select l.source_id from session_sources l join sessions s on s.id = l.session_id
     where s.evicted_at is not null and s.stale = 1
 """
+_BY_VERSION = """
+    select flavor, adapter_version, count(*) from sources
+    where id not in (select source_id from evicted_sources) group by flavor, adapter_version
+"""
 _NEWEST_ADAPTERS = "select flavor, max(adapter_version) from sources group by flavor"
 
 
@@ -197,6 +201,11 @@ class Sources:
             if row is None or not (row.is_imported or row.superseded):
                 return first
             first += 1
+
+    def read_by_version(self) -> list[tuple[str, int, int]]:
+        """``(flavor, version of the adapter, sources)``, without evicted sources: these are read
+        again when they are restored."""
+        return [(row[0], row[1], int(row[2])) for row in self._db.all(_BY_VERSION)]
 
     def every(self) -> list[SourceRow]:
         return self._rows(_EVERY, {})

@@ -173,6 +173,7 @@ class Statistics:
             "of_model": of_model,
             "of_response": of_model.replace("u.model", "p.model"),
             "within": PeriodPart(scope, given),
+            "ended": "1 = 1" if scope.since is None else "s.ended_at >= :since",
             "quarter": QuarterPart(),
             "moment": MomentPart(),
         }

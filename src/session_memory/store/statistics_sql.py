@@ -125,7 +125,9 @@ WHO = """
         when {error:e} or {retry:e} then 'model'
         when {lifecycle:e} and e.role = {user} then 'other' end
 """
-# A wait is measured from the latest earlier time, so no time is counted twice if clocks jump.
+# A wait is measured from the latest earlier time, so no time is counted twice if clocks jump. No
+# event is later than the end of its session, so only sessions that ended in the period or after it
+# are read.
 WAITS = """
     select g.flavor, g.repo, g.who, count(*),
         cast(sum(case when g.gap > :cap then :cap else g.gap end) as bigint),
@@ -138,7 +140,7 @@ WAITS = """
         from (
             select s.flavor, s.repo, e.session_id, e.seq, e.ts, {who} as who
             from events e join sessions s on s.id = e.session_id
-            where e.ts is not null and {sessions}
+            where e.ts is not null and {sessions} and {ended}
         ) a where a.who is not null
     ) g
     where g.gap > 0 and {within:g.ts}

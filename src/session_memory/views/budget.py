@@ -94,7 +94,8 @@ def budget(
     now = now or datetime.now(UTC)
     begins, ends = month_of(now, tz)
     filters = UsageFilter(since=begins, until=ends)
-    keep_figures(store, offsets(tz))
+    if tz is None:
+        keep_figures(store, offsets(None))
     found = charges(store, ("day",), filters, clock=offsets(tz))
     return Budget(list(periods(found, limits, tz, now)), prices_used(store))
 

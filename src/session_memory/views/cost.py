@@ -113,7 +113,9 @@ class CostReport(msgspec.Struct, frozen=True):
 
 def cost_report(store: Store, filters: CostFilter, *, now: int | None = None) -> CostReport:
     """The report: periods in the order of time, other rows with the highest cost first."""
-    keep_figures(store, offsets(filters.tz))
+    if filters.tz is None:
+        # Figures for other zones than the local one would seldom be asked for again.
+        keep_figures(store, offsets(None))
     with store.db.snapshot():
         usage = usage_filter(store, filters)
         # The session decides about the task, so it is a key as well, the last one.

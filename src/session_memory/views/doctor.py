@@ -197,15 +197,13 @@ def _versions(store: Store, facts: dict[str, Any]) -> Iterator[Check]:
     adapters: dict[str, int] = facts["adapters"]
     named = ", ".join(f"{flavor} {number}" for flavor, number in sorted(adapters.items()))
     yield Check("versions", "ok", f"schema {facts['schema']} of {NEWEST}, adapters: {named}")
-    # An evicted session is derived again when it is restored.
-    evicted = store.retention.evicted()
-    here = [row for row in store.sources.every() if row.id not in evicted]
-    unread = sum(row.adapter_version == UNREAD for row in here)
+    here = store.sources.read_by_version()
+    unread = sum(count for _, read_by, count in here if read_by == UNREAD)
     if unread:
         text = f"a rebuild was stopped: {plural(unread, 'source')} still to be read"
         yield Check("rebuild", "warn", text, "Go on with it: session-memory store rebuild")
         return
-    older = sum(row.adapter_version < adapters.get(row.flavor, 0) for row in here)
+    older = sum(count for flavor, read_by, count in here if read_by < adapters.get(flavor, 0))
     if older:
         text = f"{plural(older, 'source')} read by an older adapter"
         yield Check("rebuild", "warn", text, "Read them again: session-memory store rebuild")

@@ -3,6 +3,8 @@
 A page begins after the last session of the page before it, so all pages take the same time.
 """
 
+from heapq import nsmallest
+
 import msgspec
 
 from session_memory.core.errors import InvalidRecord
@@ -95,6 +97,14 @@ def rows_of(store: Store, sessions: list[Session]) -> list[PageRow]:
 def facets(store: Store, filters: Filter) -> dict[str, list[tuple[str, int]]]:
     """How many sessions have each value of a field, if all other filters stay as they are."""
     pages = SessionPages(store.db)
+    if all(getattr(filters, name) is None for name in FACETS):
+        together = pages.counts_together([*FACETS.values()], conditions_of(store, filters))
+        return {
+            name: nsmallest(
+                MOST_VALUES, together[column].items(), key=lambda pair: (-pair[1], pair[0])
+            )
+            for name, column in FACETS.items()
+        }
     found: dict[str, list[tuple[str, int]]] = {}
     for name, column in FACETS.items():
         others: SessionConditions = conditions_of(

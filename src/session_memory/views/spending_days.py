@@ -47,7 +47,8 @@ def spending_days(
 ) -> SpendingDays:
     """Days with spending, in their order."""
     key = {"repo": ("repo",), "outcome": ("outcome",)}.get(split, ())
-    keep_figures(store, offsets(tz))
+    if tz is None:
+        keep_figures(store, offsets(None))
     with store.db.snapshot():
         usage = usage_filter(store, CostFilter(since=since, until=until))
         found = charges(store, ("day", *key), usage, clock=offsets(tz))

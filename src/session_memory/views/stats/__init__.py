@@ -123,7 +123,9 @@ def zone_name(tz: tzinfo | None) -> str:
 
 
 def _scope(ask: Statistics, filters: StatsFilter) -> Scope:
-    flavors, repos, models = ask.facets()
+    # All sessions are read for the names that a filter may match.
+    is_filtered = any((filters.flavor, filters.repo, filters.model))
+    flavors, repos, models = ask.facets() if is_filtered else (set(), set(), set())
     return Scope(
         flavors=_matching(flavors, filters.flavor, is_like),
         repos=_matching(repos, filters.repo, is_like),
