@@ -1,8 +1,5 @@
 """The table, the page, and the command."""
 
-import json
-import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -11,14 +8,12 @@ from click.testing import CliRunner
 from session_memory.cli import main
 from session_memory.conformance.drivers import DRIVERS
 from session_memory.conformance.isolation import words_without_network
-from session_memory.conformance.kit import Order, carried_out
 from session_memory.conformance.report import details, keep, page, rows, summary
 from session_memory.conformance.result import CANNOT, DIFFERS, EQUAL, Result
 from session_memory.conformance.scenarios import NAMES
 
 pytestmark = [pytest.mark.only("sqlite"), pytest.mark.no_store]
 
-WANTED = "SESSION_MEMORY_CONFORMANCE"
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "conformance.md"
 KNOWN = "interrupt: it writes nothing more"
 RESULTS = [
@@ -87,20 +82,3 @@ def test_without_npm_the_hint_says_what_to_install(
 def test_the_network_is_left_out_where_the_machine_allows_it() -> None:
     words, environment = words_without_network(["true"])
     assert words[-1] == "true" and "PATH" in environment
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(
-    not os.environ.get(WANTED) or shutil.which("npm") is None,
-    reason=f"installs two agents with npm, which takes minutes: set {WANTED}=1",
-)
-def test_two_real_agents_are_read_to_the_token(tmp_path: Path) -> None:
-    scratch = os.environ.get(f"{WANTED}_SCRATCH") or str(tmp_path)
-    versions = {"pi": "0.87.1", "grok": "1.0.41"}
-    order = Order(scratch, tuple(versions), ("basic",), versions, str(tmp_path / "recordings"))
-    results = list(carried_out(order))
-    assert {one.agent: (one.version, one.text) for one in results} == {
-        agent: (version, EQUAL) for agent, version in versions.items()
-    }
-    truths = sorted((tmp_path / "recordings").rglob("EXPECTED.json"))
-    assert [json.loads(path.read_text())["agent"] for path in truths] == ["grok", "pi"]
