@@ -8,7 +8,7 @@ from typing import Any
 
 from session_memory.adapters.base import Cursor, Readable, Record, SourceRef
 from session_memory.adapters.crush.messages import is_finished, message_blocks, parts_of
-from session_memory.adapters.crush.tables import SessionRows, time_of
+from session_memory.adapters.crush.tables import CrushRows, time_of
 from session_memory.adapters.cursor_state import StateText, read_lines
 from session_memory.adapters.databases import reading_database
 from session_memory.adapters.json_records import (
@@ -41,7 +41,7 @@ def rows(ref: SourceRef, cursor: Cursor) -> Iterator[bytes]:
     """The lines of the rows of a session that changed since ``cursor``."""
     state = _TEXTS.restored(cursor.state).journal
     with reading_database(ref.place) as db:
-        session = SessionRows(db, ref.session)
+        session = CrushRows(db, ref.session)
         first = session.session_unit()
         if first is None:
             return

@@ -56,7 +56,7 @@ def stamps_in(db: apsw.Connection) -> Iterator[tuple[str, int]]:
         yield name, at * _STAMP + counted % _STAMP
 
 
-class SessionRows:
+class CrushRows:
     """The rows of one session, in a read transaction."""
 
     def __init__(self, db: apsw.Connection, session: str) -> None:

@@ -9,7 +9,7 @@ from session_memory.adapters.base import Cursor, NativeUsage, Readable, Record, 
 from session_memory.adapters.cursor_state import StateText, read_lines
 from session_memory.adapters.databases import reading_database
 from session_memory.adapters.goose.messages import message_events
-from session_memory.adapters.goose.tables import SessionRows, seconds_as_ms, time_of
+from session_memory.adapters.goose.tables import GooseRows, seconds_as_ms, time_of
 from session_memory.adapters.json_records import (
     mapping,
     name_in,
@@ -49,7 +49,7 @@ def rows(ref: SourceRef, cursor: Cursor) -> Iterator[bytes]:
     """The lines of the rows of a session that changed since ``cursor``."""
     state = _TEXTS.restored(cursor.state).journal
     with reading_database(ref.place) as db:
-        session = SessionRows(db, ref.session)
+        session = GooseRows(db, ref.session)
         first = session.session_unit()
         if first is None:
             return

@@ -45,7 +45,7 @@ def stamps_in(db: apsw.Connection) -> Iterator[tuple[str, int]]:
         yield row["id"], time_of(row["updated_at"]) * _STAMP + more % _STAMP
 
 
-class SessionRows:
+class GooseRows:
     """The rows of one session, in a read transaction."""
 
     def __init__(self, db: apsw.Connection, session: str) -> None:

@@ -11,7 +11,7 @@ from session_memory.adapters.documents import read_messages
 from session_memory.adapters.opencode import tree
 from session_memory.adapters.opencode.exports import EXPORT
 from session_memory.adapters.opencode.state import OpencodeState
-from session_memory.adapters.opencode.tables import SessionRows
+from session_memory.adapters.opencode.tables import OpencodeRows
 from session_memory.adapters.opencode.translate import from_line
 from session_memory.adapters.row_journal import (
     RowUnit,
@@ -41,7 +41,7 @@ def rows(ref: SourceRef, cursor: Cursor) -> Iterator[bytes]:
         yield from journal_lines(state, map(_closed_if_dead, found), newest, [])
         return
     with reading_database(ref.place) as db:
-        session = SessionRows(db, ref.session, known.revert)
+        session = OpencodeRows(db, ref.session, known.revert)
         units = session.changed_units(state)
         first = next(units, None)
         if first is None:

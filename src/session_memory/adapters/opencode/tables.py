@@ -90,7 +90,7 @@ def stamps_in(db: apsw.Connection) -> Iterator[tuple[str, int]]:
         yield name, at * _STAMP + more % _STAMP
 
 
-class SessionRows:
+class OpencodeRows:
     """The rows of one session, in a read transaction."""
 
     def __init__(self, db: apsw.Connection, session: str, revert: str = "") -> None:
