@@ -100,7 +100,12 @@ def mask_values(value: Any, mask: Mask = mask, depth: int = 0) -> Any:
 
 @cache
 def _masked_field_names(of: type[msgspec.Struct]) -> tuple[str, ...]:
-    return tuple(name for name in of.__struct_fields__ if name not in _UNMASKED_FIELDS)
+    """The fields that may have texts: not those that are declared as numbers."""
+    return tuple(
+        field.name
+        for field in msgspec.structs.fields(of)
+        if field.name not in _UNMASKED_FIELDS and field.type not in _NO_TEXTS
+    )
 
 
 def _masked_struct(value: msgspec.Struct, mask: Mask, depth: int) -> msgspec.Struct:

@@ -35,6 +35,12 @@ _COMPLAINT = lazy_pattern(
     | 错误 | 报错 | 失败 | 无法
     | エラー | 失敗 | 動かない | 動作しない | 오류 | 실패 """,
 )
+# Each complaint in ASCII has one of these parts.
+_COMPLAINT_PARTS = (
+    *("erro", "fail", "bug", "brok", "crash", "exception", "warning", "wrong", "stuck", "n't"),
+    *(" not", "cannot", "no longer", "unable", "fehler", "kaputt", "nicht", "erreur", "plante"),
+    *("falla", "no funciona"),
+)
 # What is wrong, not only that the text is about errors: "sort errors first" is a task.
 _STRONG_COMPLAINT = lazy_pattern(
     r"""(?ix) \b(?: (?:root\ )?cause | fail(?:s|ed|ing)? | bugs? | broken? | crash(?:es|ed|ing)?
@@ -96,7 +102,7 @@ def _reported(text: str) -> list[ErrorLine]:
     ]
     if found:
         return found[:MOST_ERRORS_OF_ONE]
-    if len(text) <= _SEARCHED and not _COMPLAINT.search(text):
+    if len(text) <= _SEARCHED and not _complains(text):
         # Masking takes longer, and most messages complain about nothing.
         return []
     text = mask(text)
@@ -135,4 +141,13 @@ def _is_complaint(sentence: str) -> bool:
         return False
     sentence = _QUOTED.sub("…", sentence)
     is_question = sentence.endswith(("?", "？")) and not sentence.lower().startswith("why")
-    return not is_question and bool(_COMPLAINT.search(sentence))
+    return not is_question and _complains(sentence)
+
+
+def _complains(text: str) -> bool:
+    # Nearly every text without a complaint has none of these parts. To look for them is faster.
+    if text.isascii():
+        lowered = text.lower()
+        if not any(part in lowered for part in _COMPLAINT_PARTS):
+            return False
+    return _COMPLAINT.search(text) is not None

@@ -3,7 +3,6 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple
 
 from session_memory.derive.detecting import is_shell, programs, simple_commands
 from session_memory.store.brief_events import BriefEvent
@@ -11,25 +10,21 @@ from session_memory.store.brief_events import BriefEvent
 MOST_OPEN = 10_000
 
 
-class FinishedCall(NamedTuple):
+class FinishedCall:
     """A call and its result. ``kinds`` are the kind and the marks of the call."""
 
-    call: BriefEvent
-    kinds: tuple[str, ...]
-    result: BriefEvent
+    __slots__ = ("call", "failed", "is_shell", "kinds", "result")
 
-    @property
-    def failed(self) -> bool:
-        return bool(self.result.is_error)
+    def __init__(self, call: BriefEvent, kinds: tuple[str, ...], result: BriefEvent) -> None:
+        self.call, self.kinds, self.result = call, kinds, result
+        # Everything that looks at a call asks for these.
+        self.failed = bool(result.is_error)
+        self.is_shell = runs_shell(call.tool)
 
     @property
     def key(self) -> tuple[str | None, str]:
         """Equal for two calls when one repeats the other. Edits of one file are such calls."""
         return self.call.tool, self.call.path or self.call.summary
-
-    @property
-    def is_shell(self) -> bool:
-        return runs_shell(self.call.tool)
 
     @property
     def is_answer_no(self) -> bool:
