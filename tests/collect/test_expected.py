@@ -38,11 +38,12 @@ LOGS = {
     "pi": "*.jsonl",
     "roo": "[au]*.json",
     "qwen": "????????-*.jsonl",
+    "vibe": "*.jsonl",
 }
 INTERRUPTS = (
     *("user/interrupt", "turn_aborted", "turn_completed", "turn_ended"),
     *("assistant/aborted", "abort", "info", "interrupt", "turn_ended"),
-    *("turn.cancel", "TurnEnd"),
+    *("turn.cancel", "TurnEnd", "interrupt"),
 )
 
 
@@ -120,7 +121,9 @@ def test_every_request_that_was_answered_in_full_has_its_usage(
     sample: Path, collected_once: CollectedOnce
 ) -> None:
     expected = expected_of(sample)
-    if expected["agent"] in ("cline", "grok", "gemini", "kimi", "opencode", "roo", "amp"):
+    if expected["agent"] in (
+        *("amp", "cline", "grok", "gemini", "kimi", "opencode", "roo", "vibe"),
+    ):
         pytest.skip("does not log the ids of responses: see the next test")
     store = collected_once(sample / "home")
     found = {usage.usage_id: (usage.model, buckets(usage)) for usage in every_usage(store)}

@@ -67,8 +67,9 @@ def test_a_driver_writes_below_the_home_only_and_names_its_sessions(
     assert not list(place.repo.iterdir()) and not list(place.temporary.iterdir())
     new, again = (driver.arguments(Launch("Go.", start), place) for start in (NEW, RESUME))
     assert "Go." in new and "Go." in again and new != again
-    other = driver.arguments(Launch("Go.", NEW, model=driver.models[1]), place)
-    assert other != new
+    changed = Launch("Go.", NEW, model=driver.models[1])
+    other = driver.arguments(changed, place), driver.variables(changed)
+    assert other != (new, driver.variables(Launch("Go.", NEW)))
     text = " ".join(path.read_text() for path in place.home.rglob("*") if path.is_file()) + str(
         driver.environment(place)
     )

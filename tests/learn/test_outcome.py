@@ -31,6 +31,7 @@ EXPECTED: dict[str, list[tuple[str, str, list[str]]]] = {
     "kimi/fork": [("success", "tests", ["unittest test_calc", "OK"]), *ANSWERED],
     "kimi/old_interrupt": [("abandoned", "interrupted", [""])],
     "kimi/subagent": 3 * ANSWERED,
+    "vibe/interrupt": ANSWERED,
     "pi/fork": [("success", "tests", [TESTS, "1 passed"]), *ANSWERED],
     "grok/subagent": [*ANSWERED, *ANSWERED, ("fail", "error", ["Error: "])],
 }

@@ -445,6 +445,7 @@ WAYS = {
     "opencode": ("opencode", "--session"),
     "pi": ("pi", "--session"),
     "qwen": ("qwen", "--resume"),
+    "vibe": ("vibe", "--resume"),
 }
 
 

@@ -124,7 +124,8 @@ class NativeUsage(msgspec.Struct, gc=False):
 
     Some agents log only what a whole turn used, including its subagents
     (``includes_subagents``, with the sessions of those subagents). ``derive`` subtracts the
-    subagents that are in the store.
+    subagents that are in the store. If ``subagents`` names the session itself, the figures are what
+    the session used since its beginning, and ``derive`` subtracts its other responses.
 
     ``is_reported``: the response is another session's, and this log only repeats what it used, as
     the log of a parent does for its subagents. It counts for the session with this log unless a

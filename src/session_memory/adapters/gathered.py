@@ -11,16 +11,13 @@ from pathlib import Path
 
 from session_memory.adapters.registry import own_directories
 
-# Directories of agents that have no adapter here yet.
-_OTHERS = frozenset({".vibe"})
-
 
 def is_an_agents(root: Path) -> bool:
     """Whether ``root`` is a home with agents in it, an agent's directory, or a part of one.
 
     A directory that may not be opened counts as an agent's: its own adapter reports it.
     """
-    names = _OTHERS | own_directories()
+    names = own_directories()
     if not names.isdisjoint((root.name, root.parent.name)):
         return True
     try:

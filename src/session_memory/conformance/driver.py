@@ -41,10 +41,15 @@ class Driver(ABC):
     name = ""
     title = ""
     package = ""
+    # Where the package is: in `npm`, or in `pypi` for Pythons from `least_python` on.
+    registry = "npm"
+    least_python = (3, 11)
     program = ""
     seconds = 90.0
     # What is recorded, below the home directory.
     logs: tuple[str, ...] = ()
+    # The agent deletes logs of earlier runs. They are collected after every run.
+    deletes_logs = False
     # The log says what a turn used, not what each request did.
     usage_per_turn = False
     # Subagents have no session of their own: their records are in the log of the parent.
@@ -54,6 +59,8 @@ class Driver(ABC):
     full_context = 190_000
     # The agent asks for caches that last an hour, and logs what it wrote to them.
     hour_cache = True
+    # The log says how much of the output is reasoning.
+    logs_reasoning = True
     # Words of the last message of a request for a summary, and what stands around the summary.
     summary_words = "summary of the conversation"
     summary_form = "{}"

@@ -42,7 +42,8 @@ def _contents(store: Store) -> FoundInLogs:
         row = store.sessions.row(uid)
         if row is not None:
             events += store.events.of(row.id, uid)
-            usage += store.usage.of(row.id, uid)
+            # A running total may be all in the responses.
+            usage += [one for one in store.usage.of(row.id, uid) if any(buckets(one).values())]
     problems = [f"{one.reason}: {one.detail}" for one in store.problems.every()]
     account = total(store.sources.account())
     return FoundInLogs(list(store.sessions.every()), events, usage, problems, account.unaccounted)

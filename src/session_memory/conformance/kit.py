@@ -21,6 +21,7 @@ from session_memory.conformance.found import found_in
 from session_memory.conformance.isolation import words_without_network
 from session_memory.conformance.npm import Npm
 from session_memory.conformance.playing import InstalledProgram, Performance, perform
+from session_memory.conformance.pypi import PyPi
 from session_memory.conformance.recording import record
 from session_memory.conformance.result import (
     CANNOT,
@@ -64,11 +65,22 @@ class Order:
         return self.versions.get(driver.name, "")
 
 
+class Registries:
+    """npm and PyPI. npm is needed for the Node.js that the agents find in their path."""
+
+    def __init__(self, scratch: Path) -> None:
+        self._npm, self._pypi = Npm(scratch), PyPi(scratch)
+        self.node = self._npm.node
+
+    def of(self, driver: Driver) -> Npm | PyPi:
+        return self._pypi if driver.registry == "pypi" else self._npm
+
+
 def carried_out(order: Order) -> Iterator[Result]:
     """Install the agents, then play the scenarios without a network; one result after another."""
-    npm = Npm(Path(order.scratch))
+    registries = Registries(Path(order.scratch))
     for driver in order.drivers():
-        npm.install(driver, order.version(driver))
+        registries.of(driver).install(driver, order.version(driver))
     program = [sys.executable, "-m", __package__, json.dumps(asdict(order))]
     words, environment = words_without_network(program)
     # The pipe to its standard input tells it when we are gone.
@@ -91,23 +103,24 @@ def carried_out(order: Order) -> Iterator[Result]:
 
 def played_without_network(order: Order) -> Iterator[Result]:
     """Play all scenarios of an order, whose agents are installed."""
-    npm = Npm(Path(order.scratch))
+    registries = Registries(Path(order.scratch))
     with serving() as model:
         for driver in order.drivers():
-            installed = npm.installed(driver, order.version(driver))
+            registry = registries.of(driver)
+            installed = registry.installed(driver, order.version(driver))
             if installed is None or installed.program is None:
-                yield Result(driver.name, "", "", MISSING, [_reason(npm, driver, order)])
+                yield Result(driver.name, "", "", MISSING, [_reason(registry, driver, order)])
                 continue
             program = InstalledProgram(
-                installed.program, installed.version, npm.node, installed.remark
+                installed.program, installed.version, registries.node, installed.remark
             )
             for scenario in SCENARIOS:
                 if scenario.name in order.scenarios:
                     yield _result(driver, program, scenario, order, model)
 
 
-def _reason(npm: Npm, driver: Driver, order: Order) -> str:
-    return npm.remark(driver, order.version(driver)) or "it is not installed"
+def _reason(registry: Npm | PyPi, driver: Driver, order: Order) -> str:
+    return registry.remark(driver, order.version(driver)) or "it is not installed"
 
 
 def _result(

@@ -9,10 +9,10 @@ import platform
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 
 from session_memory.conformance.driver import Driver
+from session_memory.conformance.installed import Installed
 from session_memory.core.errors import SessionMemoryError
 
 NODE = "22"
@@ -26,15 +26,6 @@ class NpmFailed(SessionMemoryError):
     """npm is missing, or cannot install what every agent needs."""
 
     hint = "Install Node.js 22 or newer with npm, and check that the npm registry can be reached."
-
-
-@dataclass(frozen=True)
-class Installed:
-    """An agent that is there, or why it is not. `remark` tells of releases that do not install."""
-
-    program: Path | None
-    version: str
-    remark: str = ""
 
 
 class Npm:

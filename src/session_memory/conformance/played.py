@@ -134,8 +134,7 @@ class Played:
             lane = self.lane_of(sent)
             self._note_command(lane)
             reply = self._next(lane, sent)
-            if not self._driver.hour_cache:
-                reply = replace(reply, usage=replace(reply.usage, cache_write_1h=0))
+            reply = replace(reply, usage=self._reported(reply.usage))
             answer = None
             if not reply.error:
                 answer = sent.wire.answer(reply, self._ids, sent.model)
@@ -153,6 +152,12 @@ class Played:
         if answer is None:
             return Served(status=reply.error, error=sent.wire.failure(reply.error))
         return Served(answer, reply.fault)
+
+    def _reported(self, usage: TokenCounts) -> TokenCounts:
+        """The tokens without what the agent does not ask for or log."""
+        if not self._driver.hour_cache:
+            usage = replace(usage, cache_write_1h=0)
+        return usage if self._driver.logs_reasoning else replace(usage, reasoning=0)
 
     def _note_command(self, lane: str) -> None:
         command = self._driver.compact_prompt

@@ -1,5 +1,6 @@
 """Plays one scenario with one agent that is installed."""
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ from session_memory.conformance.running import Run, run_agent
 from session_memory.conformance.scenario import COMPACT, Scenario, ScriptedTurn
 from session_memory.conformance.scenarios import REPOSITORY
 from session_memory.conformance.server import Model
+
+_SEEN = "seen"
 
 
 @dataclass(frozen=True)
@@ -65,10 +68,19 @@ def perform(
             hanging=model.hanging,
         )
         runs.append(run)
+        if driver.deletes_logs:
+            _gather(driver, place, directory / _SEEN)
     for number, request in enumerate(played.requests, 1):
         (directory / f"request-{number}.json").write_bytes(request.sent.raw)
     truth = expected(driver, program.version, scenario, place, played, runs)
-    return Performance(place.home, truth, runs)
+    return Performance(directory / _SEEN if driver.deletes_logs else place.home, truth, runs)
+
+
+def _gather(driver: Driver, place: AgentPlace, seen: Path) -> None:
+    """Add the present logs to those that were seen after earlier runs, as a store has them."""
+    for logs in driver.logs:
+        if (place.home / logs).is_dir():
+            shutil.copytree(place.home / logs, seen / logs, dirs_exist_ok=True)
 
 
 def _turns(driver: Driver, scenario: Scenario) -> Iterator[ScriptedTurn]:

@@ -23,12 +23,13 @@ $ session-memory conformance claude codex        # some of them
 $ session-memory conformance pi --scenario fork  # one scenario
 ```
 
-The command installs the agents from npm and drives each one against a scripted model on loopback,
-without a network. The model reports other token counts in every answer. Then our adapter reads what
-the agent logged, and each request, token count, prompt, call, tool error, parent and interruption
-is compared with the script.
+The command installs the agents from npm or PyPI and drives each one against a scripted model on
+loopback, without a network. The model reports other token counts in every answer. Then our adapter
+reads what the agent logged, and each request, token count, prompt, call, tool error, parent and
+interruption is compared with the script.
 
-Needs Linux and npm, and no library beside ours (the extra `conformance` of the package is empty).
+Needs Linux and npm, for some agents Python 3.12, and no library beside ours (the extra
+`conformance` of the package is empty).
 Each agent gets a home, a repository and a directory for temporary files of its own, and none of
 your variables: no keys, no keychain, no settings. Where the machine allows it (`unshare`), the
 agents run without a network; elsewhere their proxies lead nowhere. Telemetry and update checks are

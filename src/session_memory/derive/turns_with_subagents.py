@@ -4,6 +4,9 @@ Some agents log for a turn what it and its subagents used together. The turn's o
 logged figures minus those of its subagents, as far as their sessions are in the store. A subagent
 whose log was deleted before anybody collected it stays counted in the turn. The result depends on
 what is stored, and never on the order in which it came.
+
+A turn that names its own session is what the session used since its beginning. Of it counts what no
+response of the session used: an agent may delete the log of responses that nobody collected.
 """
 
 from collections.abc import Iterable
@@ -57,12 +60,15 @@ def subtract_subagents(store: Store, session_ids: Iterable[int]) -> set[int]:
 def _subtract_in_session(store: Store, session_id: int) -> set[int]:
     """Work out every turn of a session again; the owners of the turns that changed."""
     changed = set()
-    width = len(BUCKETS)
+    width, uid = len(BUCKETS), store.sessions.row_by_id(session_id).uid
     for usage_row, owner, model, seq, key, usage_id, *figures in store.turns.of(session_id):
         logged, stored = tuple(figures[:width]), tuple(figures[width:])
         children = store.turns.children(session_id, key, usage_id)
-        spent = [store.turns.spent(child).get(model) for child in children]
-        own = own_part(logged, [figures for figures in spent if figures is not None])
+        if uid in children:
+            own = rest_of(logged, store.turns.spent_otherwise(session_id))
+        else:
+            spent = [store.turns.spent(child).get(model) for child in children]
+            own = own_part(logged, [figures for figures in spent if figures is not None])
         if own != stored:
             store.turns.set_own(usage_row, own)
             store.turns.set_tokens(session_id, seq, usage_id, own[OUTPUT])
@@ -83,6 +89,11 @@ def own_part(logged: Figures, spent: Iterable[Figures]) -> Figures:
         if min(rest) >= 0:
             own = rest
     return own
+
+
+def rest_of(total: Figures, spent: Figures) -> Figures:
+    """What a session used as a whole, without what its responses are known to have used."""
+    return tuple(max(have - less, 0) for have, less in zip(total, spent, strict=True))
 
 
 def set_sums(store: Store, row: CollectedSession) -> None:

@@ -40,6 +40,13 @@ _SPENT = f"""
     where s.uid = :uid and u.owner_id = s.id
     group by u.model
 """
+_SPENT_OTHERWISE = f"""
+    select {", ".join(f"coalesce(sum(u.{name}), 0)" for name in BUCKETS)} from usage u
+    where u.session_id = :session and u.owner_id = :session and not exists (
+        select 1 from turn_totals t where t.session_id = u.session_id
+            and t.usage_key = u.usage_key and t.usage_id = u.usage_id
+    )
+"""
 _CONTAINING = """
     select distinct c.session_id from turn_children c
     join sessions s on s.uid = c.child_uid where s.id = :session
@@ -92,6 +99,11 @@ class LoggedTurns:
         """Model → what the session's turns used, subagents included."""
         rows = self._db.all(_SPENT, {"uid": uid})
         return {model: tuple(map(int, figures)) for model, *figures in rows}
+
+    def spent_otherwise(self, session_id: int) -> tuple[int, ...]:
+        """What the session's responses used that are no such turns."""
+        (row,) = self._db.all(_SPENT_OTHERWISE, {"session": session_id})
+        return tuple(map(int, row))
 
     def containing(self, session_id: int) -> list[int]:
         """The sessions with a turn whose logged figures include this session."""

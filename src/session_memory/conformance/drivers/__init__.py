@@ -14,6 +14,7 @@ from session_memory.conformance.drivers.kimi import Kimi
 from session_memory.conformance.drivers.opencode import OpenCode
 from session_memory.conformance.drivers.pi import Pi
 from session_memory.conformance.drivers.qwen import Qwen
+from session_memory.conformance.drivers.vibe import Vibe
 
 GROUP = "session_memory.conformance"
 DRIVERS: tuple[type[Driver], ...] = (
@@ -27,5 +28,6 @@ DRIVERS: tuple[type[Driver], ...] = (
     Pi,
     Kimi,
     Cline,
+    Vibe,
     *(point.load() for point in entry_points(group=GROUP)),
 )

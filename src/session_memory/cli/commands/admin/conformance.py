@@ -1,7 +1,7 @@
 """Drive real agents and compare their logs with a script.
 
-Installs the newest releases of the agents from npm into a scratch directory, and drives each
-against a scripted model on this machine, without a network and without your settings. Then it
+Installs the newest releases of the agents from npm or PyPI into a scratch directory, and drives
+each against a scripted model on this machine, without a network and without your settings. Then it
 collects what they logged and compares requests, tokens, prompts, calls, errors and parents with the
 script. Needs npm, Linux, about 3 GB and one to two minutes for each agent and scenario.
 

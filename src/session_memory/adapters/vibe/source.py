@@ -1,0 +1,23 @@
+"""Reading a source of Vibe: a journal, the messages of an old version, or the facts beside them."""
+
+from collections.abc import Iterator
+
+from session_memory.adapters.base import Cursor, Readable, Record
+from session_memory.adapters.cursor_state import StateText, read_lines
+from session_memory.adapters.documents import read_document
+from session_memory.adapters.vibe.documents import from_document
+from session_memory.adapters.vibe.state import VibeState
+from session_memory.adapters.vibe.translate import from_line
+from session_memory.core.roles import DOCUMENT, SPILL
+
+_TEXTS = StateText(VibeState)
+
+
+def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
+    """Every record from ``cursor`` on; a document is a single one."""
+    if source.ref.role == SPILL:
+        return
+    if source.ref.role == DOCUMENT:
+        yield from read_document(source, cursor, from_document)
+        return
+    yield from read_lines(source, cursor, _TEXTS, from_line)

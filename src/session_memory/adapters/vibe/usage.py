@@ -1,0 +1,53 @@
+"""What requests used, and what a session used as a whole.
+
+Input includes cached input, and output includes reasoning. The journal does not name the model.
+"""
+
+from typing import Any
+
+from session_memory.adapters.base import NativeUsage, Record
+from session_memory.adapters.json_records import integer
+from session_memory.adapters.token_counts import count_of, without
+from session_memory.adapters.vibe.state import VibeState
+
+UNKNOWN = "unknown"
+_TOTALS = ("inputTokens", "cachedInputTokens", "outputTokens")
+_USED = ("input_tokens", "cached_input_tokens", "output_tokens")
+
+
+def request_used(used: dict[str, Any], action: str, record: Record, state: VibeState) -> None:
+    """What a request used, and with it what the session has used so far."""
+    if not used:
+        return
+    sent, cached, given = (count_of(used.get(name)) for name in _USED)
+    record.usage = NativeUsage(
+        f"vibe@{action}",
+        UNKNOWN,
+        input_tokens=without(sent, cached),
+        output_tokens=given,
+        cache_read_tokens=cached,
+    )
+    state.add([max(integer(used.get(name)) or 0, 0) for name in _USED])
+    record.more_usage = [running_total(state, record)]
+
+
+def figures(told: dict[str, Any]) -> tuple[int, ...] | None:
+    """The figures of a session: input, cached input and output. None if there are none."""
+    found = [integer(told.get(name)) for name in _TOTALS]
+    counts = tuple(count for count in found if count is not None and count >= 0)
+    return counts if len(counts) == len(_TOTALS) else None
+
+
+def running_total(state: VibeState, record: Record) -> NativeUsage:
+    """What the session used so far. Of it counts what no request of the stored journals used: when
+    a session is resumed, Vibe deletes the journal of all turns but the last."""
+    sent, cached, given = state.total
+    return NativeUsage(
+        f"vibe@{record.session}@total",
+        UNKNOWN,
+        input_tokens=max(sent - cached, 0),
+        output_tokens=given,
+        cache_read_tokens=cached,
+        includes_subagents=True,
+        subagents=(record.session,),
+    )
