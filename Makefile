@@ -42,12 +42,13 @@ test: setup-dev
 	@$(BIN)/ruff check .
 	@echo "== 2/4 ruff format --check: layout"
 	@$(BIN)/ruff format --check .
-	@# mypy uses one processor and prints one line, so the tests run beside it.
+	@# mypy uses one processor and prints one line, so the tests run beside it. They take longer,
+	@# so it gives way to them.
 	@$(MAKE) --no-print-directory --jobs=2 types tests
 
 types: setup-dev
 	@echo "== 3/4 mypy: types, strict"
-	@$(BIN)/mypy
+	@nice -n 5 $(BIN)/mypy
 
 tests: setup-dev
 	@echo "== 4/4 pytest $(PYTEST_ARGS): the tests"

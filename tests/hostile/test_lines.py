@@ -23,7 +23,7 @@ from session_memory.store.memory_store import temporary_store
 from .conftest import HOST, Memory, assert_sound, collect, run_child
 from .logs import assistant, call, corpus, encoded, log, put, result, rounds, user, uuid
 
-pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+pytestmark = pytest.mark.every(9)  # Its cases give a server the same statements.
 
 S = uuid("session")
 UID = f"claude:{S}"

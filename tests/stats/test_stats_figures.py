@@ -361,7 +361,6 @@ def test_an_empty_store_has_figures_too(stores: Stores, name: str) -> None:
         assert report(store, [name]).stored == 0
 
 
-@pytest.mark.every(4)  # Its cases give a server the same statements.
 def test_of_the_samples_it_says_what_their_sessions_say(stores: Stores, sample: Path) -> None:
     """The report says of everything what the sessions say one by one."""
     with stores.new() as store:

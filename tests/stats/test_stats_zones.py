@@ -18,6 +18,9 @@ def prompt_at(claude: ClaudeHome, moment: str, name: str = "alpha") -> None:
     claude.session(name).prompt("hello")
 
 
+pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+
+
 @pytest.mark.parametrize(
     ("moment", "name", "day", "weekday", "hour"),
     [
