@@ -35,7 +35,10 @@ def _number(meaning: str, least: int, most: int, default: int) -> "dict[str, Any
 _REPO = _text("Another repository by name; * for all. Default: that of the working directory.")
 _SINCE = _text("From then on: 7d, 2026-07, yesterday.")
 _TOKENS = _number("Longest answer, in tokens.", LEAST_TOKENS, MOST_TOKENS, DEFAULT_TOKENS)
-GROUPINGS = ["day", "week", "month", "model", "repo", "flavor", "session", "task"]
+GROUPINGS = [
+    *("day", "week", "month", "model", "repo", "flavor", "session", "task"),
+    *("commit", "branch", "pr"),
+]
 
 
 def _tool(

@@ -1,4 +1,5 @@
-"""Cost reports by day, week, month, block, model, repo, flavor, session or task.
+"""Cost reports by day, week, month, block, model, repo, flavor, session, task, commit, branch or
+pull request.
 
 Every figure is a sum of the amounts of single usage records, so every grouping has the same total.
 """
@@ -31,6 +32,7 @@ from session_memory.views.cost_days import (
     offsets,
     week_of,
 )
+from session_memory.views.cost_links import LINKED, CostLinks
 from session_memory.views.cost_tally import CostTally
 from session_memory.views.matching import is_like, names_model
 from session_memory.views.tasks import is_task, task_names
@@ -48,6 +50,9 @@ _KEYS: dict[str, tuple[str, ...]] = {
     "flavor": (),
     "session": ("session",),
     "task": ("session",),
+    "commit": ("session", "seq"),
+    "branch": ("session",),
+    "pr": ("session",),
 }
 GROUPINGS = tuple(_KEYS)
 IN_TIME = ("day", "week", "month", "block")
@@ -124,7 +129,8 @@ def cost_report(store: Store, filters: CostFilter, *, now: int | None = None) ->
         tasks = task_names(store) if filters.by == "task" or filters.task is not None else {}
         if filters.task is not None:
             found = [c for c in found if is_task(tasks.get(c.key[-1], ""), filters.task)]
-        rows = list(_rows(found, filters.by, tasks))
+        links = CostLinks(store) if filters.by in LINKED else None
+        rows = list(_rows(found, filters.by, tasks, links))
         notes = usage_notes(store, filters.flavor)
         if filters.by == "session":
             rows = _with_subagents(store, rows, filters.session)
@@ -145,8 +151,10 @@ def usage_filter(store: Store, filters: CostFilter) -> UsageFilter:
     )
 
 
-def _rows(found: list[Charge], by: str, tasks: dict[str, str]) -> Iterator[CostRow]:
-    name = _naming(found, by, tasks)
+def _rows(
+    found: list[Charge], by: str, tasks: dict[str, str], links: CostLinks | None
+) -> Iterator[CostRow]:
+    name = _naming(found, by, tasks) if links is None else links.naming(by)
     parts: dict[str | None, list[Charge]] = {}
     for charge in found:
         parts.setdefault(name(charge), []).append(charge)

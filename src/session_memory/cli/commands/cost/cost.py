@@ -28,7 +28,18 @@ if TYPE_CHECKING:
     from session_memory.views.cost_prices import PriceRows
     from session_memory.views.session_labels import SessionLabels
 
-GROUPINGS = ("day", "week", "month", "block", "model", "repo", "flavor", "session", "task")
+_PLURALS = {"branch": "branches", "pr": "pull requests"}
+# What is said about usage without a commit, branch, pull request or task.
+_LINKED = {
+    "commit": "belongs to no commit: it came after the last one of its session",
+    "branch": "belongs to no branch: the log names none",
+    "pr": "belongs to no pull request",
+    "task": "belongs to no task",
+}
+GROUPINGS = (
+    *("day", "week", "month", "block", "model", "repo", "flavor", "session", "task"),
+    *("commit", "branch", "pr"),
+)
 # How many rows are shown without --limit.
 SHOWN_DAYS, SHOWN = 31, 20
 ALL = ""
@@ -40,6 +51,7 @@ ALL = ""
         ("cost --by model --since 2026-07", "by model, since July"),
         ("cost --by session --repo webshop", "the most expensive sessions, with subagents"),
         ("cost --by task", "what each issue or pull request cost"),
+        ("cost --by commit --since 7d", "what each commit of a week cost"),
         ("cost --audit 5b0c6a1e", "how the cost of a session was calculated"),
         ("cost --audit", "the agents' own figures beside ours"),
         ("cost --by month --tz UTC --json", "for a script"),
@@ -170,14 +182,19 @@ def _print(
 ) -> None:
     from session_memory.cli.lines.cost import report_lines
     from session_memory.cli.lines.cost_comparison import note_lines
+    from session_memory.pricing import shown as money
 
     print_lines(report_lines(report, rows, terminal_width(), labels))
     if not report.rows:
         remark(settings, "No usage in this selection. Collect new logs: session-memory sync")
         return
     if len(rows) < len(report.rows):
-        shown = f"{len(rows):,} of {len(report.rows):,} {report.by}s"
+        plural = _PLURALS.get(report.by, f"{report.by}s")
+        shown = f"{len(rows):,} of {len(report.rows):,} {plural}"
         remark(settings, f"{shown}; --limit 0 lists all.")
+    if report.by in _LINKED and (others := [row for row in report.rows if row.key is None]):
+        cost = money(others[0].tally.amount)
+        remark(settings, f"{cost} of {money(report.totals.amount)} {_LINKED[report.by]}.")
     for note in note_lines(report.notes):
         remark(settings, note)
     if report.unpriced:

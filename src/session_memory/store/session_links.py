@@ -1,0 +1,34 @@
+"""What connects sessions with branches and with each other, for all sessions at once."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from session_memory.store.database import Database
+
+_LINKS = """
+    select uid, repo, git_branch, parent_uid, relation, spawn_call_id from sessions
+"""
+_CALLS = """
+    select s.uid, e.call_id, min(e.seq) from events e join sessions s on s.id = e.session_id
+    where e.call_id in ({keys}) group by s.uid, e.call_id
+"""
+
+
+class SessionLink(msgspec.Struct, frozen=True, gc=False):
+    uid: str
+    repo: str | None
+    branch: str | None
+    parent_uid: str | None
+    relation: str | None
+    spawn_call_id: str | None
+
+
+def session_links(db: Database) -> dict[str, SessionLink]:
+    """The branch and the parent of every session, by its uid."""
+    return {row[0]: SessionLink(*row) for row in db.all(_LINKS)}
+
+
+def call_places(db: Database, calls: Sequence[str]) -> dict[tuple[str, str], int]:
+    """Where calls are: ``(uid of the session, id of the call)`` → place."""
+    return {(uid, call): seq for uid, call, seq in db.matching(_CALLS, list(calls))}
