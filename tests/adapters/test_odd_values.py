@@ -12,10 +12,16 @@ from session_memory.adapters.base import Cursor, NativeEvent, SourceRef
 from session_memory.adapters.event_text import event_text
 from session_memory.adapters.record_checks import checked_record
 from session_memory.adapters.registry import agent_or_substitute
-from session_memory.testing.adapters import BytesSource
+from session_memory.core.roles import REWRITTEN
+from session_memory.testing.adapters import BytesSource, lines_of
 
 DATA = Path(__file__).parent.parent / "data"
-FLAVORS = ("pi", "copilot", "gemini", "qwen")
+SAMPLES = {
+    **dict.fromkeys(("pi", "copilot", "gemini", "qwen", "cline"), "basic"),
+    "roo": "task",
+    "amp": "thread",
+}
+FLAVORS = tuple(SAMPLES)
 ODD = (
     *(None, True, -1, 1.5, float("nan"), 10**30, "", "\ud800", "a\nb" * 100, "unnamed"),
     *([], {}, [[]], ["a"], {"text": "t"}, [{"text": [], "type": []}], {"type": {}}),
@@ -23,9 +29,11 @@ ODD = (
 
 
 def logs(flavor: str) -> Iterator[tuple[SourceRef, list[bytes]]]:
-    for ref in agent_or_substitute(flavor).discover(DATA / flavor / "basic" / "home"):
+    for ref in agent_or_substitute(flavor).discover(DATA / flavor / SAMPLES[flavor] / "home"):
         assert isinstance(ref, SourceRef)
-        yield ref, ref.path.read_bytes().splitlines()
+        data = ref.path.read_bytes()
+        # Only newlines end a line: the lines of a document have carriage returns in them.
+        yield ref, (lines_of(data) if ref.role == REWRITTEN else data).rstrip().split(b"\n")
 
 
 def places(value: Any) -> Iterator[tuple[Any, Any]]:

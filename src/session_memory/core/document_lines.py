@@ -55,8 +55,8 @@ class DocumentLines:
     def __init__(self, stored: bytes = b"", mask: Mask = bytes) -> None:
         """``stored``: the whole lines of earlier generations. ``mask`` hides secrets in a line."""
         self._mask = mask
-        self._count = 0
-        # The numbers of equal lines, by their hash: the lines themselves may be many megabytes.
+        # The hashes of the lines, which may be many megabytes, and the numbers of equal lines.
+        self._digests: list[bytes] = []
         self._numbers: dict[bytes, list[int]] = {}
         self._generation: list[int] = []
         self._added: list[bytes] = []
@@ -74,7 +74,7 @@ class DocumentLines:
     def add(self, document: bytes) -> bytes:
         """The lines that follow the stored ones, so that all of them give ``document``."""
         self._added = []
-        if not document and not self._count:
+        if not document and not self._digests:
             return b""
         plain = b"\r" not in document
         text = document.translate(_NEWLINES) if plain else document
@@ -98,7 +98,7 @@ class DocumentLines:
         kept = sum(1 for _ in _common(self._messages, lines))
         if parts.is_whole:
             self._go_back(lines, kept)
-        used: Counter[bytes] = Counter(_digest(line) for line in lines[:kept])
+        used = Counter(self._digests[number] for number in self._generation[:kept])
         numbers = [self._message_number(line, used) for line in lines[kept:]]
         fields: dict[str, Any] = {"generation": [kept, _runs(numbers)], "head": head}
         if parts.is_whole:
@@ -125,8 +125,9 @@ class DocumentLines:
         return self._note(line)
 
     def _note(self, line: bytes) -> int:
-        number, self._count = self._count, self._count + 1
-        self._numbers.setdefault(_digest(line), []).append(number)
+        number, digest = len(self._digests), _digest(line)
+        self._digests.append(digest)
+        self._numbers.setdefault(digest, []).append(number)
         return number
 
     def _go_back(self, lines: list[bytes], kept: int) -> None:
