@@ -1,6 +1,7 @@
 """Cline CLI under the contract that every adapter keeps, and what its messages become."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -132,3 +133,26 @@ def test_a_message_that_is_written_again_gives_what_is_new(tmp_path: Path) -> No
         kinds = [event.kind for event in events_of(store, "cline:s1")]
         assert kinds == ["assistant_msg", "tool_call", "lifecycle"]
         assert Bodies(store).of(events_of(store, "cline:s1")[1]).arguments == {"files": ["a.py"]}
+
+
+def test_a_broken_document_that_is_touched_keeps_its_problem(tmp_path: Path) -> None:
+    path = write(tmp_path, message("m1", "user", typed("go")))
+    about = path.with_name("s1.json")
+    about.write_text("{broken")
+    with collected(tmp_path) as store:
+        os.utime(about, ns=(10**18, 10**18))
+        collect(store, tmp_path)
+        assert [problem.reason for problem in store.problems.every()] == ["malformed document"]
+
+
+def test_a_document_that_no_longer_says_when_the_session_began(tmp_path: Path) -> None:
+    path = write(tmp_path, message("m1", "user", typed("go")))
+    about = path.with_name("s1.json")
+    about.write_text('{"started_at": "2026-11-16T17:00:00.000Z"}')
+    with collected(tmp_path) as store:
+        (session,) = store.sessions.every()
+        assert session.started_at == "2026-11-16T17:00:00.000Z"
+        about.write_text("{}")
+        collect(store, tmp_path)
+        (session,) = store.sessions.every()
+        assert session.started_at == "2026-11-16T17:50:57.082Z"

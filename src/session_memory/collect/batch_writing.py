@@ -111,7 +111,8 @@ class BatchWriting:
             run.forgotten.bury_orphans(run.now)
         if is_known:
             store.problems.clear_unreadable(row.id)
-            if row.role not in LOGS:
+            if row.role not in LOGS and chunk.packs:
+                # It was read again whole. One that was only touched keeps its problems.
                 store.problems.forget(row.id)
         run.add_problems(row, problems_in(records))
         ingest.add(row, records)

@@ -190,7 +190,11 @@ class Ingest:
             return
         writer = f"document {source_uid(source.host, source.path, 0)}"
         set_facts(row, writer, {**document_facts(record), "generation": source.generation})
-        self._apply_facts(row, decode_state(row.state))
+        state = decode_state(row.state)
+        if state.first_ts is not None:
+            # An earlier generation may have said when the session began.
+            row.started_at, row.ended_at = state.first_ts, state.last_ts
+        self._apply_facts(row, state)
         self.placement.place(row, record.parent_session)
         if base_of(row) is not None and not row.has_shared and row.evicted_at is None:
             # A new fork gets what it inherits also if it has no record of its own yet.
