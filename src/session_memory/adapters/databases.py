@@ -7,6 +7,8 @@
 - Anything else is read from a copy: opening it would create files beside it.
 """
 
+import base64
+import math
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -249,12 +251,29 @@ def tables_of(db: apsw.Connection) -> dict[str, list[str]]:
 def rows_in(
     db: apsw.Connection, statement: str, values: dict[str, Any] | None = None
 ) -> Iterator[dict[str, Any]]:
-    """The rows of a statement, each as an object of its columns. A NULL is None."""
+    """The rows of a statement, each as an object of its columns that JSON can hold exactly.
+
+    A NULL is None. A BLOB, and a number that JSON has no word for, is an object.
+    """
     cursor = db.execute(statement, values)
     names: list[str] = []
     for row in cursor:
         names = names or [column[0] for column in cursor.get_description()]
-        yield dict(zip(names, row, strict=True))
+        found = dict(zip(names, row, strict=True))
+        if not _PLAIN.issuperset(map(type, row)):
+            found = {name: _exact(value) for name, value in found.items()}
+        yield found
+
+
+_PLAIN = frozenset({str, int, type(None)})
+
+
+def _exact(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return {"$blob": base64.b64encode(value).decode()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"$real": repr(value)}
+    return value
 
 
 def _quoted(name: str) -> str:

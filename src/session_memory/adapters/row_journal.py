@@ -19,7 +19,6 @@ A line is a JSON object with the rows of a unit, and with these fields:
 - ``end``: in the last line of a sync, the largest row ids
 """
 
-import base64
 import json
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -30,6 +29,7 @@ import msgspec
 from session_memory.adapters.cursor_state import bounded
 from session_memory.core.text import escaped
 
+_encode = msgspec.json.Encoder().encode
 # A row may be committed after another one that has a later time.
 WINDOW_MS = 15_000
 MOST_RECENT = 200
@@ -135,52 +135,42 @@ def journal_lines(
 ) -> Iterator[bytes]:
     """The lines of those units that are new or changed. ``newest`` is the time of the last change
     of any row of the session, ``row_ids`` the largest ids of its tables."""
-    last: dict[str, Any] | None = None
+    last = b""
     for unit in units:
         line = _wanted(state, unit, newest)
-        if line is None:
+        if not line:
             continue
-        if last is not None:
-            yield _encoded(last)
+        if last:
+            yield last + b"}\n"
         last = line
-    if last is not None:
-        yield _encoded({**last, "end": row_ids})
+    if last:
+        yield last + b"," + _encoded({"end": row_ids})[1:] + b"\n"
 
 
-def _wanted(state: JournalState, unit: RowUnit, newest: int) -> dict[str, Any] | None:
-    """The line of a unit; None if it says nothing new."""
+def _wanted(state: JournalState, unit: RowUnit, newest: int) -> bytes:
+    """The line of a unit without its last brace; empty if it says nothing new."""
     if state.batch and unit.key <= state.done and unit.at <= state.batch:
-        return None
-    body = {name: _exact(value) for name, value in unit.rows.items()}
-    check = crc32(_encoded({**body, "open": unit.is_open}))
+        return b""
+    rows = _encoded(unit.rows)
+    check = crc32(rows, unit.is_open)
     known = state.recent.get(unit.key)
-    if known is not None and known[1] == check:
-        return None
-    if known is not None and unit.may_wait:
-        return None
+    if known is not None and (known[1] == check or unit.may_wait):
+        return b""
     if unit.is_open and unit.key in state.open and set(unit.blocks) <= set(state.open[unit.key]):
-        return None
-    line = {"key": unit.key, "at": unit.at, "check": check, **body, **unit.notes, "batch": newest}
+        return b""
+    head = _encoded({"key": unit.key, "at": unit.at, "check": check})
     flags = {"open": unit.is_open, "again": unit.is_known, "stays": unit.stays}
-    return {**line, **{name: True for name, is_set in flags.items() if is_set}}
+    notes = {**unit.notes, **{name: True for name, is_set in flags.items() if is_set}}
+    tail = _encoded({**notes, "batch": newest})
+    return head[:-1] + b"," + rows[1:-1] + b"," + tail[1:-1]
 
 
-def _exact(value: Any) -> Any:
-    """A value of a row as JSON can hold it. A BLOB becomes an object."""
-    if isinstance(value, bytes):
-        return {"$blob": base64.b64encode(value).decode()}
-    if isinstance(value, dict):
-        return {name: _exact(one) for name, one in value.items()}
-    return [_exact(one) for one in value] if isinstance(value, list) else value
-
-
-def _encoded(line: dict[str, Any]) -> bytes:
-    text = json.dumps(line, ensure_ascii=False, separators=(",", ":"))
+def _encoded(fields: dict[str, Any]) -> bytes:
     try:
-        return text.encode() + b"\n"
-    except UnicodeEncodeError:
+        return _encode(fields)
+    except (UnicodeEncodeError, msgspec.MsgspecError, OverflowError):
         # Half of a character, which only an escape can hold.
-        return json.dumps(line, separators=(",", ":")).encode() + b"\n"
+        return json.dumps(fields, separators=(",", ":")).encode()
 
 
 def _text(value: Any) -> str:

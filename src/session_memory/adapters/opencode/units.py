@@ -3,10 +3,14 @@
 from typing import Any
 from zlib import crc32
 
+import msgspec
+
 from session_memory.adapters.json_records import mapping
 from session_memory.adapters.jsonl import decode_anything
 from session_memory.adapters.opencode.messages import message_blocks
 from session_memory.adapters.row_journal import RowUnit
+
+_decode = msgspec.json.Decoder().decode
 
 
 def message_unit(message: dict[str, Any], parts: list[dict[str, Any]], *, is_last: bool) -> RowUnit:
@@ -41,8 +45,18 @@ def created_at(info: dict[str, Any]) -> int:
 def data_of(row: dict[str, Any]) -> dict[str, Any]:
     """The object in the column ``data`` of a row; an empty one if there is none."""
     data = row.get("data")
+    if not isinstance(data, str):
+        return mapping(data)
     try:
-        return mapping(decode_anything(data.encode()) if isinstance(data, str) else data)
+        return mapping(_decode(data))
+    except (ValueError, RecursionError):
+        # Not strict JSON, or none.
+        return _decoded(data)
+
+
+def _decoded(data: str) -> dict[str, Any]:
+    try:
+        return mapping(decode_anything(data.encode("utf-8", "surrogatepass")))
     except ValueError:
         return {}
 
