@@ -207,6 +207,18 @@ def test_new_events_appear_at_the_end_and_never_move_who_reads_above(
             "[...document.querySelectorAll('.ev')].map(row => row.dataset.event)"
         )
         assert len(events) == len(set(events))
+        # A list shows what grew, and what is new, in order. Whoever chose a row stays there.
+        page = watched.open("/sessions")
+        page.wait_for_selector("html.scripted")
+        page.keyboard.press("j")
+        log.answer(text("and on"))
+        home.session("cccccccc", slug="new").prompt("a session that is new")
+        home.write()
+        collected(home.path, store)
+        page.wait_for_selector(".srow:has-text('a session that is new')")
+        uids = page.evaluate("[...document.querySelectorAll('a.srow')].map(row => row.dataset.uid)")
+        with Memory(str(store), Config(), create=False) as memory:
+            assert uids == [one.uid for one in memory.sessions()]
         assert watched.said == []
         watched.close()
 
