@@ -54,7 +54,7 @@ DATABASES = ("sqlite", "postgresql")
 AGENTS = (
     "amp",
     *("aider", "claude", "cline", "codex", "copilot", "cursor", "gemini", "grok", "kimi"),
-    *("opencode", "pi", "qwen", "roo", "vibe"),
+    *("droid", "opencode", "pi", "qwen", "roo", "vibe"),
 )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from session_memory.adapters.vibe import AGENT as adapter
 from session_memory.core.schema import Cost
 from session_memory.testing.adapters import AdapterContract
-from session_memory.testing.collecting import collected, events_of, every_usage
+from session_memory.testing.collecting import collected, events_of, every_usage, rebuilt
 
 DATA = Path(__file__).parent.parent / "data" / "vibe" / "interrupt"
 UNKNOWN = (
@@ -78,6 +78,27 @@ def test_what_was_used_in_a_deleted_journal_is_the_rest_of_the_running_total(
     with collected(gap) as store:
         rest = {u.usage_id.rpartition("@")[2]: u.output_tokens for u in every_usage(store)}
     assert rest == {"a1": 5, "a3": 7, "total": 6}
+
+
+def test_the_rest_is_the_same_in_whatever_order_journals_come(tmp_path: Path) -> None:
+    runs = (
+        (1, envelope(0, 0, 0), answer("a1", 100, 5), envelope(100, 10, 5)),
+        (5, envelope(100, 10, 5), answer("a2", 200, 6), envelope(300, 20, 11)),
+        (9, envelope(300, 20, 11), answer("a3", 400, 7)),
+    )
+    prints = set()
+    for order in ((0, 2), (2, 0)):
+        db, home = tmp_path / f"{order[0]}.db", tmp_path / f"home-{order[0]}" / "home"
+        for number in order:
+            journal(home, runs[number][0], *runs[number][1:])
+            collected(home, db).close()
+        with collected(home, db) as store:
+            (session,) = store.sessions.every()
+            assert (session.cost.input_tokens, session.cost.output_tokens) == (670, 18)
+            prints.add(json.dumps([usage.to_dict() for usage in every_usage(store)]))
+            before = store.fingerprint()
+            assert rebuilt(store).fingerprint() == before
+    assert len(prints) == 1
 
 
 def test_the_recorded_session_counts_the_same_without_its_first_journal(tmp_path: Path) -> None:

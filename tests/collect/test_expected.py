@@ -31,6 +31,7 @@ LOGS = {
     "codex": "rollout-*.jsonl",
     "copilot": "events.jsonl",
     "cursor": "*.*",
+    "droid": "*.json*",
     "gemini": "session-*.json*",
     "grok": "updates.jsonl",
     "kimi": "wire.jsonl",
@@ -122,7 +123,7 @@ def test_every_request_that_was_answered_in_full_has_its_usage(
 ) -> None:
     expected = expected_of(sample)
     if expected["agent"] in (
-        *("amp", "cline", "grok", "gemini", "kimi", "opencode", "roo", "vibe"),
+        *("amp", "cline", "grok", "gemini", "kimi", "opencode", "roo", "vibe", "droid"),
     ):
         pytest.skip("does not log the ids of responses: see the next test")
     store = collected_once(sample / "home")

@@ -28,6 +28,7 @@ EXPECTED: dict[str, list[tuple[str, str, list[str]]]] = {
     "claude/subagent": 3 * ANSWERED,
     "cursor/basic": [("abandoned", "interrupted", ["aborted"]), *ANSWERED, *ANSWERED],
     "codex/subagent": [*ANSWERED, *ANSWERED, ("fail", "error", ["ls: cannot access"])],
+    "droid/fork": [*ANSWERED, ("success", "tests", ["unittest test_calc", "OK"])],
     "kimi/fork": [("success", "tests", ["unittest test_calc", "OK"]), *ANSWERED],
     "kimi/old_interrupt": [("abandoned", "interrupted", [""])],
     "kimi/subagent": 3 * ANSWERED,

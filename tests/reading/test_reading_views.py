@@ -439,6 +439,7 @@ WAYS = {
     "codex": ("codex", "resume"),
     "copilot": ("copilot", "--resume"),
     "cursor": ("cursor-agent", "--resume"),
+    "droid": ("droid", "--resume"),
     "gemini": ("gemini", "--resume"),
     "grok": ("grok", "--resume"),
     "kimi": ("kimi", "--session"),

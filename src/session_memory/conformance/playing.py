@@ -69,14 +69,14 @@ def perform(
         )
         runs.append(run)
         if driver.deletes_logs:
-            _gather(driver, place, directory / _SEEN)
+            gather(driver, place, directory / _SEEN)
     for number, request in enumerate(played.requests, 1):
         (directory / f"request-{number}.json").write_bytes(request.sent.raw)
     truth = expected(driver, program.version, scenario, place, played, runs)
     return Performance(directory / _SEEN if driver.deletes_logs else place.home, truth, runs)
 
 
-def _gather(driver: Driver, place: AgentPlace, seen: Path) -> None:
+def gather(driver: Driver, place: AgentPlace, seen: Path) -> None:
     """Add the present logs to those that were seen after earlier runs, as a store has them."""
     for logs in driver.logs:
         if (place.home / logs).is_dir():

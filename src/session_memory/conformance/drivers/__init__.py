@@ -8,6 +8,7 @@ from session_memory.conformance.drivers.claude import Claude
 from session_memory.conformance.drivers.cline import Cline
 from session_memory.conformance.drivers.codex import Codex
 from session_memory.conformance.drivers.copilot import Copilot
+from session_memory.conformance.drivers.droid import Droid
 from session_memory.conformance.drivers.gemini import GeminiCli
 from session_memory.conformance.drivers.grok import Grok
 from session_memory.conformance.drivers.kimi import Kimi
@@ -29,5 +30,6 @@ DRIVERS: tuple[type[Driver], ...] = (
     Kimi,
     Cline,
     Vibe,
+    Droid,
     *(point.load() for point in entry_points(group=GROUP)),
 )

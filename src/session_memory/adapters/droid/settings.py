@@ -1,0 +1,60 @@
+"""``<session>.settings.json``, which Droid rewrites as a whole: what the session used so far.
+
+Nothing else says what was used. Each writing counts for what it adds to the one before. Input and
+both kinds of cached tokens are disjoint; output includes thinking.
+"""
+
+from typing import Any
+
+import msgspec
+
+from session_memory.adapters.base import NativeUsage, Record, SourceRef
+from session_memory.adapters.documents import DocumentReader
+from session_memory.adapters.droid.translate import model_named
+from session_memory.adapters.json_records import integer, mapping
+from session_memory.core.text import escaped
+
+_FIGURES = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheCreationTokens")
+
+
+class DroidSums(msgspec.Struct):
+    """``counted`` is what earlier writings said, ``model`` the present model."""
+
+    model: str = ""
+    counted: tuple[int, ...] = (0,) * len(_FIGURES)
+
+
+def _session(ref: SourceRef, state: DroidSums) -> str:
+    return escaped(ref.session)
+
+
+def _tag(ref: SourceRef, state: DroidSums, record: Record, tag: dict[str, Any]) -> None:
+    """The only list in the settings is one of tags."""
+    record.bookkeeping = "tag"
+
+
+def _around(ref: SourceRef, state: DroidSums, record: Record, members: dict[str, Any]) -> None:
+    state.model = model_named(members.get("model")) or state.model
+    told = mapping(members.get("tokenUsage"))
+    totals = tuple(max(integer(told.get(name)) or 0, 0) for name in _FIGURES)
+    added = tuple(max(new - old, 0) for new, old in zip(totals, state.counted, strict=True))
+    if not any(added):
+        return
+    state.counted = tuple(map(max, totals, state.counted))
+    sent, given, read, written = added
+    record.usage = NativeUsage(
+        f"droid@{record.session}@{'.'.join(map(str, state.counted))}",
+        state.model or "unknown",
+        input_tokens=sent,
+        output_tokens=given,
+        cache_read_tokens=read,
+        cache_write_tokens=written,
+    )
+
+
+def _back(ref: SourceRef, state: DroidSums, record: Record, tag: dict[str, Any] | None) -> None:
+    """A tag was removed, which nobody needs to see."""
+    record.events, record.bookkeeping = [], "tag"
+
+
+READER = DocumentReader(session=_session, message=_tag, around=_around, back=_back)
