@@ -14,11 +14,13 @@ from session_memory.pricing.counted import Charge, UsageFilter, counted_charges
 from session_memory.retain.forget import forget
 from session_memory.retain.verification import verify
 from session_memory.store import Store
-from session_memory.testing.claude import ClaudeLog
+from session_memory.testing.claude import ClaudeLog, call
 from session_memory.testing.collecting import rebuilt
 from session_memory.testing.stores import Stores
 from session_memory.views.cost_days import offsets
 from session_memory.views.dearest import dearest_sessions
+from session_memory.views.files import list_files
+from session_memory.views.kept_files import all_files
 from session_memory.views.sessions import Filter, list_sessions
 from session_memory.views.zones import zone
 
@@ -60,6 +62,12 @@ class Walk:
         self.words += 1
         talk(self.log(), f"word{self.words}")
 
+    def edit(self) -> None:
+        log = self.log()
+        log.answer(call("Edit", file_path=f"/repo/{self.random.choice('ab')}.py", old_string="a"))
+        if self.random.random() < 0.7:
+            log.result("updated", is_error=self.random.random() < 0.3)
+
     def fork(self) -> None:
         self.logs.append(self.keeper.claude.fork(self.log(), f"f{len(self.logs)}"))
 
@@ -97,6 +105,7 @@ class Walk:
         self.patch("FEW_MARKS", 0)
         for clock in CLOCKS:
             figure_sets.keep_figures(self.store, clock)
+        all_files(self.store, sort="changed", limit=0)
         self.patch("FEW_MARKS", 100)
 
     def patch(self, name: str, value: int) -> None:
@@ -104,7 +113,10 @@ class Walk:
             self.monkeypatch.setattr(module, name, value, raising=False)
 
     def step(self) -> str:
-        often = (self.talk, self.fork, self.start_a_subagent, self.collect, self.write_marks)
+        often = (
+            *(self.talk, self.edit, self.fork, self.start_a_subagent, self.collect),
+            self.write_marks,
+        )
         seldom = (
             *(self.analyze, self.evict, self.restore, self.rebuild, self.forget),
             self.change_prices,
@@ -127,6 +139,8 @@ def _compare(walk: Walk) -> None:
     moment = walk.random.choice(times or [0])
     clock = walk.random.choice(CLOCKS)
     figure_sets.keep_figures(store, clock)
+    files = list_files(store, store.sessions.every())
+    assert all_files(store, sort="changed", limit=0) == files
     since = walk.random.choice((None, moment, moment // DAY_MS * DAY_MS + 3 * 3_600_000))
     until = walk.random.choice((None, moment + 3 * DAY_MS, moment // DAY_MS * DAY_MS))
     with store.db.snapshot():

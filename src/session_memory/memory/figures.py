@@ -117,8 +117,13 @@ class FigureMethods(OpenMemory):
         were left out.
         """
         from session_memory.views.files import SORTS, list_files
+        from session_memory.views.kept_files import all_files
 
         one_of("sort", sort, SORTS)
+        if session is None and not any(value is not None for value in filters.values()):
+            found = all_files(self.store, sort=sort, limit=checked_limit(limit))
+            if found is not None:
+                return found
         records = self._records(session, filters)
         return list_files(
             self.store,

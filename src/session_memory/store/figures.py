@@ -12,7 +12,7 @@ from session_memory.store.usage import BUCKETS
 
 NO_DAY = -1_000_000
 """The day of usage without a time."""
-MOST_SETS = 4
+MOST_SETS = 5
 LARGEST = 1 << 62
 _MARK_ALL = """
     insert into figure_marks (set_id, session_id) select :set_id, id from sessions order by id
@@ -59,7 +59,7 @@ _OF_DAYS = f"""
 _DROP_DAYS = "delete from daily_spending where set_id = :set_id and day in ({ids})"
 _COST = ("set_id", "session_id", "microdollars", "unpriced_tokens")
 _PER_SESSION = ("session_spending", "session_costs")
-_PER_SET = (*_PER_SESSION, "daily_spending", "figure_marks")
+_PER_SET = (*_PER_SESSION, "daily_spending", "session_files", "figure_marks")
 
 
 class FigureSet(msgspec.Struct, frozen=True):

@@ -73,34 +73,43 @@ def list_files(
 
     Evicted sessions are only counted, unless they are to be read ``from_archive``.
     """
-    counted: dict[tuple[str | None, str], _TouchedFile] = {}
+    counted: FilesByName = {}
     number = evicted = 0
     for session in sessions:
         if session.evicted_at is not None and not from_archive:
             evicted += 1
             continue
         number += 1
-        touched = set()
-        for call, state, paths in _calls(store, session):
-            for path in paths:
-                path = path_from(path, session.cwd)
-                key = None if path.startswith("/") else session.repo, path
-                counted.setdefault(key, _TouchedFile()).add(call, state)
-                touched.add(key)
-        for key in touched:
-            counted[key].calls["sessions"] += 1
+        count_files(store, session, counted)
+    return listing(counted, sort, limit, number, evicted)
+
+
+def count_files(store: Store, session: Session, counted: "FilesByName") -> None:
+    """Add the files of a session."""
+    touched = set()
+    for call, state, paths in _calls(store, session):
+        for path in paths:
+            path = path_from(path, session.cwd)
+            key = None if path.startswith("/") else session.repo, path
+            counted.setdefault(key, TouchedFile()).add(call, state)
+            touched.add(key)
+    for key in touched:
+        counted[key].calls["sessions"] += 1
+
+
+def listing(counted: "FilesByName", sort: str, limit: int, sessions: int, evicted: int) -> FileList:
     rows = (counts.row(repo, path) for (repo, path), counts in counted.items())
     found = sorted(rows, key=_KEYS[sort])
     if sort == "recent":
         found.sort(key=lambda row: row.last_at or "", reverse=True)
-    return FileList(found[:limit] if limit else found, len(found), number, evicted)
+    return FileList(found[:limit] if limit else found, len(found), sessions, evicted)
 
 
 _KEYS = {
-    "path": lambda row: (row.path,),
-    "read": lambda row: (-row.reads, row.path),
-    "changed": lambda row: (-row.changes, -row.reads, row.path),
-    "recent": lambda row: (row.path,),
+    "path": lambda row: (row.path, row.repo or ""),
+    "read": lambda row: (-row.reads, row.path, row.repo or ""),
+    "changed": lambda row: (-row.changes, -row.reads, row.path, row.repo or ""),
+    "recent": lambda row: (row.path, row.repo or ""),
 }
 
 
@@ -142,12 +151,12 @@ def _patched(store: Store, uid: str) -> dict[int, list[str]]:
     return found
 
 
-class _TouchedFile:
+class TouchedFile:
     """The calls that named one file, by what they did."""
 
     def __init__(self) -> None:
         self.calls: Counter[str] = Counter()
-        self.last_at: str | None = None
+        self.last_at: int | None = None
 
     def add(self, call: CallRow, state: str) -> None:
         tool = (call.tool or "").lower()
@@ -160,7 +169,11 @@ class _TouchedFile:
         else:
             self.calls["other"] += 1
         if call.ts is not None:
-            self.last_at = max(self.last_at or "", format_time(call.ts))
+            self.last_at = call.ts if self.last_at is None else max(self.last_at, call.ts)
 
     def row(self, repo: str | None, path: str) -> FileRow:
-        return FileRow(repo=repo, path=path, last_at=self.last_at, **self.calls)
+        last = None if self.last_at is None else format_time(self.last_at)
+        return FileRow(repo=repo, path=path, last_at=last, **self.calls)
+
+
+FilesByName = dict[tuple[str | None, str], TouchedFile]

@@ -1,0 +1,105 @@
+"""The files of all sessions, from figures that are kept.
+
+Sessions that have changed since are read. In a small store every session is read, as for a filter.
+"""
+
+import time
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+
+from session_memory import __version__
+from session_memory.core.errors import StoreBusy
+from session_memory.core.time import now_ms
+from session_memory.pricing import figure_sets
+from session_memory.store import Store
+from session_memory.store.figures import FigureSet
+from session_memory.store.pieces import end_of_piece
+from session_memory.store.session_files import COUNTS, FileCounts, SessionFiles
+from session_memory.views.files import FileList, FilesByName, TouchedFile, count_files, listing
+
+FILES = "files"
+_PIECE = 500
+_SOURCES = ("files.py", "calls.py", "paths.py")
+
+
+def all_files(store: Store, *, sort: str, limit: int) -> FileList | None:
+    """The files of all sessions; None if every session has to be read."""
+    if not _keep(store):
+        return None
+    with store.db.snapshot():
+        known = _figure_set(store)
+        few = figure_sets.FEW_MARKS
+        changed = [] if known is None else store.figures.marked(known.id, few + 1)
+        if known is None or len(changed) > few:
+            return None
+        counted: FilesByName = {}
+        for one in SessionFiles(store.db).totals(known.id, changed):
+            file = counted[one.repo, one.path] = TouchedFile()
+            file.last_at = one.last_at
+            file.calls.update(dict(zip(COUNTS, one.counts, strict=True)))
+            file.calls["sessions"] = one.sessions
+        _read(store, changed, counted)
+        evicted = store.retention.count_evicted()
+        return listing(counted, sort, limit, store.sessions.count() - evicted, evicted)
+
+
+def _keep(store: Store) -> bool:
+    """Make the figures if there are none, and write those of sessions that have changed, if they
+    are many. False if that cannot be done now, or is not worth it."""
+    db = store.db
+    small = store.sessions.count() < figure_sets.LEAST_SESSIONS
+    if db.in_transaction or small or db.is_read_only:
+        return False
+    try:
+        known = _figure_set(store)
+        if known is None:
+            with db.transaction():
+                known = _figure_set(store) or store.figures.add_set(FILES, _version(), now_ms())
+        if len(store.figures.marked(known.id, figure_sets.FEW_MARKS + 1)) > figure_sets.FEW_MARKS:
+            _write(store, known)
+    except StoreBusy:
+        # Somebody writes for a long time.
+        return False
+    return True
+
+
+def _figure_set(store: Store) -> FigureSet | None:
+    wanted = FILES, _version()
+    return next((one for one in store.figures.sets() if (one.prices, one.zone) == wanted), None)
+
+
+def _write(store: Store, known: FigureSet) -> None:
+    kept = SessionFiles(store.db)
+    while store.figures.marked(known.id, 1):
+        with store.db.transaction():
+            until = end_of_piece()
+            done, found = [], []
+            for session_id in store.figures.marked(known.id, _PIECE):
+                counted: FilesByName = {}
+                _read(store, [session_id], counted)
+                found += [(session_id, _counts(*name, one)) for name, one in counted.items()]
+                done.append(session_id)
+                if time.monotonic() >= until:
+                    break
+            kept.replace(known.id, done, found)
+
+
+def _counts(repo: str | None, path: str, file: TouchedFile) -> FileCounts:
+    return FileCounts(repo, path, tuple(file.calls[name] for name in COUNTS), file.last_at)
+
+
+def _read(store: Store, ids: list[int], counted: FilesByName) -> None:
+    for one in store.figures.sessions(ids):
+        session = store.sessions.get(one.uid)
+        if session is not None and session.evicted_at is None:
+            count_files(store, session, counted)
+
+
+@cache
+def _version() -> str:
+    """A hash of the code that counts files."""
+    digest = blake2b(__version__.encode(), digest_size=8)
+    for name in _SOURCES:
+        digest.update((Path(__file__).parent / name).read_bytes())
+    return digest.hexdigest()
