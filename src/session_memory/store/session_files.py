@@ -19,7 +19,7 @@ _TOTALS = f"""
 """
 
 
-class FileCounts(msgspec.Struct, frozen=True):
+class KeptFile(msgspec.Struct, frozen=True):
     """A file of one or more ``sessions``. ``counts`` are those of ``COUNTS``."""
 
     repo: str | None
@@ -34,7 +34,7 @@ class SessionFiles:
         self._db = db
 
     def replace(
-        self, set_id: int, ids: Sequence[int], files: Iterable[tuple[int, FileCounts]]
+        self, set_id: int, ids: Sequence[int], files: Iterable[tuple[int, KeptFile]]
     ) -> None:
         """Replace the files of sessions, ``(session id, file)``, and remove their marks."""
         given, among = {"set_id": set_id}, listed(ids)
@@ -53,11 +53,11 @@ class SessionFiles:
         self._db.insert("session_files", _COLUMNS, rows)
         self._db.execute(_UNMARK.format(ids=among), given)
 
-    def totals(self, set_id: int, without: Collection[int]) -> list[FileCounts]:
+    def totals(self, set_id: int, without: Collection[int]) -> list[KeptFile]:
         """Each file with the sums over all sessions but some."""
         others = f"and f.session_id not in ({listed(without)})" if without else ""
         rows = self._db.all(_TOTALS.format(others=others), {"set_id": set_id})
         return [
-            FileCounts(row[0], row[1], tuple(map(int, row[2:-2])), row[-2], int(row[-1]))
+            KeptFile(row[0], row[1], tuple(map(int, row[2:-2])), row[-2], int(row[-1]))
             for row in rows
         ]

@@ -15,7 +15,7 @@ from session_memory.pricing import figure_sets
 from session_memory.store import Store
 from session_memory.store.figures import FigureSet
 from session_memory.store.pieces import end_of_piece
-from session_memory.store.session_files import COUNTS, FileCounts, SessionFiles
+from session_memory.store.session_files import COUNTS, KeptFile, SessionFiles
 from session_memory.views.files import FileList, FilesByName, TouchedFile, count_files, listing
 
 FILES = "files"
@@ -85,8 +85,8 @@ def _write(store: Store, known: FigureSet) -> None:
             kept.replace(known.id, done, found)
 
 
-def _counts(repo: str | None, path: str, file: TouchedFile) -> FileCounts:
-    return FileCounts(repo, path, tuple(file.calls[name] for name in COUNTS), file.last_at)
+def _counts(repo: str | None, path: str, file: TouchedFile) -> KeptFile:
+    return KeptFile(repo, path, tuple(file.calls[name] for name in COUNTS), file.last_at)
 
 
 def _read(store: Store, ids: list[int], counted: FilesByName) -> None:
