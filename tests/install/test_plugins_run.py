@@ -11,6 +11,7 @@ import pytest
 
 from session_memory.install.agent import InstallPlace, Request
 from session_memory.install.agents import setup_of
+from session_memory.mcp.catalog import NAMES
 
 NODE = shutil.which("node")
 pytestmark = pytest.mark.skipif(NODE is None, reason="Node is not installed")
@@ -131,7 +132,7 @@ def test_opencode_gives_failed_commands_and_prompts_to_the_hook(tmp_path: Path) 
 
 def test_pi_has_the_tools_and_gives_failed_commands_to_the_hook(tmp_path: Path) -> None:
     seen = run(tmp_path, "pi", PI)
-    assert seen["tools"] == ["recall", "fix", "show", "sessions", "cost"]
+    assert seen["tools"] == list(NAMES)
     assert json.loads(seen["recall"]) == {"name": "recall", "arguments": {"query": "x"}}
     # A server that died is started again by the next question.
     assert seen["died"] == "! session-memory ended"

@@ -15,6 +15,7 @@ import pytest
 from forking import start_command
 
 from session_memory.mcp import serving
+from session_memory.mcp.catalog import NAMES
 from session_memory.mcp.protocol import ToolJob
 from session_memory.mcp.serving import ToolWorker, read_lines
 
@@ -132,5 +133,5 @@ def test_the_official_client_connects_and_asks(demo_store: str, tidewatch: Path)
 
     hello, tools, answer = asyncio.run(ask())
     assert hello.instructions
-    assert len(tools.tools) == 5
+    assert len(tools.tools) == len(NAMES)
     assert "cache" in answer.content[0].text

@@ -221,10 +221,13 @@ def test_lines_are_printed_with_their_sessions(work: Work, monkeypatch: pytest.M
 
 
 @sqlite_only
-def test_a_file_that_git_does_not_know_is_said_to_be(work: Work) -> None:
-    work.save("loose.py", BODY)
-    with Memory(work.root.parent / "memory.db") as memory, pytest.raises(NoSuchLine, match="git"):
-        memory.why(work.root / "loose.py")
+def test_a_file_that_is_new_to_git_has_sessions_too(work: Work, tmp_path: Path) -> None:
+    log = work.session("s", "compute the area")
+    work.write(log, "loose.py", BODY)
+    assert work.authors("loose.py") == ["claude:s", "claude:s"]
+    (tmp_path / "elsewhere.py").write_text(BODY)
+    with Memory(tmp_path / "m.db") as memory, pytest.raises(NoSuchLine, match="no git repository"):
+        memory.why(tmp_path / "elsewhere.py")
 
 
 @sqlite_only

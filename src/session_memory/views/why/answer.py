@@ -111,11 +111,6 @@ def why_lines(store: Store, place: Path, first: int | None = None, last: int | N
     begin = max((first or 1) - AROUND, 1)
     end = None if first is None else min((last or first) + AROUND, count)
     lines = history.blamed(path, begin, end)
-    if lines is None:
-        raise NoSuchLine(
-            f"git does not know {path}",
-            "Only files that git tracks have a history. Who edited it: session-memory files",
-        )
     wanted = range(first or 1, (last or first or len(lines)) + 1)
     attribution = Attribution(LoggedEdits(store, repository), history, path)
     sources = attribution.of(lines, wanted)

@@ -43,10 +43,11 @@ class GitHistory:
         self._root = root
         self._commits: dict[str, str] = {}
 
-    def blamed(self, path: str, first: int = 1, last: int | None = None) -> list[BlamedLine] | None:
+    def blamed(self, path: str, first: int = 1, last: int | None = None) -> list[BlamedLine]:
         """The lines of a file as it is now. Changes of white space are ignored.
 
-        Only the lines from ``first`` to ``last`` have commits. None if git does not know the file.
+        Only the lines from ``first`` to ``last`` have commits, and none of a file that is new to
+        git.
         """
         part = f"-L{first},{'' if last is None else last}"
         words = ("blame", "--porcelain", "-w", part)
@@ -57,9 +58,7 @@ class GitHistory:
         output = plain.output(seconds=_SECONDS, most=_MOST)
         moved = _parsed(moves.output(seconds=_SECONDS, most=_MOST) or "", path)
         self._commits[path] = commits.output(seconds=_SECONDS, most=_MOST) or ""
-        if output is None:
-            return None
-        lines = _parsed(output, path)
+        lines = _parsed(output or "", path)
         if len(moved) == len(lines):
             lines = [
                 msgspec.structs.replace(line, origin=other.commit)
