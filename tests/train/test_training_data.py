@@ -454,6 +454,10 @@ def test_texts_that_are_nearly_the_same_agree_in_most_of_their_signature() -> No
         ("in /Users/mira/.zshrc", "in ~/.zshrc"),
         ("WEBSHOP and webshop-api", "WEBSHOP and project-api"),
         ("clone git@host.example:a/b and ask a.b@c.example", "clone git@host.example:a/b and ask"),
+        ("one\nask a.b@c.example\ntwo", "one\nask user@example.com\ntwo"),
+        ("GitHub.COM/Acme/shop", "GitHub.COM/organization/shop"),
+        ("g\u0131thub.com/acme/shop", "g\u0131thub.com/organization/shop"),
+        ("in C:\\Users\\mira\\x and /root/y", "in ~\\x and ~"),
     ],
 )
 def test_places_and_names_are_made_general(text: str, general: str) -> None:
@@ -469,6 +473,8 @@ def test_places_and_names_are_made_general(text: str, general: str) -> None:
         ("on laptop7", True),
         ("WebShop is down", True),
         ("/srv/plans/secret/x.txt", True),
+        ("(/srv/plans/secret)", True),
+        ("*/srv/plans/secret", False),
         ("~/code/other", True),
         ("~/.ssh/config", False),
         ("https://example.com/a/b/c", False),
@@ -495,9 +501,10 @@ def test_authors_and_owners_are_renamed() -> None:
     texts = [
         "Author: Ada Example <ada@host.example>\nby Ada Example",
         "Co-Authored-By: Claude Fable <noreply@host.example>",
+        "SIGNED-OFF-BY: Bo Example <bo@host.example>",
     ]
     people = gate.people_in(texts)
-    assert people == ("Ada Example",)
+    assert people == ("Ada Example", "Bo Example")
     names = ProjectNames(people=people)
     shown = gate.general("Ada Example pushed github.com/acme/shop", names)
     assert shown == "Somebody pushed github.com/organization/shop"
