@@ -12,7 +12,7 @@ from session_memory.adapters.base import Cursor, SourceRef, Unlisted
 from session_memory.adapters.opencode import AGENT
 from session_memory.adapters.opencode.source import read, rows
 from session_memory.collect.discover import roots
-from session_memory.collect.sync import sync
+from session_memory.collect.sync import sync, sync_paths
 from session_memory.config import Config
 from session_memory.core.schema import SessionEvent
 from session_memory.core.time import now_ms
@@ -20,6 +20,7 @@ from session_memory.retain.native_files import restore_native
 from session_memory.store import Store
 from session_memory.testing.adapters import BytesSource
 from session_memory.testing.collecting import (
+    HOST,
     check_sound,
     collect,
     collected,
@@ -306,6 +307,24 @@ def test_a_copied_write_ahead_log_is_read_and_nothing_is_created_beside_it(tmp_p
     with collected(tmp_path / "copy") as store, collected(tmp_path / "home") as other:
         assert of(store) == of(other)
     assert {path.name: path.read_bytes() for path in copy.iterdir()} == files
+    made.close()
+
+
+def test_a_changed_write_ahead_log_is_enough_to_find_what_is_new(tmp_path: Path) -> None:
+    made = OpencodeHome(tmp_path, wal=True)
+    made.prompt(made.session(), "first")
+    made.prompt(made.session("ses_b"), "other")
+    with collected(tmp_path) as store:
+        config = Config()
+        where = roots(config, (tmp_path,))
+        made.prompt("ses_a", "second")
+        beside = [Path(f"{made.path}{end}") for end in ("-wal", "-shm")]
+        log = tmp_path / "opencode.log"
+        outcome, unexplained = sync_paths(store, config, where, [*beside, log], host=HOST)
+        assert (outcome.report.ingested, unexplained) == (1, [log])
+        assert "second" in str(of(store))
+        outcome, unexplained = sync_paths(store, config, where, beside[1:], host=HOST)
+        assert (outcome.report.discovered, unexplained) == (0, [])
     made.close()
 
 

@@ -41,7 +41,7 @@ class Looking:
         while some := list(islice(found, AT_ONCE)):
             run.known.load(path for one in some for path in _paths(one))
             for one in some:
-                self._look_at(one)
+                self.look_at(one)
         prefixes = tuple(f"{escaped(str(root.path))}{os.sep}" for root in where if root.exists)
         # A file that is excluded now, or in a directory we may not enter, has not vanished. Neither
         # have the parts of a database that cannot be read.
@@ -61,7 +61,7 @@ class Looking:
         """Look at those sources below some roots whose paths are asked for."""
         for found in discover(self._run.config, where):
             if is_asked(str(found.ref.path)):
-                self._look_at(found)
+                self.look_at(found)
 
     def look_at_paths(self, named: dict[str, Path], flavors: set[str]) -> list[Path]:
         """Look at known sources by path. Returns the paths that are unknown or do not exist."""
@@ -74,10 +74,10 @@ class Looking:
                 unexplained.append(path)
             elif row.flavor in flavors and is_wanted(run.config, row.flavor, str(path)):
                 ref = SourceRef(path, row.role, row.home_path, row.session, row.agent)
-                self._look_at(Discovered(row.flavor, ref))
+                self.look_at(Discovered(row.flavor, ref))
         return unexplained
 
-    def _look_at(self, found: Discovered) -> None:
+    def look_at(self, found: Discovered) -> None:
         """Look at a source and its companions; together they count as one source."""
         run, flavor, ref = self._run, found.flavor, found.ref
         run.outcome.report.discovered += 1

@@ -1,7 +1,7 @@
 """Sources that are parts of a database: their rows as lines that follow those in the store."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -10,8 +10,12 @@ from session_memory.adapters.agent import Rows
 from session_memory.adapters.base import Cursor, SourceRef
 from session_memory.adapters.databases import PART
 from session_memory.adapters.registry import agent_or_substitute
+from session_memory.collect.discover import Root
 from session_memory.collect.native import Stat
 from session_memory.store.sources import SourceRow
+
+_INDEX = ".db-shm"
+_FILES = (".db", ".db-wal", _INDEX)
 
 
 def rows_of(flavor: str, ref: SourceRef) -> Rows | None:
@@ -29,6 +33,24 @@ def file_of(row: SourceRow) -> Path | None:
     if not is_part(row):
         return Path(row.path)
     return None if row.vanished else Path(row.path.rpartition(PART)[0])
+
+
+def changed_databases(where: list[Root], paths: Iterable[Path]) -> tuple[list[Root], list[Path]]:
+    """The roots of which a database changed, and the paths that are no part of a database.
+
+    What changes is the write-ahead log beside a database. Its index says nothing; reading changes
+    it, too.
+    """
+    roots = [root for root in where if agent_or_substitute(root.flavor).rows is not None]
+    changed: list[Root] = []
+    others: list[Path] = []
+    for path in paths:
+        own = [root for root in roots if path.is_relative_to(root.path)]
+        if not own or not path.name.endswith(_FILES):
+            others.append(path)
+        elif not path.name.endswith(_INDEX):
+            changed += [root for root in own if root not in changed]
+    return changed, others
 
 
 def part_stat(ref: SourceRef) -> Stat:

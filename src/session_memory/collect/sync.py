@@ -5,19 +5,20 @@ written in one short transaction, together with the cursors.
 """
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from contextlib import nullcontext
 from pathlib import Path
 
 from session_memory.adapters.databases import databases_kept
 from session_memory.collect.batch_writing import BatchWriting
 from session_memory.collect.batches import Batches, ReadTask
-from session_memory.collect.discover import Root
+from session_memory.collect.discover import Discovered, Root, discover
 from session_memory.collect.doctor import adapter_problems
 from session_memory.collect.evicted_sources import EvictedSources
 from session_memory.collect.live_sessions import LiveSync
 from session_memory.collect.looking import Looking
 from session_memory.collect.reading import SourceReading
+from session_memory.collect.row_sources import changed_databases
 from session_memory.collect.run_context import RunContext
 from session_memory.collect.sync_report import ReadProgress, SyncOutcome
 from session_memory.config import Config, this_host
@@ -77,11 +78,15 @@ def sync_paths(
     there, or its file is gone. ``report.problems`` stays 0, for counting reads the whole store.
     """
     started = time.perf_counter()
-    named = {escaped(str(path)): path for path in paths}
+    changed, others = changed_databases(where, paths)
+    named = {escaped(str(path)): path for path in others}
     host = host or this_host(config)
     with collector_off(), databases_kept(), store.db.operation_lock(shared=True):
-        run = Sync(store, config, host, ReadProgress(), list(named))
+        found = list(discover(config, changed)) if changed else []
+        known = [*named, *(escaped(str(one.ref.path)) for one in found)]
+        run = Sync(store, config, host, ReadProgress(), known)
         unexplained = run.look_at_paths(named, {root.flavor for root in where})
+        run.look_at(found)
         run.read()
     run.outcome.report.seconds = round(time.perf_counter() - started, 3)
     return run.outcome, unexplained
@@ -149,6 +154,11 @@ class Sync:
 
     def look_for(self, where: list[Root], is_asked: Callable[[str], bool]) -> None:
         self._looking.look_for(where, is_asked)
+
+    def look_at(self, found: Iterable[Discovered]) -> None:
+        """Find which of these sources changed."""
+        for one in found:
+            self._looking.look_at(one)
 
     def look_at_paths(self, named: dict[str, Path], flavors: set[str]) -> list[Path]:
         """Find which known sources changed. Returns the paths that are none, or gone."""
