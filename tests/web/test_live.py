@@ -1,6 +1,7 @@
 """What changes in the store is sent to open pages: which sessions, and also after a break."""
 
 import json
+import time
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,9 @@ from typing import Any
 import pytest
 from reading.hostile import collected
 
+from session_memory import Memory
+from session_memory.core.errors import StoreBusy
+from session_memory.store import open_store
 from session_memory.testing.claude import ClaudeHome, text
 from session_memory.web.live import StoreState
 from session_memory.web.serving import WebServer
@@ -69,3 +73,22 @@ def test_only_sessions_of_another_revision_are_named() -> None:
     now = StoreState(2, "", {"a": (2, 11), "b": (1, 10), "c": (1, 1)})
     assert [one["uid"] for one in now.changed_since(before)] == ["a", "c"]
     assert now.changed_since(None) == []
+
+
+def test_pages_are_served_and_say_so_if_the_logs_cannot_be_followed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(self: Memory) -> None:
+        raise StoreBusy("the store")
+
+    open_store(tmp_path / "memory.db").close()
+    monkeypatch.setattr(Memory, "follow", refused)
+    with served(tmp_path / "memory.db", follows=True) as server:
+        opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        opener.open(server.address, timeout=SECONDS).close()
+        until = time.monotonic() + SECONDS
+        while not caplog.messages and time.monotonic() < until:
+            time.sleep(0.01)
+        assert "The logs are not followed" in caplog.messages[0]
+        with opener.open(f"http://127.0.0.1:{server.port}/settings") as page:
+            assert b"not following" in page.read()

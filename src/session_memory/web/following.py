@@ -1,16 +1,20 @@
 """Collect what agents write while the server runs, in a thread with a connection of its own."""
 
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from session_memory.core.errors import SessionMemoryError
 from session_memory.memory import Memory
 from session_memory.store.page_memory import limit_pages
 
 if TYPE_CHECKING:
     from session_memory.memory.follow import Follow
+    from session_memory.web.site import Site
 
+_LOG = logging.getLogger(__name__)
 PAGES_KIB = 1024
 # A person waits for the first page. The first look at all logs waits for it, but not for longer.
 LONGEST_WAIT_S = 1.0
@@ -20,9 +24,12 @@ SECONDS_TO_END = 10
 class Following:
     """Follows the logs from the first answer on, and says each time that it ``wrote``."""
 
-    def __init__(self, opened: Callable[[], Memory], wrote: Callable[[], None]) -> None:
+    def __init__(
+        self, opened: Callable[[], Memory], wrote: Callable[[], None], site: "Site"
+    ) -> None:
         self._opened = opened
         self._wrote = wrote
+        self._site = site
         self._may_begin = threading.Event()
         self._is_ending = threading.Event()
         self._follow: Follow | None = None
@@ -52,6 +59,14 @@ class Following:
 
     def _collect(self) -> None:
         self._may_begin.wait(LONGEST_WAIT_S)
+        try:
+            self._follow_logs()
+        except SessionMemoryError as error:
+            # The pages are served all the same, and say that nobody follows.
+            self._site.is_followed = False
+            _LOG.error("The logs are not followed: %s. %s", error, error.hint or "")
+
+    def _follow_logs(self) -> None:
         with self._opened() as memory:
             limit_pages(memory.store.db, PAGES_KIB)
             with self._lock:

@@ -49,8 +49,8 @@ class WebServer:
         self.token = new_token()
         self._memories = Memories(opened)
         self._changes = Changes(opened)
-        self._following = Following(opened, self._changes.wake) if follows else None
         site = Site(is_followed=follows or is_live, token=self.token)
+        self._following = Following(opened, self._changes.wake, site) if follows else None
         answered = self._following.begin if self._following else None
         app = make_app(
             self._memories, self._changes, site, self.token, self.port, mcp, answered=answered
