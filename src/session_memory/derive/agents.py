@@ -30,6 +30,7 @@ __all__ = [
     "changes_asked",
     "changes_noted",
     "flavors",
+    "handoff_targets",
     "instruction_files",
     "noted_failures",
     "own_directories",
@@ -66,6 +67,11 @@ def short_model(model: str) -> str:
     words = model.split("-")
     is_dated = len(words) > 1 and len(words[-1]) == len("20260701")
     return "-".join(words[:-1] if is_dated else words)
+
+
+def handoff_targets() -> list[str]:
+    """The agents that can continue a session of another agent."""
+    return [one.flavor for one in agents() if one.handoff is not None]
 
 
 def statusline_flavor() -> str:

@@ -5,7 +5,8 @@ target's adapter makes the files of a new session. The old session is not touche
 """
 
 from session_memory.core.time import now_ms
-from session_memory.handoff.handing import Handoff, HandoffOptions, hand_over, targets
+from session_memory.derive.agents import handoff_targets as targets
+from session_memory.handoff.handing import Handoff, HandoffOptions, hand_over
 from session_memory.handoff.pack import text_pack
 from session_memory.handoff.versions import InstalledVersion
 from session_memory.handoff.writing import write

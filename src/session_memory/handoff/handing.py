@@ -11,7 +11,7 @@ import msgspec
 from session_memory.core.errors import CannotHandOver, UnknownSession
 from session_memory.core.handing import HandedSession, NewFile
 from session_memory.core.schema import Session
-from session_memory.derive.agents import Agent, about, agents
+from session_memory.derive.agents import Agent, about, handoff_targets
 from session_memory.handoff.conversation import StoredConversation, StoredPrompt, conversation_of
 from session_memory.handoff.folding import folded, split, tokens_of
 from session_memory.handoff.mapping import Mapping
@@ -70,11 +70,6 @@ class Handoff(msgspec.Struct, frozen=True, kw_only=True):
         values["argv"], values["import_argv"] = list(self.argv), list(self.import_argv)
         paths = [str(file.path) for file in self.files]
         return {**values, "session_uid": self.session_uid, "line": self.line, "files": paths}
-
-
-def targets() -> list[str]:
-    """The agents that a session can be handed over to."""
-    return [one.flavor for one in agents() if one.handoff is not None]
 
 
 def hand_over(
@@ -137,8 +132,8 @@ def _target(to: str) -> Agent:
     if target.handoff is None:
         raise CannotHandOver(
             f"a session cannot be handed over to {to}",
-            f"Agents that can continue one: {', '.join(targets())}. For any other, print the"
-            " session as a text: --as text",
+            f"Agents that can continue one: {', '.join(handoff_targets())}. For any other, print"
+            " the session as a text: --as text",
         )
     return target
 

@@ -9,6 +9,7 @@ from session_memory.config import this_host
 from session_memory.core.errors import CannotResume, UnknownSession
 from session_memory.core.schema import Session
 from session_memory.core.time import now_ms
+from session_memory.derive.agents import handoff_targets
 from session_memory.pricing import Amount, session_amounts
 from session_memory.pricing import shown as money
 from session_memory.pricing.sessions import family, subagents
@@ -60,6 +61,7 @@ def session_page(asked: Asked, found: Session, tab: str, template: str, **values
         dot=dot_of(found),
         parent=found.parent_uid and session_address(found.parent_uid),
         resume=_resume_line(asked, found),
+        others=_handoffs(found),
         given_name=store.given_names.of([uid]).get(uid, ""),
         is_pinned=store.retention.is_pinned(uid, now_ms()),
         tabs=[
@@ -96,3 +98,11 @@ def _resume_line(asked: Asked, found: Session) -> str:
         return resume(asked.memory.store, found, this_host(asked.memory.config)).line
     except CannotResume:
         return ""
+
+
+def _handoffs(found: Session) -> list[tuple[str, str]]:
+    """The agents that can continue the session, each with the command that hands it over."""
+    if found.relation == "subagent":
+        return []
+    command = f"session-memory handoff {found.session_uid} --to"
+    return [(name, f"{command} {name}") for name in handoff_targets() if name != found.flavor]
