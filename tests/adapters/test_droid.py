@@ -77,12 +77,12 @@ def test_each_writing_of_the_settings_counts_for_what_it_adds(tmp_path: Path) ->
     log(home, message("m1", "user", text("go")))
     settings(home, "claude-sonnet-4-5", 100, 5)
     collected(home, db).close()
-    settings(home, "custom:my-model-0", 250, 9)
+    settings(home, "custom:my-model-0", 250 + (1 << 33), 9)
     with collected(home, db) as store:
         found = {(u.model, u.input_tokens, u.output_tokens) for u in every_usage(store)}
         (session,) = store.sessions.every()
-    assert found == {("claude-sonnet-4-5", 100, 5), ("my-model", 150, 4)}
-    assert (session.cost.input_tokens, session.cost.cache_read_tokens) == (250, 3)
+    assert found == {("claude-sonnet-4-5", 100, 5), ("my-model", 150 + (1 << 33), 4)}
+    assert (session.cost.input_tokens, session.cost.cache_read_tokens) == (250 + (1 << 33), 3)
 
 
 def test_a_session_of_another_ones_call_is_its_subagent(tmp_path: Path) -> None:

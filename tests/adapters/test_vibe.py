@@ -110,6 +110,18 @@ def test_the_recorded_session_counts_the_same_without_its_first_journal(tmp_path
     assert (after.input_tokens, after.output_tokens) == (before.input_tokens, before.output_tokens)
 
 
+def test_the_facts_of_a_session_are_found_beside_an_empty_part_of_its_journal(
+    tmp_path: Path,
+) -> None:
+    shutil.copytree(DATA / "home", tmp_path / "home")
+    (part,) = {path.parent for path in (tmp_path / "home").rglob("*.jsonl")}
+    (part / "0000000000000099.jsonl").touch()
+    for root in (tmp_path / "home", part.parents[1]):
+        with collected(root) as store:
+            (session,) = store.sessions.every()
+        assert (session.cwd, session.model) == ("/home/mira/code/interrupt", "scripted-model")
+
+
 def test_a_call_of_an_unknown_tool_has_its_result_in_the_next_request(tmp_path: Path) -> None:
     told = {
         "role": "tool",

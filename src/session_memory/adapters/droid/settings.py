@@ -11,7 +11,8 @@ import msgspec
 from session_memory.adapters.base import NativeUsage, Record, SourceRef
 from session_memory.adapters.documents import DocumentReader
 from session_memory.adapters.droid.translate import model_named
-from session_memory.adapters.json_records import integer, mapping
+from session_memory.adapters.json_records import mapping
+from session_memory.adapters.token_counts import count_of, usable_count
 from session_memory.core.text import escaped
 
 _FIGURES = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheCreationTokens")
@@ -36,7 +37,7 @@ def _tag(ref: SourceRef, state: DroidSums, record: Record, tag: dict[str, Any]) 
 def _around(ref: SourceRef, state: DroidSums, record: Record, members: dict[str, Any]) -> None:
     state.model = model_named(members.get("model")) or state.model
     told = mapping(members.get("tokenUsage"))
-    totals = tuple(max(integer(told.get(name)) or 0, 0) for name in _FIGURES)
+    totals = tuple(usable_count(count_of(told.get(name))) for name in _FIGURES)
     added = tuple(max(new - old, 0) for new, old in zip(totals, state.counted, strict=True))
     if not any(added):
         return

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from session_memory.adapters.base import SourceRef, Unlisted
 from session_memory.adapters.gathered import files_below
-from session_memory.adapters.log_files import logs, own_directory
+from session_memory.adapters.log_files import head_of, logs, own_directory
 from session_memory.core.roles import DOCUMENT, SPILL
 
 _HOME, _LOGS = ".vibe", "logs/session"
@@ -51,10 +51,12 @@ def _ref(path: Path, below: str) -> SourceRef | None:
 
 
 def _journal(path: Path, place: list[str]) -> SourceRef:
-    """A part of a journal. The snapshots belong to the newest part."""
+    """A part of a journal. The other files belong to the newest part with a record: at the end of a
+    run, Vibe begins an empty part."""
     session, directory = place[-3], path.parents[1]
     about = f"{_PREFIX}/{'/'.join(place[:-2])}"
-    newest = max(path.parent.glob(f"*{_SUFFIX}"), default=path)
+    parts = (part for part in path.parent.glob(f"*{_SUFFIX}") if head_of(part))
+    newest = max(parts, default=path)
     beside: tuple[SourceRef, ...] = ()
     if newest == path:
         beside = _companions(directory, about, session, (_META, "CURRENT", "scheduled-loops.json"))

@@ -6,8 +6,7 @@ Input includes cached input, and output includes reasoning. The journal does not
 from typing import Any
 
 from session_memory.adapters.base import NativeUsage, Record
-from session_memory.adapters.json_records import integer
-from session_memory.adapters.token_counts import count_of, without
+from session_memory.adapters.token_counts import count_of, is_possible, usable_count, without
 from session_memory.adapters.vibe.state import VibeState
 
 UNKNOWN = "unknown"
@@ -27,15 +26,14 @@ def request_used(used: dict[str, Any], action: str, record: Record, state: VibeS
         output_tokens=given,
         cache_read_tokens=cached,
     )
-    state.add([max(integer(used.get(name)) or 0, 0) for name in _USED])
+    state.add([usable_count(count) for count in (sent, cached, given)])
     record.more_usage = [running_total(state, record)]
 
 
 def figures(told: dict[str, Any]) -> tuple[int, ...] | None:
     """The figures of a session: input, cached input and output. None if there are none."""
-    found = [integer(told.get(name)) for name in _TOTALS]
-    counts = tuple(count for count in found if count is not None and count >= 0)
-    return counts if len(counts) == len(_TOTALS) else None
+    found = tuple(count_of(told.get(name)) for name in _TOTALS)
+    return found if told and all(map(is_possible, found)) else None
 
 
 def running_total(state: VibeState, record: Record) -> NativeUsage:
