@@ -19,6 +19,7 @@ class StatsQueries:
         self.scope = scope
         self._clock = clock(tz)
         self._moments: dict[int, datetime] = {}
+        self._days: dict[int, str] = {}
 
     @cached_property
     def sessions(self) -> list[Row]:
@@ -48,7 +49,10 @@ class StatsQueries:
         return found
 
     def day(self, quarter: int) -> str:
-        return self.moment(quarter).date().isoformat()
+        found = self._days.get(quarter)
+        if found is None:
+            found = self._days[quarter] = self.moment(quarter).date().isoformat()
+        return found
 
     def by_day(self, rows: Iterable[Row], place: int) -> dict[str, Sums]:
         """The columns after ``place``, which is a quarter, summed for each day, earliest first."""

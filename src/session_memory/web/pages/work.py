@@ -27,7 +27,6 @@ def work(asked: Asked) -> Response:
         "files",
         "time",
         "models",
-        "cache",
         since=since or None,
     )
     parts = report.sections
@@ -46,7 +45,7 @@ def work(asked: Asked) -> Response:
         pass_rate=_percent(parts["tests"].pass_rate),
         models=[_model(one) for one in parts["models"].rows],
         files=parts["files"].rows,
-        hit_rate=_percent(parts["cache"].hit_rate),
+        hit_rate=_percent(parts["summary"].hit_rate),
     )
 
 
