@@ -10,7 +10,14 @@ import pytest
 from session_memory.adapters.cline import AGENT as adapter
 from session_memory.derive.bodies import Bodies
 from session_memory.testing.adapters import AdapterContract
-from session_memory.testing.collecting import collect, collected, events_of, usage_of
+from session_memory.testing.collecting import (
+    check_restores,
+    check_sound,
+    collect,
+    collected,
+    events_of,
+    usage_of,
+)
 
 DATA = Path(__file__).parent.parent / "data" / "cline"
 
@@ -156,3 +163,18 @@ def test_a_document_that_no_longer_says_when_the_session_began(tmp_path: Path) -
         collect(store, tmp_path)
         (session,) = store.sessions.every()
         assert session.started_at == "2026-11-16T17:50:57.082Z"
+
+
+def test_a_compaction_is_kept_and_counts_nothing_twice(tmp_path: Path) -> None:
+    counts = {"inputTokens": 100, "outputTokens": 7}
+    answer = message("m2", "assistant", said("Built."), **used(**counts))
+    path = write(tmp_path, message("m1", "user", typed("go")), answer)
+    about = {"kind": "compaction_summary", "summary": "built"}
+    summary = {"role": "user", "content": [said("Context summary: built")], "metadata": about}
+    compacted = {"version": 1, "conversation_id": "s1", "messages": [summary, answer]}
+    path.with_name("s1.compaction.json").write_text(json.dumps(compacted))
+    with collected(tmp_path) as store:
+        assert [event.summary for event in events_of(store, "cline:s1")] == ["go", "Built."]
+        assert len(usage_of(store, "cline:s1")) == 1
+        check_sound(store)
+        check_restores(store, None, tmp_path / "again")

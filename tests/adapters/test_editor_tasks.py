@@ -12,6 +12,7 @@ from session_memory.adapters.editor_tasks.layout import MESSAGES
 from session_memory.adapters.kilo.source import EXTENSION as KILO
 from session_memory.adapters.roo import AGENT as roo
 from session_memory.adapters.roo.source import EXTENSION as ROO
+from session_memory.derive.ingest import Ingest
 from session_memory.testing.adapters import AdapterContract, BytesSource
 from session_memory.testing.collecting import (
     check_restores,
@@ -162,3 +163,25 @@ def test_a_subtask_of_roo_names_its_parent(tmp_path: Path) -> None:
     with collected(tmp_path) as store:
         (session,) = store.sessions.every()
         assert (session.parent_uid, session.cwd) == ("roo:17947", "/home/mira/code/app")
+
+
+def test_a_task_that_grows_is_not_derived_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the model gets has no times, so it is read last. It gives nothing that could be late."""
+    place = write(tmp_path, say(1, "text", "go"))
+    text = "# Current Working Directory (/home/mira/code/app) Files"
+    history = [{"role": "user", "content": [{"type": "text", "text": text}]}]
+    (place / "api_conversation_history.json").write_text(json.dumps(history))
+    stale = []
+    mark = Ingest._mark_stale
+    monkeypatch.setattr(
+        Ingest, "_mark_stale", lambda *given: (stale.append(given[2].path), mark(*given))
+    )
+    with collected(tmp_path) as store:
+        write(tmp_path, say(1, "text", "go"), request(2, **COUNTS), say(3, "text", "gone"))
+        collect(store, tmp_path)
+        assert stale == []
+        (session,) = store.sessions.every()
+        assert session.cwd == "/home/mira/code/app"
+        check_sound(store)

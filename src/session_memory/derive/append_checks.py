@@ -4,8 +4,10 @@ Nearly always they can: nobody has seen them, and they belong at the end. Otherw
 derived again from the stored logs, so the result never depends on the order in which files arrive.
 """
 
+import json
+
 from session_memory.adapters.base import Record
-from session_memory.core.roles import DOCUMENT, TIMELINE
+from session_memory.core.roles import DOCUMENT, REWRITTEN, TIMELINE
 from session_memory.derive.facts import base_of
 from session_memory.store.sessions import CollectedSession
 from session_memory.store.sources import SourceRow, reading_order
@@ -32,13 +34,18 @@ def check_order(
     is_timeline = source.role == TIMELINE
     if not row.id or not any(_depends_on_order(record, is_timeline) for record in records):
         return
-    others = [other for other in store.sessions.source_ids(row.id) if other != source.id]
-    if not others:
-        return
-    logs = [store.sources.get(other) for other in others]
+    known = store.sessions.source_ids(row.id)
+    logs = [store.sources.get(other) for other in known if other != source.id]
     here = reading_order(source)
-    if any(log.role != DOCUMENT and reading_order(log) > here for log in logs):
+    later = [log for log in logs if log.role != DOCUMENT and reading_order(log) > here]
+    if not all(source.id in known and _gives_nothing(log) for log in later):
         raise NeedsDerivation(set())
+
+
+def _gives_nothing(log: SourceRow) -> bool:
+    """Whether a log is a document of which every line is bookkeeping, such as a copy of what the
+    model gets. Nothing has to come before it."""
+    return log.role == REWRITTEN and log.lines == sum(json.loads(log.bookkeeping).values())
 
 
 def _depends_on_order(record: Record, is_timeline: bool) -> bool:

@@ -3,6 +3,7 @@
 data/sessions/<session>/<session>.messages.json     a session
 data/sessions/<session>/<agent>.messages.json       a subagent
 data/sessions/<session>/<session>.json              what Cline says about the session
+data/sessions/<session>/<session>.compaction.json   what the model gets after a compaction
 data/tasks/<task>                                   a task of the extension, or of an older CLI
 """
 
@@ -23,6 +24,7 @@ from session_memory.core.roles import DOCUMENT, REWRITTEN
 EXTENSION = "saoudrizwan.claude-dev"
 _PREFIX = ".cline/data/sessions"
 _SUFFIX, _META = ".messages.json", ".json"
+COMPACTION = ".compaction.json"
 _HEAD = re.compile(rb'\s*\{\s*"version":\s*\d+,\s*"updated_at":\s*"[^"]{1,40}",\s*"agent":\s*"')
 
 
@@ -56,10 +58,12 @@ def _loose_ref(path: Path, below: str) -> SourceRef:
 def _session(path: Path, home_path: str) -> SourceRef:
     name = path.name.removesuffix(_SUFFIX)
     meta = path.with_name(name + _META)
-    companions: tuple[SourceRef, ...] = ()
-    if meta.is_file():
-        place = home_path.removesuffix(_SUFFIX) + _META
-        companions = (SourceRef(meta, DOCUMENT, place, name),)
+    beside = [(meta, DOCUMENT), (path.with_name(name + COMPACTION), REWRITTEN)]
+    companions = tuple(
+        SourceRef(file, role, f"{home_path.removesuffix(path.name)}{file.name}", name)
+        for file, role in beside
+        if file.is_file()
+    )
     return SourceRef(path, REWRITTEN, home_path, name, companions=companions)
 
 

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from session_memory.adapters.base import Cursor, Readable, Record
 from session_memory.adapters.cline.about import from_document
-from session_memory.adapters.cline.translate import READER
+from session_memory.adapters.cline.layout import COMPACTION
+from session_memory.adapters.cline.translate import COPY_READER, READER
 from session_memory.adapters.cursor_state import StateText
 from session_memory.adapters.documents import read_document, read_messages
 from session_memory.adapters.editor_tasks.layout import FACTS, HISTORY, MESSAGES
@@ -21,4 +22,5 @@ def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
         return read_task(source, cursor, may_include_cache=False)
     if source.ref.role == DOCUMENT:
         return read_document(source, cursor, from_document)
-    return read_messages(source, cursor, _TEXTS, READER)
+    is_copy = source.ref.path.name.endswith(COMPACTION)
+    return read_messages(source, cursor, _TEXTS, COPY_READER if is_copy else READER)

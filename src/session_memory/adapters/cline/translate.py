@@ -52,4 +52,16 @@ def _back(
     state.go_back(record, "" if message is None else name_in(message.get("id")))
 
 
+def _copy(ref: SourceRef, state: WrittenMessages, record: Record, message: object) -> None:
+    """What the model gets after a compaction: a summary, and messages that are in the session."""
+    record.events, record.bookkeeping = [], "history"
+
+
+def _own_name(ref: SourceRef, state: WrittenMessages) -> str:
+    return escaped(ref.session)
+
+
 READER: DocumentReader[WrittenMessages] = DocumentReader(_session, _message, _around, _back)
+COPY_READER: DocumentReader[WrittenMessages] = DocumentReader(
+    _own_name, _copy, lambda ref, state, record, members: None, _copy
+)

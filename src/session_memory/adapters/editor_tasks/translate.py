@@ -154,8 +154,6 @@ def _request(
     own = _own(ref, message)
     state.model = model_in(message) or state.model
     info = json_in(string(message.get("text")))
-    if found := _DIRECTORY.search(string(info.get("request"))):
-        record.cwd = found[1]
     if own:
         used = usage_of_request(message, own, may_include_cache=may_include_cache)
         state.request, state.used, record.usage = own, used, used
