@@ -103,8 +103,7 @@ def _count_no_memory() -> None:
 def pytest_xdist_setupnodes(config: pytest.Config, specs: list[Any]) -> None:
     if sys.platform != "linux":
         return  # Elsewhere the libraries of the system are not made for forks.
-    place = Path(tempfile.mkdtemp(prefix="session-memory-workers-"))
-    config.stash[WORKERS] = ForkedWorkers(config.invocation_params.args, sys.path, place)
+    config.stash[WORKERS] = ForkedWorkers(config.invocation_params.args, sys.path)
     for spec in specs:
         if spec.popen and not spec.python:
             spec.python = config.stash[WORKERS].interpreter

@@ -17,6 +17,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
@@ -33,11 +34,13 @@ READY = b"1"
 class ForkedWorkers:
     """Starts the process that collects the tests and forks. It ends with this object's process.
 
-    ``place`` is an empty directory, which is removed in the end.
+    It listens in a directory that only this user may enter, because it runs what it is sent.
     """
 
-    def __init__(self, args: Sequence[str], path: Sequence[str], place: Path) -> None:
-        self._address = place / "address"
+    def __init__(self, args: Sequence[str], path: Sequence[str]) -> None:
+        # The address of a socket may not be longer than 100 bytes, so TMPDIR is not used.
+        place = tempfile.mkdtemp(prefix="session-memory-workers-", dir="/tmp")
+        self._address = Path(place) / "address"
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind(str(self._address))
             listening.listen(64)

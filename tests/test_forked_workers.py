@@ -9,13 +9,10 @@ import pytest
 
 CONFTEST = """
 import sys
-from pathlib import Path
 from forked_workers import ForkedWorkers
 
 def pytest_xdist_setupnodes(config, specs):
-    place = Path(__file__).parent / "place"
-    place.mkdir()
-    config.workers = ForkedWorkers(config.invocation_params.args, sys.path, place)
+    config.workers = ForkedWorkers(config.invocation_params.args, sys.path)
     for spec in specs:
         spec.python = config.workers.interpreter
 
@@ -63,7 +60,6 @@ def test_the_tests_are_collected_once_and_a_worker_that_crashed_is_replaced(tmp_
     assert "1 failed, 5 passed" in done.stdout, done.stdout + done.stderr
     assert "crashed while running" in done.stdout
     assert (tmp_path / "imported").read_text() == "once\n"
-    assert not (tmp_path / "place").exists()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="workers are forks on Linux only")

@@ -9,7 +9,7 @@ from session_memory import Memory
 from session_memory.adapters.registry import flavors
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
-from agents import WITHOUT_LOGS, make_home
+from agents_home import WITHOUT_LOGS, make_home
 
 pytestmark = [pytest.mark.only("sqlite"), pytest.mark.no_store]
 

@@ -1,7 +1,7 @@
 """A home with logs of every agent: what a sync costs, and what it costs when nothing is new.
 
-    python benchmarks/agents.py            print the tables
-    python benchmarks/agents.py --write    and write them into docs/performance.md
+    python benchmarks/agents_home.py            print the tables
+    python benchmarks/agents_home.py --write    and write them into docs/performance.md
 
 The logs are the samples of the tests. Figures of single agents are CPU time inside one process, so
 that another program on the machine changes them little. The whole home is synced by the command,
@@ -142,7 +142,7 @@ def whole_home(bench: Bench, home: Path) -> tuple[Run, list[Run]]:
 
 def lines_of(rows: list[AgentRow], first: Run, again: list[Run], empty: Run) -> Iterator[str]:
     machine = f"{os.cpu_count()} cores, load {os.getloadavg()[1]:.1f}"
-    yield f"Made by `benchmarks/agents.py` on {datetime.now(UTC):%Y-%m-%d} ({machine})."
+    yield f"Made by `benchmarks/agents_home.py` on {datetime.now(UTC):%Y-%m-%d} ({machine})."
     yield f"One home with logs of {len(rows)} agents: the samples of the tests. CPU time in"
     yield "milliseconds, without the start of the command:"
     yield ""
