@@ -61,7 +61,7 @@ def session_page(asked: Asked, found: Session, tab: str, template: str, **values
         dot=dot_of(found),
         parent=found.parent_uid and session_address(found.parent_uid),
         resume=_resume_line(asked, found),
-        others=_handoffs(found),
+        handoffs=_handoffs(found),
         given_name=store.given_names.of([uid]).get(uid, ""),
         is_pinned=store.retention.is_pinned(uid, now_ms()),
         tabs=[
