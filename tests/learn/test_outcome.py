@@ -14,6 +14,7 @@ from .sessions import analyzed, digest, digest_of_log, outcome_of
 TESTS = "python3 -B -m pytest -q"
 ANSWERED = [("success", "answered", [""])]
 UNVERIFIED = [("success", "unverified", [""])]
+UNITTEST = ("success", "tests", ["unittest test_calc", "OK"])
 # What the scripts did: of every session, in the order of their uids.
 EXPECTED: dict[str, list[tuple[str, str, list[str]]]] = {
     "basic": [("success", "tests", [TESTS, "1 passed"])],
@@ -28,8 +29,14 @@ EXPECTED: dict[str, list[tuple[str, str, list[str]]]] = {
     "claude/subagent": 3 * ANSWERED,
     "cursor/basic": [("abandoned", "interrupted", ["aborted"]), *ANSWERED, *ANSWERED],
     "codex/subagent": [*ANSWERED, *ANSWERED, ("fail", "error", ["ls: cannot access"])],
-    "droid/fork": [*ANSWERED, ("success", "tests", ["unittest test_calc", "OK"])],
-    "kimi/fork": [("success", "tests", ["unittest test_calc", "OK"]), *ANSWERED],
+    "droid/fork": [*ANSWERED, UNITTEST],
+    "amp/thread": [UNITTEST],
+    "cline/basic": [UNITTEST],
+    "cline/subagent": 3 * ANSWERED,
+    "gemini/document": [UNITTEST],
+    "opencode/subagent": [("fail", "error", [""]), *ANSWERED, *ANSWERED],
+    "roo/task": [UNITTEST],
+    "kimi/fork": [UNITTEST, *ANSWERED],
     "kimi/old_interrupt": [("abandoned", "interrupted", [""])],
     "kimi/subagent": 3 * ANSWERED,
     "vibe/interrupt": ANSWERED,
