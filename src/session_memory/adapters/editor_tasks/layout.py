@@ -51,12 +51,20 @@ def tasks_of(root: Path, extension: str) -> list[Path | Unlisted]:
 
 
 def discover_tasks(root: Path, extension: str, *, loose: bool) -> Iterator[SourceRef | Unlisted]:
-    """The tasks of an extension. ``loose``: those that somebody copied somewhere else, too."""
+    """The tasks of an extension, also in homes that were copied somewhere below the root.
+
+    ``loose``: those that somebody copied out of an editor's directory, too."""
     bases = tasks_of(root, extension)
     for base in bases:
         yield from tasks_in(base)
-    if loose and not bases:
-        yield from logs(root, None, MESSAGES, recognizes, _loose_ref)
+
+    def gathered(path: Path, below: str) -> SourceRef | None:
+        # In the directory of an editor another extension may own it.
+        is_own = extension in path.parts or (loose and "globalStorage" not in path.parts)
+        return _ref(path, below) if is_own else None
+
+    if not bases:
+        yield from logs(root, None, MESSAGES, recognizes, gathered)
 
 
 def tasks_in(base: Path | Unlisted) -> Iterator[SourceRef | Unlisted]:
@@ -73,11 +81,6 @@ def tasks_in(base: Path | Unlisted) -> Iterator[SourceRef | Unlisted]:
         path = base / name / MESSAGES
         if path.is_file():
             yield _ref(path, f"{name}/{MESSAGES}")
-
-
-def _loose_ref(path: Path, below: str) -> SourceRef | None:
-    # In the directory of an editor another extension may own it.
-    return None if "globalStorage" in path.parts else _ref(path, below)
 
 
 def _ref(path: Path, below: str) -> SourceRef:
