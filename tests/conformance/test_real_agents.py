@@ -1,7 +1,7 @@
 """Two real agents, driven through one scenario and read to the token.
 
 They are installed from npm, in pinned versions, into a directory that stays for the next run. The
-first run takes about fifteen seconds on two processors, later ones four. `session-memory
+installation takes 18 seconds of processor time once; the test itself takes four. `session-memory
 conformance` does the same for all agents, scenarios and the newest releases.
 """
 

@@ -53,8 +53,9 @@ def test_a_driver_can_do_a_scenario_or_says_why_not(driver: Driver, tmp_path: Pa
         for step in steps_of(one):
             replies = driver.replies(step, place)
             called = [call for reply in replies for call in reply.calls]
-            assert len(called) >= len(step.actions)
-            assert sum(call.fails for call in called) == sum(a.fails for a in step.actions)
+            actions = step.actions if driver.has_tools else ()
+            assert len(called) >= len(actions)
+            assert sum(call.fails for call in called) == sum(a.fails for a in actions)
 
 
 @every_driver

@@ -50,6 +50,8 @@ class Driver(ABC):
     logs: tuple[str, ...] = ()
     # The agent deletes logs of earlier runs. They are collected after every run.
     deletes_logs = False
+    # Without tools, `replies` leaves out what needs one.
+    has_tools = True
     # The log says what a turn used, not what each request did.
     usage_per_turn = False
     # Subagents have no session of their own: their records are in the log of the parent.

@@ -4,6 +4,7 @@
 from importlib.metadata import entry_points
 
 from session_memory.conformance.driver import Driver
+from session_memory.conformance.drivers.aider import Aider
 from session_memory.conformance.drivers.claude import Claude
 from session_memory.conformance.drivers.cline import Cline
 from session_memory.conformance.drivers.codex import Codex
@@ -31,5 +32,6 @@ DRIVERS: tuple[type[Driver], ...] = (
     Cline,
     Vibe,
     Droid,
+    Aider,
     *(point.load() for point in entry_points(group=GROUP)),
 )
