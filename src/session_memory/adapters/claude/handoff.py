@@ -12,40 +12,30 @@ from session_memory.adapters.handing_over import (
     json_lines,
     named,
 )
-from session_memory.core.handing import (
-    FileContent,
-    FileEdit,
-    FileRead,
-    HandedAnswer,
-    HandedSession,
-    NewFile,
-    Operation,
-    RunCommand,
-    TargetSession,
-)
+from session_memory.core import handing
 
 
-def tool(operation: Operation) -> tuple[str, dict[str, Any]]:
+def tool(operation: handing.Operation) -> tuple[str, dict[str, Any]]:
     match operation:
-        case RunCommand(command):
+        case handing.RunCommand(command):
             return "Bash", {"command": command, "description": TITLE}
-        case FileContent(path, content):
+        case handing.FileContent(path, content):
             return "Write", {"file_path": path, "content": content}
-        case FileEdit(path, old, new, everywhere):
+        case handing.FileEdit(path, old, new, everywhere):
             given = {"file_path": path, "old_string": old, "new_string": new}
             return "Edit", {**given, "replace_all": everywhere}
-        case FileRead(path, first, lines):
+        case handing.FileRead(path, first, lines):
             return "Read", named(file_path=path, offset=first, limit=lines)
 
 
-def make(session: HandedSession, root: Path) -> TargetSession:
+def make(session: handing.HandedSession, root: Path) -> handing.TargetSession:
     """One line for each block. The lines are a chain, and the blocks of a response share an id:
     without either, Claude Code loses messages. A thinking block of another agent would be refused,
     because its signature is missing."""
     name = session.new_uuid("session")
     writer = _ClaudeLines(session, name)
     for number, step in enumerate(session.steps):
-        if not isinstance(step, HandedAnswer):
+        if not isinstance(step, handing.HandedAnswer):
             writer.add("user", step.text)
             continue
         response = f"msg_{session.new_id('response', number)[:24]}"
@@ -58,11 +48,11 @@ def make(session: HandedSession, root: Path) -> TargetSession:
             result = {"type": "tool_result", "tool_use_id": call.call_id, "content": call.result}
             writer.add("user", [{**result, "is_error": call.failed}])
     path = root / "projects" / dashes(session.cwd) / f"{name}.jsonl"
-    return TargetSession(name, (NewFile(path, json_lines(writer.lines)),))
+    return handing.TargetSession(name, (handing.NewFile(path, json_lines(writer.lines)),))
 
 
 class _ClaudeLines:
-    def __init__(self, session: HandedSession, name: str) -> None:
+    def __init__(self, session: handing.HandedSession, name: str) -> None:
         self.lines: list[dict[str, Any]] = []
         self._session, self._name = session, name
         self._clock = LineClock(session)

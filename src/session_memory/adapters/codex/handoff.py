@@ -6,32 +6,21 @@ from pathlib import Path
 from typing import Any
 
 from session_memory.adapters.handing_over import MARK, LineClock, json_lines, json_text
-from session_memory.core.handing import (
-    FileContent,
-    FileEdit,
-    FileRead,
-    HandedAnswer,
-    HandedCall,
-    HandedSession,
-    NewFile,
-    Operation,
-    RunCommand,
-    TargetSession,
-)
+from session_memory.core import handing
 
 TESTED = "0.166.0"
 
 
-def tool(operation: Operation) -> tuple[str, dict[str, Any] | str]:
+def tool(operation: handing.Operation) -> tuple[str, dict[str, Any] | str]:
     match operation:
-        case RunCommand(command):
+        case handing.RunCommand(command):
             return "exec_command", {"cmd": command}
-        case FileContent(path, content):
+        case handing.FileContent(path, content):
             return "apply_patch", _patch(f"Add File: {path}", _signed("+", content))
-        case FileEdit(path, old, new):
+        case handing.FileEdit(path, old, new):
             changed = [*_signed("-", old), *_signed("+", new)]
             return "apply_patch", _patch(f"Update File: {path}", ["@@", *changed])
-        case FileRead(path, first, lines):
+        case handing.FileRead(path, first, lines):
             return "exec_command", {"cmd": _reading(path, first, lines)}
 
 
@@ -51,13 +40,13 @@ def _reading(path: str, first: int | None, lines: int | None) -> str:
     return f"sed -n '{start},{'$' if lines is None else start + lines - 1}p' {place}"
 
 
-def make(session: HandedSession, root: Path) -> TargetSession:
+def make(session: handing.HandedSession, root: Path) -> handing.TargetSession:
     """The response items are the history. The event messages are for the person alone: without
     them the screen of a resumed thread is empty."""
     name = session.new_uuid("session")
     writer = _CodexLines(session, name)
     for number, step in enumerate(session.steps):
-        if not isinstance(step, HandedAnswer):
+        if not isinstance(step, handing.HandedAnswer):
             writer.prompt(step.text, session.new_uuid("turn", number))
             continue
         if step.text:
@@ -70,11 +59,11 @@ def make(session: HandedSession, root: Path) -> TargetSession:
     made = datetime.fromtimestamp(session.at / 1000, UTC)
     file = f"rollout-{made:%Y-%m-%dT%H-%M-%S}-{name}.jsonl"
     path = root / "sessions" / f"{made:%Y}" / f"{made:%m}" / f"{made:%d}" / file
-    return TargetSession(name, (NewFile(path, json_lines(writer.lines)),))
+    return handing.TargetSession(name, (handing.NewFile(path, json_lines(writer.lines)),))
 
 
 class _CodexLines:
-    def __init__(self, session: HandedSession, name: str) -> None:
+    def __init__(self, session: handing.HandedSession, name: str) -> None:
         self.lines: list[dict[str, Any]] = []
         self._clock = LineClock(session)
         self._turn: str | None = None
@@ -99,7 +88,7 @@ class _CodexLines:
         self._event("agent_message", message=text)
         self._last = text
 
-    def called(self, call: HandedCall) -> None:
+    def called(self, call: handing.HandedCall) -> None:
         if isinstance(call.arguments, str):
             given = {"status": "completed", "name": call.tool, "input": call.arguments}
             self._item("custom_tool_call", call_id=call.call_id, **given)
@@ -107,7 +96,7 @@ class _CodexLines:
             given = {"name": call.tool, "arguments": json_text(call.arguments).decode()}
             self._item("function_call", call_id=call.call_id, **given)
 
-    def returned(self, call: HandedCall) -> None:
+    def returned(self, call: handing.HandedCall) -> None:
         is_custom = isinstance(call.arguments, str)
         kind = "custom_tool_call_output" if is_custom else "function_call_output"
         self._item(kind, call_id=call.call_id, output=call.result)

@@ -5,41 +5,31 @@ from pathlib import Path
 from typing import Any
 
 from session_memory.adapters.handing_over import MARK, TITLE, LineClock, as_object, json_lines
-from session_memory.core.handing import (
-    FileContent,
-    FileEdit,
-    FileRead,
-    HandedAnswer,
-    HandedSession,
-    NewFile,
-    Operation,
-    RunCommand,
-    TargetSession,
-)
+from session_memory.core import handing
 
 TESTED = "1.0.102"
 
 
-def tool(operation: Operation) -> tuple[str, dict[str, Any]]:
+def tool(operation: handing.Operation) -> tuple[str, dict[str, Any]]:
     match operation:
-        case RunCommand(command):
+        case handing.RunCommand(command):
             return "bash", {"command": command, "description": TITLE}
-        case FileContent(path, content):
+        case handing.FileContent(path, content):
             return "create", {"path": path, "file_text": content}
-        case FileEdit(path, old, new):
+        case handing.FileEdit(path, old, new):
             return "edit", {"path": path, "old_str": old, "new_str": new}
-        case FileRead(path, first, lines):
+        case handing.FileRead(path, first, lines):
             if first is None and lines is None:
                 return "view", {"path": path}
             last = -1 if lines is None else (first or 1) + lines - 1
             return "view", {"path": path, "view_range": [first or 1, last]}
 
 
-def make(session: HandedSession, root: Path) -> TargetSession:
+def make(session: handing.HandedSession, root: Path) -> handing.TargetSession:
     name = session.new_uuid("session")
     writer = _CopilotEvents(session, name)
     for number, step in enumerate(session.steps):
-        if isinstance(step, HandedAnswer):
+        if isinstance(step, handing.HandedAnswer):
             writer.answer(step, number)
         else:
             writer.prompt(step.text, number)
@@ -56,17 +46,17 @@ def make(session: HandedSession, root: Path) -> TargetSession:
     }
     # JSON texts are valid YAML.
     yaml = "".join(f"{key}: {json.dumps(value)}\n" for key, value in about.items())
-    return TargetSession(
+    return handing.TargetSession(
         name,
         (
-            NewFile(directory / "workspace.yaml", yaml.encode()),
-            NewFile(directory / "events.jsonl", json_lines(writer.lines)),
+            handing.NewFile(directory / "workspace.yaml", yaml.encode()),
+            handing.NewFile(directory / "events.jsonl", json_lines(writer.lines)),
         ),
     )
 
 
 class _CopilotEvents:
-    def __init__(self, session: HandedSession, name: str) -> None:
+    def __init__(self, session: handing.HandedSession, name: str) -> None:
         self.lines: list[dict[str, Any]] = []
         self._session, self._clock = session, LineClock(session)
         self._before: str | None = None
@@ -93,7 +83,7 @@ class _CopilotEvents:
             interactionId=self._interaction,
         )
 
-    def answer(self, step: HandedAnswer, number: int) -> None:
+    def answer(self, step: handing.HandedAnswer, number: int) -> None:
         turn, asked = {"turnId": str(number)}, {"interactionId": self._interaction}
         self._event("assistant.turn_start", **turn, **asked)
         self._event(

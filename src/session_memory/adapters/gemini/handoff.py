@@ -14,39 +14,28 @@ from session_memory.adapters.handing_over import (
     json_lines,
     named,
 )
-from session_memory.core.handing import (
-    FileContent,
-    FileEdit,
-    FileRead,
-    HandedAnswer,
-    HandedCall,
-    HandedSession,
-    NewFile,
-    Operation,
-    RunCommand,
-    TargetSession,
-)
+from session_memory.core import handing
 
 _PROJECTS = "projects.json"
 _ROOT = ".project_root"
 
 
-def tool(operation: Operation) -> tuple[str, dict[str, Any]]:
+def tool(operation: handing.Operation) -> tuple[str, dict[str, Any]]:
     match operation:
-        case RunCommand(command):
+        case handing.RunCommand(command):
             return "run_shell_command", {"command": command, "description": TITLE}
-        case FileContent(path, content):
+        case handing.FileContent(path, content):
             return "write_file", {"file_path": path, "content": content}
-        case FileEdit(path, old, new, everywhere):
+        case handing.FileEdit(path, old, new, everywhere):
             given = {"file_path": path, "instruction": "edit", "old_string": old}
             more = {"allow_multiple": True} if everywhere else {}
             return "replace", {**given, "new_string": new, **more}
-        case FileRead(path, first, lines):
+        case handing.FileRead(path, first, lines):
             last = None if lines is None else (first or 1) + lines - 1
             return "read_file", named(file_path=path, start_line=first, end_line=last)
 
 
-def make(session: HandedSession, root: Path) -> TargetSession:
+def make(session: handing.HandedSession, root: Path) -> handing.TargetSession:
     """Gemini CLI keeps the sessions of a directory under a short name that ``projects.json`` gives
     it. A directory without a name gets one here, as it would at the first start."""
     name = session.new_uuid("session")
@@ -64,24 +53,24 @@ def make(session: HandedSession, root: Path) -> TargetSession:
     for step in session.steps:
         named = {MARK: session.origin, "id": session.new_uuid("line", len(lines))}
         own = {**named, "timestamp": clock.tick()}
-        if isinstance(step, HandedAnswer):
+        if isinstance(step, handing.HandedAnswer):
             lines.append({**own, "type": "gemini", **_answer(step, clock)})
         else:
             lines.append({**own, "type": "user", "content": [{"text": step.text}]})
     project, files = _project(root, session.cwd)
     file = f"session-{began[:16].replace(':', '-')}-{name[:8]}.jsonl"
-    log = NewFile(root / "tmp" / project / "chats" / file, json_lines(lines))
-    return TargetSession(name, (*files, log))
+    log = handing.NewFile(root / "tmp" / project / "chats" / file, json_lines(lines))
+    return handing.TargetSession(name, (*files, log))
 
 
-def _answer(step: HandedAnswer, clock: LineClock) -> dict[str, Any]:
+def _answer(step: handing.HandedAnswer, clock: LineClock) -> dict[str, Any]:
     answer: dict[str, Any] = {"content": step.text, "thoughts": []}
     if step.calls:
         answer["toolCalls"] = [_call(call, clock.tick()) for call in step.calls]
     return answer
 
 
-def _call(call: HandedCall, at: str) -> dict[str, Any]:
+def _call(call: handing.HandedCall, at: str) -> dict[str, Any]:
     named = {"id": call.call_id, "name": call.tool}
     response = {"error" if call.failed else "output": call.result}
     return {
@@ -94,7 +83,7 @@ def _call(call: HandedCall, at: str) -> dict[str, Any]:
     }
 
 
-def _project(root: Path, cwd: str) -> tuple[str, list[NewFile]]:
+def _project(root: Path, cwd: str) -> tuple[str, list[handing.NewFile]]:
     """The short name of a directory, and the files to write if it has none yet."""
     place = root / _PROJECTS
     try:
@@ -114,7 +103,10 @@ def _project(root: Path, cwd: str) -> tuple[str, list[NewFile]]:
     text = json.dumps(named, indent=2, ensure_ascii=False).encode("utf-8", "surrogatepass")
     owner = cwd.encode("utf-8", "surrogatepass")
     places = [root / kind / name / _ROOT for kind in ("tmp", "history")]
-    return name, [NewFile(place, text, is_shared=True), *(NewFile(one, owner) for one in places)]
+    return name, [
+        handing.NewFile(place, text, is_shared=True),
+        *(handing.NewFile(one, owner) for one in places),
+    ]
 
 
 def _is_name(name: str) -> bool:

@@ -13,43 +13,32 @@ from session_memory.adapters.handing_over import (
     json_text,
     named,
 )
-from session_memory.core.handing import (
-    FileContent,
-    FileEdit,
-    FileRead,
-    HandedAnswer,
-    HandedCall,
-    HandedSession,
-    NewFile,
-    Operation,
-    RunCommand,
-    TargetSession,
-)
+from session_memory.core import handing
 from session_memory.core.time import format_time
 
 _MODEL = "handoff"
 
 
-def tool(operation: Operation) -> tuple[str, dict[str, Any]]:
+def tool(operation: handing.Operation) -> tuple[str, dict[str, Any]]:
     match operation:
-        case RunCommand(command):
+        case handing.RunCommand(command):
             return "run_terminal_command", {"command": command, "description": TITLE}
-        case FileContent(path, content):
+        case handing.FileContent(path, content):
             return "write", {"file_path": path, "content": content}
-        case FileEdit(path, old, new, everywhere):
+        case handing.FileEdit(path, old, new, everywhere):
             given = {"file_path": path, "old_string": old, "new_string": new}
             return "search_replace", {**given, **({"replace_all": True} if everywhere else {})}
-        case FileRead(path, first, lines):
+        case handing.FileRead(path, first, lines):
             return "read_file", named(target_file=path, offset=first, limit=lines)
 
 
-def make(session: HandedSession, root: Path) -> TargetSession:
+def make(session: handing.HandedSession, root: Path) -> handing.TargetSession:
     """The chat is what the model gets; the updates are what the person sees and what we collect.
     Grok makes its system prompt anew, but not the row that says where it works."""
     name = session.new_uuid("session")
     chat, updates = _Chat(session), _Updates(session, name)
     for step in session.steps:
-        if isinstance(step, HandedAnswer):
+        if isinstance(step, handing.HandedAnswer):
             chat.answer(step)
             updates.answer(step)
         else:
@@ -68,18 +57,18 @@ def make(session: HandedSession, root: Path) -> TargetSession:
         "chat_format_version": 1,
         MARK: session.origin,
     }
-    return TargetSession(
+    return handing.TargetSession(
         name,
         (
-            NewFile(directory / "chat_history.jsonl", json_lines(chat.rows)),
-            NewFile(directory / "updates.jsonl", json_lines(updates.lines)),
-            NewFile(directory / "summary.json", json_text(summary)),
+            handing.NewFile(directory / "chat_history.jsonl", json_lines(chat.rows)),
+            handing.NewFile(directory / "updates.jsonl", json_lines(updates.lines)),
+            handing.NewFile(directory / "summary.json", json_text(summary)),
         ),
     )
 
 
 class _Chat:
-    def __init__(self, session: HandedSession) -> None:
+    def __init__(self, session: handing.HandedSession) -> None:
         where = f"<user_info>\nWorkspace Path: {session.cwd}\n</user_info>"
         self.rows: list[dict[str, Any]] = [{"type": "user", "content": [_text(where)]}]
         self._prompts = 0
@@ -89,7 +78,7 @@ class _Chat:
         self.rows.append({"type": "user", "content": asked, "prompt_index": self._prompts})
         self._prompts += 1
 
-    def answer(self, step: HandedAnswer) -> None:
+    def answer(self, step: handing.HandedAnswer) -> None:
         row: dict[str, Any] = {"type": "assistant", "content": step.text, "model_id": _MODEL}
         if step.calls:
             row["tool_calls"] = [_chat_call(call) for call in step.calls]
@@ -99,13 +88,13 @@ class _Chat:
             self.rows.append({"type": "tool_result", **result})
 
 
-def _chat_call(call: HandedCall) -> dict[str, str]:
+def _chat_call(call: handing.HandedCall) -> dict[str, str]:
     given = json_text(as_object(call)).decode()
     return {"id": call.call_id, "name": call.tool, "arguments": given}
 
 
 class _Updates:
-    def __init__(self, session: HandedSession, name: str) -> None:
+    def __init__(self, session: handing.HandedSession, name: str) -> None:
         self.lines: list[dict[str, Any]] = []
         self._session, self._name = session, name
         self._clock = LineClock(session)
@@ -118,7 +107,7 @@ class _Updates:
         self._prompts += 1
         self._update("user_message_chunk", content=_text(text), _meta=index)
 
-    def answer(self, step: HandedAnswer) -> None:
+    def answer(self, step: handing.HandedAnswer) -> None:
         if step.text:
             self._update("agent_message_chunk", content=_text(step.text))
         for call in step.calls:

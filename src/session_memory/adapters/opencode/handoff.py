@@ -12,18 +12,7 @@ from session_memory.adapters.handing_over import MARK, TITLE, as_object, json_te
 from session_memory.adapters.json_records import mapping, string
 from session_memory.adapters.opencode.translate import PLACE_OF_MARK
 from session_memory.adapters.opencode.units import data_of
-from session_memory.core.handing import (
-    FileContent,
-    FileEdit,
-    FileRead,
-    HandedAnswer,
-    HandedCall,
-    HandedSession,
-    NewFile,
-    Operation,
-    RunCommand,
-    TargetSession,
-)
+from session_memory.core import handing
 
 TESTED = "1.18.33"
 _NEWEST_PROMPTS = """
@@ -35,23 +24,23 @@ _LONGEST_CONFIG = 1 << 20
 _NO_TOKENS = {"input": 0, "output": 0, "reasoning": 0, "cache": {"read": 0, "write": 0}}
 
 
-def tool(operation: Operation) -> tuple[str, dict[str, Any]]:
+def tool(operation: handing.Operation) -> tuple[str, dict[str, Any]]:
     match operation:
-        case RunCommand(command):
+        case handing.RunCommand(command):
             return "bash", {"command": command, "description": TITLE}
-        case FileContent(path, content):
+        case handing.FileContent(path, content):
             return "write", {"filePath": path, "content": content}
-        case FileEdit(path, old, new, everywhere):
+        case handing.FileEdit(path, old, new, everywhere):
             given = {"filePath": path, "oldString": old, "newString": new}
             return "edit", {**given, **({"replaceAll": True} if everywhere else {})}
-        case FileRead(path, first, lines):
+        case handing.FileRead(path, first, lines):
             return "read", named(filePath=path, offset=first, limit=lines)
 
 
-def make(session: HandedSession, root: Path) -> TargetSession:
+def make(session: handing.HandedSession, root: Path) -> handing.TargetSession:
     document = _Document(session, _model(root))
     for step in session.steps:
-        if isinstance(step, HandedAnswer):
+        if isinstance(step, handing.HandedAnswer):
             document.answer(step)
         else:
             document.prompt(step.text)
@@ -66,7 +55,9 @@ def make(session: HandedSession, root: Path) -> TargetSession:
         "metadata": {MARK: session.origin},
     }
     content = json_text({"info": info, "messages": document.messages})
-    return TargetSession(document.session, (NewFile(root / f"{document.session}.json", content),))
+    return handing.TargetSession(
+        document.session, (handing.NewFile(root / f"{document.session}.json", content),)
+    )
 
 
 def _model(root: Path) -> dict[str, str]:
@@ -103,7 +94,7 @@ def _configured(root: Path) -> dict[str, str] | None:
 
 
 class _Document:
-    def __init__(self, session: HandedSession, model: dict[str, str]) -> None:
+    def __init__(self, session: handing.HandedSession, model: dict[str, str]) -> None:
         self._handed, self._model = session, model
         self._made = 0
         self._ms = session.at - len(session.steps)
@@ -121,7 +112,7 @@ class _Document:
         }
         self.messages.append({"info": info, "parts": [self._part(name, type="text", text=text)]})
 
-    def answer(self, step: HandedAnswer) -> None:
+    def answer(self, step: handing.HandedAnswer) -> None:
         name = self._id("msg")
         at = {"start": self._ms, "end": self._ms}
         parts = [self._part(name, type="text", text=step.text, time=at)] if step.text else []
@@ -163,7 +154,7 @@ class _Document:
         return f"{kind}_{order:012x}{self._handed.new_id(kind, self._made)[:14]}"
 
 
-def _state(call: HandedCall, at: dict[str, int]) -> dict[str, Any]:
+def _state(call: handing.HandedCall, at: dict[str, int]) -> dict[str, Any]:
     given = as_object(call)
     if call.failed:
         return {"status": "error", "input": given, "error": call.result, "time": at}

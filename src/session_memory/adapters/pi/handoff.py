@@ -4,17 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from session_memory.adapters.handing_over import MARK, LineClock, as_object, json_lines, named
-from session_memory.core.handing import (
-    FileContent,
-    FileEdit,
-    FileRead,
-    HandedAnswer,
-    HandedSession,
-    NewFile,
-    Operation,
-    RunCommand,
-    TargetSession,
-)
+from session_memory.core import handing
 
 _TOKENS = ("input", "output", "cacheRead", "cacheWrite")
 # pi needs the usage of every answer. The tokens count in the session that they were used in.
@@ -24,23 +14,23 @@ _NO_USAGE = {**dict.fromkeys(_TOKENS, 0), "totalTokens": 0, "cost": _NO_COST}
 _MODEL = {"api": "anthropic-messages", "provider": "handoff", "model": "handoff"}
 
 
-def tool(operation: Operation) -> tuple[str, dict[str, Any]]:
+def tool(operation: handing.Operation) -> tuple[str, dict[str, Any]]:
     match operation:
-        case RunCommand(command):
+        case handing.RunCommand(command):
             return "bash", {"command": command}
-        case FileContent(path, content):
+        case handing.FileContent(path, content):
             return "write", {"path": path, "content": content}
-        case FileEdit(path, old, new):
+        case handing.FileEdit(path, old, new):
             return "edit", {"path": path, "edits": [{"oldText": old, "newText": new}]}
-        case FileRead(path, first, lines):
+        case handing.FileRead(path, first, lines):
             return "read", named(path=path, offset=first, limit=lines)
 
 
-def make(session: HandedSession, root: Path) -> TargetSession:
+def make(session: handing.HandedSession, root: Path) -> handing.TargetSession:
     name = session.new_uuid("session")
     writer = _PiEntries(session, name)
     for step in session.steps:
-        if not isinstance(step, HandedAnswer):
+        if not isinstance(step, handing.HandedAnswer):
             writer.message(role="user", content=[_text(step.text)])
             continue
         said = [_text(step.text)] if step.text else []
@@ -57,11 +47,11 @@ def make(session: HandedSession, root: Path) -> TargetSession:
     directory = f"--{session.cwd.strip('/').replace('/', '-').replace(':', '-')}--"
     began = writer.began.replace(":", "-").replace(".", "-")
     path = root / "sessions" / directory / f"{began}_{name}.jsonl"
-    return TargetSession(name, (NewFile(path, json_lines(writer.lines)),))
+    return handing.TargetSession(name, (handing.NewFile(path, json_lines(writer.lines)),))
 
 
 class _PiEntries:
-    def __init__(self, session: HandedSession, name: str) -> None:
+    def __init__(self, session: handing.HandedSession, name: str) -> None:
         self._session, self._clock = session, LineClock(session)
         self._before: str | None = None
         self.began = self._clock.tick()

@@ -12,42 +12,32 @@ from session_memory.adapters.handing_over import (
     json_lines,
     named,
 )
-from session_memory.core.handing import (
-    FileContent,
-    FileEdit,
-    FileRead,
-    HandedAnswer,
-    HandedSession,
-    NewFile,
-    Operation,
-    RunCommand,
-    TargetSession,
-)
+from session_memory.core import handing
 
 TESTED = "0.24.4"
 _MODEL = "handoff"
 
 
-def tool(operation: Operation) -> tuple[str, dict[str, Any]]:
+def tool(operation: handing.Operation) -> tuple[str, dict[str, Any]]:
     match operation:
-        case RunCommand(command):
+        case handing.RunCommand(command):
             given = {"command": command, "description": TITLE}
             return "run_shell_command", {**given, "is_background": False}
-        case FileContent(path, content):
+        case handing.FileContent(path, content):
             return "write_file", {"file_path": path, "content": content}
-        case FileEdit(path, old, new, everywhere):
+        case handing.FileEdit(path, old, new, everywhere):
             given = {"file_path": path, "old_string": old, "new_string": new}
             return "edit", {**given, **({"replace_all": True} if everywhere else {})}
-        case FileRead(path, first, lines):
+        case handing.FileRead(path, first, lines):
             start = None if first is None else first - 1
             return "read_file", named(file_path=path, offset=start, limit=lines)
 
 
-def make(session: HandedSession, root: Path) -> TargetSession:
+def make(session: handing.HandedSession, root: Path) -> handing.TargetSession:
     name = session.new_uuid("session")
     writer = _QwenLines(session, name)
     for step in session.steps:
-        if not isinstance(step, HandedAnswer):
+        if not isinstance(step, handing.HandedAnswer):
             writer.line("user", "user", [{"text": step.text}], provenance="real_user")
             continue
         parts: list[dict[str, Any]] = [{"text": step.text}] if step.text else []
@@ -62,11 +52,11 @@ def make(session: HandedSession, root: Path) -> TargetSession:
             more = {"provenance": "tool_result", "toolCallResult": status}
             writer.line("tool_result", "user", [{"functionResponse": answer}], **more)
     path = root / "projects" / dashes(session.cwd) / "chats" / f"{name}.jsonl"
-    return TargetSession(name, (NewFile(path, json_lines(writer.lines)),))
+    return handing.TargetSession(name, (handing.NewFile(path, json_lines(writer.lines)),))
 
 
 class _QwenLines:
-    def __init__(self, session: HandedSession, name: str) -> None:
+    def __init__(self, session: handing.HandedSession, name: str) -> None:
         self.lines: list[dict[str, Any]] = []
         self._session, self._name = session, name
         self._clock = LineClock(session)
