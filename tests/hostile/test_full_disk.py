@@ -58,7 +58,7 @@ def disk(tmp_path: Path) -> Iterator[Disk]:
     place = tmp_path / "small"
     place.mkdir()
     disk = Disk(place)
-    if not disk.mount("size=1m"):
+    if not disk.mount("size=1400k"):
         pytest.skip("only root may mount a small file system here")
     yield disk
     subprocess.run(["umount", "-l", str(place)], check=True)

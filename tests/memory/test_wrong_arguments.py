@@ -65,6 +65,9 @@ NEEDED: dict[str, dict[str, Any]] = {
     "search_sessions": {"text": "test"},
     "fix": {"error": "TypeError: x"},
     "how": {"task": "tests"},
+    "why": {"path": __file__},
+    "why_commit": {"name": "HEAD", "directory": "nowhere/at/all"},
+    "handoff": {"to": "pi"},
     "sync": {"roots": [], "dry_run": True},
     "follow": {"roots": []},
     "retain": {"dry_run": True},
@@ -153,7 +156,7 @@ def test_every_parameter_of_a_session(filled: str | Path, wrong: tuple[Any, ...]
         event = next(iter(session.events))
         for name, parameter in methods(StoredSession):
             for value in wrong:
-                given = {parameter: value}
+                given = {**NEEDED.get(name, {}), parameter: value}
                 what = f"{name}({parameter}={value!r:.60})"
                 fine(lambda name=name, given=given: getattr(session, name)(**given), what)
         for value in wrong:

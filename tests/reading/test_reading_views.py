@@ -452,6 +452,10 @@ WAYS = {
 
 def test_every_agent_is_resumed_in_its_own_way(sampled: Store) -> None:
     for session in sampled.sessions.every():
+        if session.flavor not in WAYS:
+            with pytest.raises(CannotResume, match="is not known"):
+                resume(sampled, session, "another machine")
+            continue
         if session.relation == "subagent":
             with pytest.raises(CannotResume, match="subagent"):
                 resume(sampled, session, "another machine")

@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 from session_memory import Memory
 from session_memory.config import Config
 from session_memory.mcp.asking import AskedMemory
+from session_memory.mcp.catalog import NAMES
 from session_memory.web.app import make_app
 from session_memory.web.live import Changes
 from session_memory.web.mcp_endpoint import LONGEST, McpEndpoint
@@ -96,7 +97,7 @@ def test_the_official_client_asks_over_http(demo_store: Path, tmp_path: Path) ->
         ):
             await session.initialize()
             tools = await session.list_tools()
-            assert len(tools.tools) == 5
+            assert len(tools.tools) == len(NAMES)
             found = await session.call_tool("recall", {"query": "tide table", "repo": "*"})
             return str(found.content[0])
 

@@ -131,6 +131,9 @@ class NativeUsage(msgspec.Struct, gc=False):
     the log of a parent does for its subagents. It counts for the session with this log unless a
     session logs the response itself.
 
+    ``is_of_session``: the figures are of no answer. A document beside the log states them for the
+    session, and nobody knows which of both is read first.
+
     ``reported_cost``: what the agent itself wrote that the response cost, in micro-dollars; read it
     with `session_memory.adapters.reported_costs.microdollars`. None if the log does not say. It is
     kept beside our own amount and is in no total.
@@ -150,6 +153,7 @@ class NativeUsage(msgspec.Struct, gc=False):
     includes_subagents: bool = False
     subagents: tuple[str, ...] = ()
     is_reported: bool = False
+    is_of_session: bool = False
     reported_cost: int | None = None
     rejected: str = ""
 

@@ -15,6 +15,7 @@ _PATHS = ("file_path", "path", "filePath", "target_file", "notebook_path", "file
 _OLD = ("old_string", "old_str", "oldString", "old_text", "oldText")
 _NEW = ("new_string", "new_str", "newString", "new_text", "newText", "new_source")
 _CONTENT = ("content", "contents", "file_text")
+_DIFF = ("diff",)
 _PATCH = ("input", "patch", "patchText", "patch_text", "command", "cmd", "code")
 MOST_EDITS = 1000
 
@@ -51,6 +52,9 @@ def _edit(arguments: Mapping[str, Any], known: str | None) -> Change | None:
         lines = lines[1:] if lines[:1] == ("@@",) else lines
         change = Change(path=path, action="edit", lines=lines, replacements=replacements)
         return with_counts(change)
+    if diff := _first(arguments, _DIFF):
+        # Some agents log the change as a diff, without saying how they made it.
+        return with_counts(Change(path=path, action="edit", lines=_diff_lines(diff)))
     if content is not None:
         return with_counts(
             Change(path=path, action="write", lines=compared("", content), content=content)
@@ -70,6 +74,15 @@ def _replacements(arguments: Mapping[str, Any]) -> Iterator[Replacement]:
         old = _first(arguments, _OLD, empty=True) or ""
         everywhere = arguments.get("replace_all", arguments.get("replaceAll")) is True
         yield Replacement(old, new, everywhere)
+
+
+def _diff_lines(diff: str) -> tuple[str, ...]:
+    """The lines of a diff, without those that name its files."""
+    return tuple(
+        line
+        for line in diff.splitlines()
+        if line.startswith(("@@", "+", "-", " ")) and not line.startswith(("+++ ", "--- "))
+    )
 
 
 def _excerpt(one: Replacement) -> tuple[str, ...]:

@@ -33,6 +33,8 @@
     ├── ConfigError
     ├── AnalysisFailed         some sessions could not be analyzed; all others were
     ├── CannotResume           no agent can continue this session
+    ├── CannotHandOver         a session cannot become one of another agent
+    ├── NoSuchLine             no such file, line or commit in a git repository
     ├── MissingExtra           an optional library is not installed (also an ImportError)
     └── UnsafePath
 
@@ -235,10 +237,6 @@ class UnknownEvent(StoreError):
         super().__init__(message, f"Find its number with: session-memory show {session}")
 
 
-class NoSuchLine(SessionMemoryError):
-    """A file, a line of it or a commit is not in a git repository."""
-
-
 class UnknownPattern(StoreError):
     """The analyzed sessions have no pattern with this id."""
 
@@ -354,6 +352,10 @@ class CannotResume(SessionMemoryError):
 
 class CannotHandOver(SessionMemoryError):
     """A session cannot become one of another agent."""
+
+
+class NoSuchLine(SessionMemoryError):
+    """A file, a line of it or a commit is not in a git repository."""
 
 
 class MissingExtra(SessionMemoryError, ImportError):

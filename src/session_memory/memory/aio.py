@@ -95,6 +95,8 @@ class AsyncMemory:
     similar = _awaited(Memory.similar)
     fix = _awaited(Memory.fix)
     how = _awaited(Memory.how)
+    why = _awaited(Memory.why)
+    why_commit = _awaited(Memory.why_commit)
     tasks = _awaited(Memory.tasks)
     cost = _awaited(Memory.cost)
     cost_audit = _awaited(Memory.cost_audit)

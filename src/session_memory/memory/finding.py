@@ -23,6 +23,7 @@ from session_memory.memory.arguments import (
 from session_memory.memory.base import OpenMemory, without_secrets
 from session_memory.memory.checks import (
     a_flag,
+    a_path,
     a_text,
     checked_limit,
     maybe_count,
@@ -247,15 +248,16 @@ class FindingMethods(OpenMemory):
 
         begin, end = maybe_count("first", first), maybe_count("last", last)
         self._complete_index()
-        return without_secrets(why_lines(self.store, Path(path).absolute(), begin, end))
+        place = a_path("path", path).absolute()
+        return without_secrets(why_lines(self.store, place, begin, end))
 
     def why_commit(self, name: str, directory: str | Path = ".") -> "WhyWholeCommit":
         """Which sessions wrote the lines of a commit of the repository that a directory is in."""
         from session_memory.views.why.answer import why_commit
 
-        place = Path(directory).absolute()
+        place, named = a_path("directory", directory).absolute(), a_text("name", name)
         self._complete_index()
-        return without_secrets(why_commit(self.store, place, a_text("name", name)))
+        return without_secrets(why_commit(self.store, place, named))
 
 
 def _session_filters(

@@ -13,7 +13,14 @@ from session_memory.core.schema import Cost, Session, SessionEvent, Usage
 from session_memory.core.text import short_repr
 from session_memory.memory.arguments import Names
 from session_memory.memory.base import without_secrets
-from session_memory.memory.checks import a_flag, checked_limit, maybe_count, maybe_text, names
+from session_memory.memory.checks import (
+    a_flag,
+    a_text,
+    checked_limit,
+    maybe_count,
+    maybe_text,
+    names,
+)
 
 if TYPE_CHECKING:
     from session_memory.derive.bodies import Bodies
@@ -325,7 +332,8 @@ class StoredSession:
             cwd=maybe_text("cwd", cwd),
         )
         is_any = a_flag("any_version", any_version)
-        return hand_over_checked(self._store, self.uid, to, options, any_version=is_any)
+        agent = a_text("to", to)
+        return hand_over_checked(self._store, self.uid, agent, options, any_version=is_any)
 
     def handoff_text(
         self, *, last: int | None = None, tokens: int | None = None, cwd: str | None = None

@@ -368,6 +368,9 @@ class Sqlite:
             connection.pragma("journal_mode", "truncate")
         except (apsw.BusyError, apsw.LockedError):
             pass
+        except apsw.Error as error:
+            # Changing the journal writes the whole log into the file, which may not fit.
+            raise translated(error, self.path) from error
         finally:
             connection.set_busy_handler(retry)
         try:

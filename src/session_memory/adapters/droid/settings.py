@@ -50,6 +50,7 @@ def _around(ref: SourceRef, state: DroidSums, record: Record, members: dict[str,
         output_tokens=given,
         cache_read_tokens=read,
         cache_write_tokens=written,
+        is_of_session=True,
     )
 
 

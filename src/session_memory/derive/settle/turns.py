@@ -149,6 +149,10 @@ class TurnSettling:
         events, answers = record.events, self._state.answers
         given = sum(not event.is_repeated for event in events)
         self.usage_seq = max(self._state.next_seq + given - 1, 0)
+        if usage.is_of_session:
+            # It belongs to the first event, whatever of the log was read before it.
+            self.usage_seq = 0
+            return
         if usage.is_reported:
             # It is no usage of an answer here. It belongs to the call that started the subagent.
             call = self._state.open_calls.get(record.link.call_id) if record.link else None
