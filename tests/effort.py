@@ -1,12 +1,12 @@
 """How often tests repeat what is random: generated examples, killed processes, concurrent writers.
 
-``make test`` repeats six tenths of what a test names, with the same examples every time. To search
-longer, overnight for example: ``EFFORT=20 make test``.
+``make test`` repeats enough to find what has ever been found. To search longer, overnight for
+example: ``EFFORT=20 make test``.
 """
 
 import os
 
-EFFORT = float(os.environ.get("EFFORT", "0.6"))
+EFFORT = float(os.environ.get("EFFORT", "1"))
 # With more effort the examples are new ones each time; without, they are the same every time.
 IS_REPEATABLE = "EFFORT" not in os.environ
 
