@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import pytest
@@ -36,8 +37,15 @@ class TestRooTask(AdapterContract):
         # What the model gets is kept and gives no events.
         return (one for one in super()._logs() if one.ref.path.name == MESSAGES)
 
-    @pytest.mark.skip(reason="only Cline takes loose documents: they do not say whose they are")
-    def test_logs_gathered_in_a_directory_are_found_as_well(self, tmp_path: Path) -> None: ...
+    def test_logs_gathered_in_a_directory_are_found_as_well(self, tmp_path: Path) -> None:
+        """A loose document does not say whose it is, so it is Cline's. A copied home says it."""
+        (document,) = self.samples.rglob(MESSAGES)
+        (tmp_path / "loose" / "1").mkdir(parents=True)
+        (tmp_path / "loose" / "1" / MESSAGES).write_bytes(document.read_bytes())
+        assert list(roo.discover(tmp_path / "loose")) == []
+        copytree(self.samples, tmp_path / "backup" / "laptop")
+        found = list(roo.discover(tmp_path / "backup"))
+        assert [one.path.name for one in found] == [MESSAGES]
 
 
 def say(number: int, kind: str, text: str = "", **fields: Any) -> dict[str, Any]:

@@ -88,9 +88,9 @@ def _read() -> "dict[str, Any] | None":
 
 
 def _limit_time(agent: str, event: str) -> "Callable[[], None]":
-    """End the process in time if something waits for ever: an agent waits for it.
+    """End the process if it takes too long: the agent waits for it.
 
-    Returns a function that removes the limit.
+    The function that is returned switches this off.
     """
 
     def end(*_: object) -> None:

@@ -1,4 +1,4 @@
-"""Makes the kept figures of sessions: what they cost, by day.
+"""Computes what sessions cost on each day, and stores it so that reports need not add it up.
 
 Figures depend on prices and on a time zone. Both are part of the name of a set of figures, so that
 a set whose prices have changed is never used. Small stores need no figures: counting is as quick.

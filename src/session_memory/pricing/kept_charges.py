@@ -173,7 +173,7 @@ class _Reading:
                 _add(sums, key, rate, (records, *figures[:-2], amount), sign)
 
     def _rate(self, row: Row) -> Rate | None:
-        """The rate of a row; None if its kind does not match."""
+        """The rate of a row. None if the filter does not admit its agent or model."""
         kind = self._kinds.get(row[:4])
         if kind is None:
             word = self._store.names.word

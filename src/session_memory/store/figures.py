@@ -181,5 +181,5 @@ class Figures:
 
 
 def listed(ids: Iterable[int]) -> str:
-    """Numbers as the inside of ``in (…)``. Nothing is in an empty list."""
+    """The text between the brackets of ``in (…)``. Without numbers, no row matches."""
     return ", ".join(f"{one:d}" for one in ids) or "null"

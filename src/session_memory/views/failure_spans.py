@@ -1,6 +1,6 @@
-"""From a failure to its success: the stretches of a session that its errors took.
+"""The parts of a session between a call that failed and the same call when it worked.
 
-The digest says which call failed and which one then worked. A stretch ends with the turn at the
+The digest says which call failed and which one then worked. A part ends with its turn at the
 latest: after that, somebody may have asked for something else.
 """
 

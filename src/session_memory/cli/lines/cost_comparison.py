@@ -31,7 +31,7 @@ SESSIONS = (
 
 
 def comparison_lines(compared: "CostComparison", limit: int | None) -> Iterator[str]:
-    """The table by agent and model, and below it what could not be compared."""
+    """A table with a row for each agent and model. Lines below it say what was not compared."""
     yield from table(ROWS, [_row(row) for row in compared.rows], limit)
     for row in compared.rows:
         name = safe(f"{row.flavor}, {row.model or 'no model named'}")

@@ -1,5 +1,7 @@
-"""Step 21: which files each session read and changed, and how often. It belongs to a set of figures
-of its own, which has no prices and no zone."""
+"""Step 21: which files each session read and changed, and how often.
+
+These counts do not depend on prices or on a time zone, so they have a set of figures of their own.
+"""
 
 SQL = """
 create table session_files (

@@ -94,10 +94,14 @@ def _stored(memory: "Memory", text: str) -> "StoredSession":
 
     try:
         stored = memory.session(text)
-        if stored.flavor != LIVE:
-            return stored
     except UnknownSession:
-        pass  # It may be a live session that no sync has read yet.
+        # It may be a live session that no sync has read yet.
+        return _after_sync(memory, text)
+    return _after_sync(memory, text) if stored.flavor == LIVE else stored
+
+
+def _after_sync(memory: "Memory", text: str) -> "StoredSession":
+    """The session, after all live sessions were read."""
     memory.sync(flavors=LIVE, retain=False)
     return memory.session(text)
 
