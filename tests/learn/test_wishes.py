@@ -134,6 +134,8 @@ def test_the_reason_of_a_refusal_is_a_persons_wish(claude: ClaudeHome) -> None:
         # A polite order is no question.
         (["can you push?", "Could you please push", "push"], [(3, "push")]),
         (["can you tell me why?", "can you explain push?"], []),
+        (["do not edit the changelog"] * 2, [(2, "do not edit the changelog")]),
+        (["do you edit the changelog", "do we edit the changelog"], []),
         (["kannst du das Changelog ergänzen?", "Changelog ergänzen"], [(2, "Changelog ergänzen")]),
         (["nunca borres migraciones"] * 2, [(2, "nunca borres migraciones")]),
         (["ne modifie pas le schéma"] * 2, [(2, "ne modifie pas le schéma")]),
