@@ -23,6 +23,7 @@ from pathlib import Path
 import apsw
 from budgets import table
 from processes import CHECKOUT, Bench, Run
+from report import PAGE, replace_part
 
 from session_memory import Memory
 from session_memory.adapters.registry import flavors
@@ -30,8 +31,6 @@ from session_memory.live.skill_log import SkillLog
 from session_memory.testing.claude import ClaudeHome
 
 DATA = CHECKOUT / "tests" / "data"
-PAGE = CHECKOUT / "docs" / "performance.md"
-BEGIN, END = "<!-- agents: begin -->", "<!-- agents: end -->"
 # The live sessions of a store have no files.
 WITHOUT_LOGS = ("live",)
 REPEATED = 7
@@ -185,12 +184,6 @@ def lines_of(rows: list[AgentRow], first: Run, again: list[Run], empty: Run) -> 
     )
 
 
-def write_page(lines: list[str]) -> None:
-    before, rest = PAGE.read_text().split(BEGIN)
-    after = rest.partition(END)[2]
-    PAGE.write_text(before + "\n".join([BEGIN, "", *lines, "", END]) + after)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", 1)[0])
     parser.add_argument("--write", action="store_true", help=f"put the tables into {PAGE.name}")
@@ -210,7 +203,7 @@ def main() -> None:
     if missing := [row.flavor for row in rows if not row.sources]:
         sys.exit(f"no logs of {', '.join(missing)}: add a sample to make_home")
     if asked.write:
-        write_page(lines)
+        replace_part(PAGE, "agents", lines)
 
 
 if __name__ == "__main__":

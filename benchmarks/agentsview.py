@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,6 +33,47 @@ class Peer:
     why_not: str = ""
 
 
+def first_sync(bench: Bench, home: Path, say: Callable[[str], None]) -> dict[str, Run]:
+    """Only that, over a home with logs of Claude Code and Codex. Empty when it cannot be had."""
+    data = bench.new_path("agentsview-data")
+    data.mkdir()
+    kinds = {"claude": home / PROJECTS, "codex": home / ".codex" / "sessions"}
+    say("agentsview: first sync of real logs")
+    try:
+        _configure(data, {kind: [place] for kind, place in kinds.items() if place.is_dir()})
+        command: list[str | Path] = [_program(bench), "sync"]
+        run = bench.program(command, env=_settings(data), seconds=MOST_SECONDS)
+        _check_that_it_read(run)
+    except Failed as error:
+        say(f"agentsview is not measured: {error}")
+        return {}
+    return {"first sync": run}
+
+
+def _check_that_it_read(run: Run) -> None:
+    if not re.search(r"[1-9]\d* sessions synced", run.out):
+        raise Failed(f"it read nothing: {run.out.strip()[-200:]}")
+
+
+def _configure(data: Path, directories: Mapping[str, Sequence[Path]]) -> None:
+    parts = []
+    for kind, places in directories.items():
+        listed = ", ".join(f'"{place}"' for place in places)
+        parts.append(f"[agents.{kind}]\ndirs = [{listed}]\n")
+    (data / "config.toml").write_text("".join(parts))
+
+
+def _settings(data: Path) -> dict[str, str]:
+    return {
+        "AGENTSVIEW_DATA_DIR": str(data),
+        "AGENTSVIEW_NO_DAEMON": "1",
+        "AGENTSVIEW_TELEMETRY_ENABLED": "0",
+        "AGENTSVIEW_DISABLE_UPDATE_CHECK": "1",
+        "DO_NOT_TRACK": "1",
+        "PYTHONPATH": "",
+    }
+
+
 def measure(bench: Bench, corpus: Corpus, log: OneLog, say: Callable[[str], None]) -> Peer:
     peer = Peer()
     try:
@@ -48,6 +89,8 @@ def _program(bench: Bench) -> Path:
     if found := shutil.which("agentsview"):
         return Path(found)
     venv = bench.scratch / "agentsview"
+    if (venv / "bin" / "agentsview").is_file():
+        return venv / "bin" / "agentsview"
     bench.program([sys.executable, "-m", "venv", venv])
     pip: list[str | Path] = [
         venv / "bin" / "python",
@@ -95,19 +138,11 @@ def _measure(
     data.mkdir()
     roots = [corpus.home / PROJECTS]
     until = time.monotonic() + MOST_SECONDS
-    env = {
-        "AGENTSVIEW_DATA_DIR": str(data),
-        "AGENTSVIEW_NO_DAEMON": "1",
-        "AGENTSVIEW_TELEMETRY_ENABLED": "0",
-        "AGENTSVIEW_DISABLE_UPDATE_CHECK": "1",
-        "DO_NOT_TRACK": "1",
-        "PYTHONPATH": "",
-    }
+    env = _settings(data)
 
     def sync(name: str, *, wrapped: bool = False) -> None:
         say(f"agentsview: {name}")
-        listed = ", ".join(f'"{root}"' for root in roots)
-        (data / "config.toml").write_text(f"[agents.claude]\ndirs = [{listed}]\n")
+        _configure(data, {"claude": roots})
         left = max(until - time.monotonic(), 1)
         command: list[str | Path] = [program, "sync"]
         peer.runs[name] = (
@@ -117,8 +152,7 @@ def _measure(
         )
 
     sync("first sync", wrapped=True)
-    if not re.search(r"[1-9]\d* sessions synced", peer.runs["first sync"].out):
-        raise Failed(f"it read nothing: {peer.runs.pop('first sync').out.strip()[-200:]}")
+    _check_that_it_read(peer.runs["first sync"])
     peer.store = sum(file.stat().st_size for file in data.glob("*.db*"))
     sync("nothing new")
     sync("nothing new")

@@ -126,6 +126,10 @@ class Bench:
             "NO_COLOR": "1",
         }
 
+    def new_path(self, name: str) -> Path:
+        """Where nothing is yet."""
+        return self._file(name)
+
     def _file(self, name: str) -> Path:
         self._count += 1
         return self.scratch / f"{self._count:04}.{name}"

@@ -3,6 +3,7 @@
 import os
 import platform
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import agentsview
@@ -12,21 +13,17 @@ from processes import CHECKOUT, Failed, Run
 from watching import percentile
 
 PAGE = CHECKOUT / "docs" / "performance.md"
-BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 MB = 1_000_000
 
 
 def report(m: Measurements, peer: agentsview.Peer, command: str) -> list[str]:
-    now = datetime.now(UTC)
-    machine = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}"
-    python = f"Python {platform.python_version()}"
     corpus = (
         f"{m.corpus.bytes / MB:.0f} MB in {m.corpus.files:,} files, {m.figures['sessions']:,}"
         f" sessions, {m.figures['events']:,} events"
     )
     floors = ", ".join(f"`{name}` {m.floor(name):.2f} s" for name in FLOORS)
     return [
-        f"Made by `{command}` on {now:%Y-%m-%d} ({machine}, {python}).",
+        machine_line(command),
         f"Corpus: {corpus}. CPU time of the floors: {floors}.",
         *([] if m.corpus.is_full else ["The budgets are meant for a corpus of 300 MB or more."]),
         "",
@@ -42,6 +39,12 @@ def report(m: Measurements, peer: agentsview.Peer, command: str) -> list[str]:
         *([""] if m.cost else []),
         *peer_report(m, peer),
     ]
+
+
+def machine_line(command: str) -> str:
+    machine = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}"
+    python = f"Python {platform.python_version()}"
+    return f"Made by `{command}` on {datetime.now(UTC):%Y-%m-%d} ({machine}, {python})."
 
 
 def also_measured(m: Measurements) -> list[str]:
@@ -101,14 +104,18 @@ def peer_report(m: Measurements, peer: agentsview.Peer) -> list[str]:
 
 
 def write_page(lines: list[str]) -> None:
-    """Replace what stands between the markers, and nothing else."""
-    page = PAGE.read_text(encoding="utf-8")
-    head, found, rest = page.partition(BEGIN)
-    _, ended, tail = rest.partition(END)
+    replace_part(PAGE, "measured", lines)
+
+
+def replace_part(page: Path, part: str, lines: list[str]) -> None:
+    """Replace what stands between the markers of ``part``, and nothing else."""
+    begin, end = f"<!-- {part}: begin -->", f"<!-- {part}: end -->"
+    head, found, rest = page.read_text(encoding="utf-8").partition(begin)
+    _, ended, tail = rest.partition(end)
     if not found or not ended:
-        raise Failed(f"{PAGE.name} lacks its markers\nhint: put back {BEGIN} and {END}")
+        raise Failed(f"{page.name} lacks its markers\nhint: put back {begin} and {end}")
     body = "\n".join(("", "", *lines, "", ""))
-    PAGE.write_text(f"{head}{BEGIN}{body}{END}{tail}", encoding="utf-8")
+    page.write_text(f"{head}{begin}{body}{end}{tail}", encoding="utf-8")
 
 
 def as_json(m: Measurements, peer: agentsview.Peer) -> dict[str, Any]:

@@ -3,6 +3,7 @@
     make bench
     make bench BENCH_ARGS=--write                             into docs/performance.md
     make bench BENCH_ARGS="--sessions 150 --mb 30 --times 1"  a quick look
+    make bench BENCH_ARGS="--most-mb 5000"                    growth up to 5 GB of logs, with plots
 
 The floors (what it costs to do next to nothing with the same logs) run before, between and after,
 and their median counts, so that a busy machine slows both sides of a ratio. Absolute times are
@@ -17,6 +18,7 @@ import tempfile
 from pathlib import Path
 
 import agentsview
+import any_size
 import learning
 import live
 import measurements as of
@@ -42,6 +44,7 @@ def arguments() -> argparse.Namespace:
         "--peers", type=Path, default=peers, metavar="DIR", help="other session stores"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
+    parser.add_argument("--most-mb", type=int, default=0, help="growth of real logs up to this size")
     parser.add_argument("--skip-agentsview", action="store_true", help="do not measure the peer")
     parser.add_argument("--write", action="store_true", help=f"put the tables into {PAGE.name}")
     return parser.parse_args()
@@ -115,6 +118,9 @@ def main() -> int:
                 options.json.write_text(json.dumps(as_json(m, peer), indent=1) + "\n")
             if options.write:
                 write_page(lines)
+            peers = not options.skip_agentsview
+            sizes = any_size.measure(bench, options.most_mb, peer=peers, write=options.write)
+            print("", *sizes, sep="\n")
         except Failed as error:
             print(f"error: {error}", file=sys.stderr)
             return 1
