@@ -44,7 +44,7 @@ def arguments() -> argparse.Namespace:
         "--peers", type=Path, default=peers, metavar="DIR", help="other session stores"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
-    parser.add_argument("--most-mb", type=int, default=0, help="growth of real logs up to this size")
+    parser.add_argument("--most-mb", type=int, default=0, help="growth up to so many MB")
     parser.add_argument("--skip-agentsview", action="store_true", help="do not measure the peer")
     parser.add_argument("--write", action="store_true", help=f"put the tables into {PAGE.name}")
     return parser.parse_args()
