@@ -34,7 +34,8 @@ _LEAD = re.compile(
 _QUESTION = re.compile(
     r"""[?？]\s*\Z | [吗嘛呢か]\s*[。?？]?\Z | 什么 | 怎样 | 如何 | 为什么 | 是不是 | 有没有
     | ^¿ | ^(?:what|why|how|when|where|who|which|is|are|can|could|does|did|will|would|should\ i
-        |do\ (?:i|we|you|they|the|these|those|our|my|your|any)|was|were|warum|wie|wieso|kann|ist|qué|cómo|por\ qué|cuándo|pourquoi|comment|est-ce|quand
+        |do\ (?:i|we|you|they|the|these|those|our|my|your|any)
+        |was|were|warum|wie|wieso|kann|ist|qué|cómo|por\ qué|cuándo|pourquoi|comment|est-ce|quand
         |почему|как|что|когда|зачем)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
