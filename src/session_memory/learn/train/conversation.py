@@ -6,16 +6,17 @@ digits, arguments are objects, and a message without a call has no field for cal
 """
 
 import json
-from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import msgspec
 
-from session_memory.core.schema import Session, SessionEvent
-from session_memory.derive.bodies import Bodies
+from session_memory.core.schema import Session
+from session_memory.derive.bodies import Bodies, Body
 from session_memory.learn.train import gate
 from session_memory.learn.train.gate import ProjectNames
 from session_memory.learn.train.tool_schemas import tool_schemas
+from session_memory.store.brief_events import BriefEvent, brief_events
 from session_memory.store.store import Store
 
 LONGEST_OUTPUT = 4000
@@ -50,37 +51,38 @@ class Conversation:
     def __init__(self, store: Store, session: Session, *, tools: bool) -> None:
         self._bodies = Bodies(store)
         self._tools = tools
-        self._open: dict[str, SessionEvent] = {}
+        self._open: dict[str, BriefEvent] = {}
         self._made = 0
         self.turns: list[Turn] = []
         self.calls: dict[str, CallPlace] = {}
         """The place of each call, by the uids of the call and of its result."""
         self.names = ProjectNames(session.cwd or "", session.repo or "", session.host or "")
         row = store.sessions.row(session.session_uid)
-        for event in store.events.each_of(row.id, session.session_uid) if row else ():
+        for event in brief_events(store.db, store.names, row.id) if row else ():
             if not event.is_sidechain and event.branch is None:
                 self._add(event)
         self._make_general()
+        self.texts = MessageTexts(self.names)
 
     @property
     def messages(self) -> list[Message]:
         """All complete turns, one after the other."""
         return [one for turn in self.turns if turn.is_complete for one in turn.messages]
 
-    def _add(self, event: SessionEvent) -> None:
-        if event.is_a("tool_call"):
+    def _add(self, event: BriefEvent) -> None:
+        if _is_a(event, "tool_call"):
             if self._tools and event.call_id:
                 self._open[event.call_id] = event
-        elif event.is_a("tool_result"):
+        elif _is_a(event, "tool_result"):
             if self.turns and (call := self._open.pop(event.call_id or "", None)) is not None:
                 self._call(call, event)
-        elif event.role == "user" and (event.is_a("user_msg") or _is_plan(event)):
+        elif event.role == "user" and (_is_a(event, "user_msg") or _is_plan(event)):
             self._asked(event)
-        elif event.is_a("assistant_msg") and self.turns:
+        elif _is_a(event, "assistant_msg") and self.turns:
             self._answered(event)
 
-    def _asked(self, event: SessionEvent) -> None:
-        text = self._bodies.of(event).text.strip()
+    def _asked(self, event: BriefEvent) -> None:
+        text = self._text(event).strip()
         if not text:
             return
         if self.turns and len(self.turns[-1].messages) == 1:
@@ -89,8 +91,8 @@ class Conversation:
             self.turns.append(Turn([{"role": "user", "content": text}], set()))
         self._note(event)
 
-    def _answered(self, event: SessionEvent) -> None:
-        text, messages = self._bodies.of(event).text.strip(), self.turns[-1].messages
+    def _answered(self, event: BriefEvent) -> None:
+        text, messages = self._text(event).strip(), self.turns[-1].messages
         if not text:
             return
         if messages[-1]["role"] == "assistant":
@@ -99,27 +101,33 @@ class Conversation:
             messages.append({"role": "assistant", "content": text})
         self._note(event)
 
-    def _call(self, call: SessionEvent, result: SessionEvent) -> None:
+    def _call(self, call: BriefEvent, result: BriefEvent) -> None:
         turn = self.turns[-1]
         if turn.messages[-1]["role"] != "assistant":
             turn.messages.append({"role": "assistant", "content": ""})
-        body, name = self._bodies.of(call), call.tool or "tool"
+        body, name = self._body(call), call.tool or "tool"
         make = body.arguments if isinstance(body.arguments, dict) else {"input": body.text}
         self._made += 1
         number = f"c{self._made:08}"
         function = {"name": name, "arguments": make}
         turn.messages[-1]["tool_calls"] = [{"id": number, "type": "function", "function": function}]
         place = CallPlace(turn, len(turn.messages) - 1)
-        text = self._bodies.of(result).text
+        text = self._text(result)
         turn.messages.append(
             {"role": "tool", "tool_call_id": number, "name": name, "content": text}
         )
         for event in (call, result):
             self._note(event)
-            self.calls[event.event_uid or ""] = place
+            self.calls[event.event_uid] = place
 
-    def _note(self, event: SessionEvent) -> None:
-        self.turns[-1].uids.add(event.event_uid or "")
+    def _text(self, event: BriefEvent) -> str:
+        return self._body(event).text
+
+    def _body(self, event: BriefEvent) -> Body:
+        return self._bodies.at(event.source, event.place, event.length, event.block)
+
+    def _note(self, event: BriefEvent) -> None:
+        self.turns[-1].uids.add(event.event_uid)
 
     def _make_general(self) -> None:
         """Mask secrets and names in every text. People who are named anywhere are masked
@@ -127,24 +135,53 @@ class Conversation:
         every = [message for turn in self.turns for message in turn.messages]
         people = gate.people_in(message["content"] for message in every)
         self.names = msgspec.structs.replace(self.names, people=people)
+        functions = [call["function"] for one in every for call in one.get("tool_calls", ())]
+        contents = (message["content"] for message in every)
+        arguments = (text for one in functions for text in gate.texts_in(one["arguments"]))
+        clean = gate.clean_all(chain(contents, arguments), self.names)
         for message in every:
-            text = gate.clean(message["content"], self.names)
+            text = clean[message["content"]]
             message["content"] = _cut(text) if message["role"] == "tool" else text
-            for call in message.get("tool_calls", ()):
-                function = call["function"]
-                function["arguments"] = gate.clean_values(function["arguments"], self.names)
+        for function in functions:
+            function["arguments"] = gate.with_texts(function["arguments"], clean)
 
 
 def text_of(messages: list[Message]) -> str:
-    """All texts and arguments, to compare conversations and to check for names."""
-    return "\n".join(_texts(messages))
+    """All texts and arguments, to compare conversations."""
+    return "\n".join(map(message_text, messages))
 
 
-def _texts(messages: list[Message]) -> Iterator[str]:
-    for message in messages:
-        yield message["content"]
-        for call in message.get("tool_calls", ()):
-            yield json.dumps(call["function"]["arguments"], ensure_ascii=False, sort_keys=True)
+def message_text(message: Message) -> str:
+    """The text of a message, and the arguments of its calls."""
+    arguments = (call["function"]["arguments"] for call in message.get("tool_calls", ()))
+    dumped = (json.dumps(one, ensure_ascii=False, sort_keys=True) for one in arguments)
+    return "\n".join((message["content"], *dumped))
+
+
+class MessageTexts:
+    """The texts of a session's messages. Rows share messages, so each is looked at once."""
+
+    def __init__(self, names: ProjectNames) -> None:
+        self._names = names
+        self._texts: dict[int, str] = {}
+        self._named: dict[int, bool] = {}
+
+    def all_of(self, messages: list[Message]) -> str:
+        return "\n".join(map(self._text, messages))
+
+    def name_a_project(self, messages: list[Message]) -> bool:
+        return any(map(self._is_named, messages))
+
+    def _text(self, message: Message) -> str:
+        if (known := self._texts.get(id(message))) is None:
+            known = self._texts[id(message)] = message_text(message)
+        return known
+
+    def _is_named(self, message: Message) -> bool:
+        if (known := self._named.get(id(message))) is None:
+            known = gate.names_a_project(self._text(message), self._names)
+            self._named[id(message)] = known
+        return known
 
 
 def with_tools(row: dict[str, list[Message]], *, tools: bool) -> dict[str, Any]:
@@ -164,6 +201,10 @@ def _cut(text: str) -> str:
     return f"{text[:half]}\n…\n{text[-half:]}" if len(text) > LONGEST_OUTPUT else text
 
 
-def _is_plan(event: SessionEvent) -> bool:
+def _is_a(event: BriefEvent, kind: str) -> bool:
+    return event.kind == kind or kind in event.marks
+
+
+def _is_plan(event: BriefEvent) -> bool:
     """Whether the agent was given a plan that a person accepted."""
     return (event.native_kind or "").endswith("/plan")

@@ -6,13 +6,13 @@ still names the project is refused. The remaining examples get a score.
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
 import msgspec
 
-from session_memory.redact import mask
+from session_memory.redact import mask, mask_each
 
 KEPT_FROM = 3
 LEAST_PROMPT = 8
@@ -27,7 +27,9 @@ TOO_LONG = "too long"
 TOO_SHORT = "too short"
 LOW_SCORE = f"scored below {KEPT_FROM}"
 
-_HOME = re.compile(r"(?:/home|/Users|/root|[A-Za-z]:[\\/]+Users)[\\/]+(?!\.)([\w.-]+)?")
+# A pattern that begins with one sign is found much faster, so there are two.
+_HOME = re.compile(r"/(?:home|Users|root)[\\/]+(?!\.)([\w.-]+)?")
+_WINDOWS_HOME = re.compile(r"[A-Za-z]:[\\/]+Users[\\/]+(?!\.)([\w.-]+)?")
 _MAIL = re.compile(r"\b(?!git@)[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b")
 # Who wrote a commit, and whose repository it is.
 _AUTHOR = re.compile(
@@ -45,7 +47,7 @@ _NO_PERSON = re.compile(
 # To look for these in a text in small letters is much faster than the patterns that need them.
 _BEFORE_AUTHORS = ("author:", "commit:", "committer:", "-by:")
 _FORGES = ("github.", "gitlab.", "bitbucket.", "codeberg.", "gitea.")
-_HOMES = ("/home", "/root", "Users")
+_HOMES = ("/home", "/root", "/Users")
 # A pattern without regard to case also takes these letters for i, s and k.
 _ODD_LETTERS = ("\u0130", "\u0131", "\u017f", "\u212a")
 _SOMEBODY, _ORGANIZATION = "Somebody", "organization"
@@ -79,7 +81,7 @@ class ProjectNames(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=64)
 def _identifying(cwd: str, repo: str, host: str) -> list[str]:
-    user = _HOME.match(cwd)
+    user = _HOME.match(cwd) or _WINDOWS_HOME.match(cwd)
     names = (repo, host, user[1] if user and user[1] else "")
     return [name for name in names if len(name) > 3 and name.lower() not in _COMMON]
 
@@ -89,13 +91,33 @@ def clean(text: str, names: ProjectNames) -> str:
     return general(mask(text), names)
 
 
-def clean_values(value: Any, names: ProjectNames) -> Any:
-    """The value with every text in it cleaned."""
+def clean_all(texts: Iterable[str], names: ProjectNames) -> dict[str, str]:
+    """Each text with its clean form. Faster than one by one: most texts have no secret."""
+    different = list(dict.fromkeys(texts))
+    masked = mask_each(different)
+    return {text: general(safe, names) for text, safe in zip(different, masked, strict=True)}
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Every text in a nested value, names of fields included."""
     if isinstance(value, str):
-        return clean(value, names)
+        yield value
+    elif isinstance(value, dict):
+        for key, one in value.items():
+            yield str(key)
+            yield from texts_in(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from texts_in(one)
+
+
+def with_texts(value: Any, instead: Mapping[str, str]) -> Any:
+    """The value with every text in it replaced."""
+    if isinstance(value, str):
+        return instead[value]
     if isinstance(value, dict):
-        return {clean(str(key), names): clean_values(one, names) for key, one in value.items()}
-    return [clean_values(one, names) for one in value] if isinstance(value, list) else value
+        return {instead[str(key)]: with_texts(one, instead) for key, one in value.items()}
+    return [with_texts(one, instead) for one in value] if isinstance(value, list) else value
 
 
 def people_in(texts: Iterable[str]) -> tuple[str, ...]:
@@ -132,6 +154,8 @@ def general(text: str, names: ProjectNames) -> str:
         text = text.replace(person, _SOMEBODY)
     if _may_have(text, _FORGES):
         text = _FORGE.sub(rf"\1{_ORGANIZATION}", text)
+    if "Users" in text and (":/" in text or ":\\" in text):
+        text = _WINDOWS_HOME.sub("~", text)
     if any(home in text for home in _HOMES):
         text = _HOME.sub("~", text)
     if "@" in text:
@@ -157,12 +181,18 @@ def names_a_project(text: str, names: ProjectNames) -> bool:
 
 def refusal(prompt: str, answers: tuple[str, ...], names: ProjectNames, most: int) -> str | None:
     """Why an example is refused; None if it is not."""
-    texts = (prompt, *answers)
-    if sum(map(len, texts)) > most:
+    if reason := wrong_length(prompt, answers, most):
+        return reason
+    is_named = any(names_a_project(text, names) for text in (prompt, *answers))
+    return NAMES_A_PROJECT if is_named else None
+
+
+def wrong_length(prompt: str, answers: tuple[str, ...], most: int) -> str | None:
+    if len(prompt) + sum(map(len, answers)) > most:
         return TOO_LONG
     if len(prompt.strip()) < LEAST_PROMPT or any(len(a.strip()) < LEAST_ANSWER for a in answers):
         return TOO_SHORT
-    return NAMES_A_PROJECT if any(names_a_project(text, names) for text in texts) else None
+    return None
 
 
 def attempt_score(prompt: str, answer: str, tries: int) -> int:

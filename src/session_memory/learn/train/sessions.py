@@ -14,7 +14,6 @@ from session_memory.learn.train.conversation import (
     Conversation,
     Message,
     Turn,
-    text_of,
     with_tools,
 )
 from session_memory.learn.train.example import (
@@ -127,9 +126,10 @@ class _Making:
         score: int,
         uids: set[str] | None = None,
     ) -> Example | RefusedExample:
-        text, names = text_of(messages), self._talk.names
-        prompt = messages[0]["content"]
-        reason = gate.refusal(prompt, (text,), names, self._options.most_characters)
+        text, prompt = self._talk.texts.all_of(messages), messages[0]["content"]
+        reason = gate.wrong_length(prompt, (text,), self._options.most_characters)
+        if reason is None and self._talk.texts.name_a_project(messages):
+            reason = gate.NAMES_A_PROJECT
         if reason is not None:
             return RefusedExample(kind, reason)
         evidence = self._evidence()
