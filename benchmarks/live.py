@@ -1,6 +1,7 @@
 """The live store beside other session stores and raw floors: append, load, tail, many at once.
 
     python live.py PEERS                            everything, as tables
+    python live.py crowd                            only: one and 16 writers at ``full``
     python live.py child WORDS…                     one measurement, in a process of its own
 
 PEERS is a directory with one directory per peer, as ``pip install --target`` makes them:
@@ -18,6 +19,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -34,6 +36,15 @@ SCHEMA = """
         primary key (session, seq));
     insert into s values ('s', 1);
 """
+
+CROWD = 16
+CROWDS = (
+    ("4 KB written and synced, again and again", "sync", 2000),
+    ("one writer", "one", 2000),
+    (f"{CROWD} threads", "threads", 400),
+    (f"{CROWD} processes", "processes", 400),
+    (f"{CROWD} tasks of asyncio", "tasks", 400),
+)
 
 Append = Callable[[], Any]
 
@@ -264,6 +275,92 @@ def writer(place: Path, session: str, count: int) -> None:
     print(*seqs)
 
 
+def bare_syncs(place: Path, count: int) -> float:
+    """How often a second a program can write 4 KB and sync, with nothing else to do."""
+    file = os.open(place / "syncs", os.O_CREAT | os.O_WRONLY, 0o600)
+    started = time.perf_counter()
+    for _ in range(count):
+        os.write(file, b"x" * 4096)
+        os.fdatasync(file)
+    return count / (time.perf_counter() - started)
+
+
+def crowd(place: Path, how: str, count: int) -> dict[str, float]:
+    """Writers at ``full``, each on a session of its own: how many appends, and the longest."""
+    from session_memory.live import AsyncSessionStore, SessionStore  # noqa: PLC0415
+
+    if how == "sync":
+        return {"per_second": bare_syncs(place, count)}
+    path = place / "memory.db"
+    store = SessionStore.open(path)
+    sessions = [store.create_session() for _ in range(1 if how == "one" else CROWD)]
+    store.append_message(sessions[0], role="user", content=TEXT)
+    waits: list[float] = []
+
+    def write(session: str) -> None:
+        for _ in range(count):
+            started = time.perf_counter()
+            store.append_message(session, role="user", content=TEXT)
+            waits.append(time.perf_counter() - started)
+
+    async def write_all() -> None:
+        async with await AsyncSessionStore.open(path) as awaited:
+
+            async def write_awaited(session: str) -> None:
+                for _ in range(count):
+                    started = time.perf_counter()
+                    await awaited.append_message(session, role="user", content=TEXT)
+                    waits.append(time.perf_counter() - started)
+
+            await asyncio.gather(*map(write_awaited, sessions))
+
+    started = time.perf_counter()
+    if how == "tasks":
+        asyncio.run(write_all())
+    elif how == "processes":
+        return _crowd_of_processes(place, sessions, count)
+    else:
+        threads = [threading.Thread(target=write, args=(session,)) for session in sessions]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    wall = time.perf_counter() - started
+    return {"per_second": len(waits) / wall, "longest_ms": max(waits) * 1000}
+
+
+def _crowd_of_processes(place: Path, sessions: list[str], count: int) -> dict[str, float]:
+    writers = []
+    for session in sessions:
+        words = [sys.executable, __file__, "child", "member", str(place), session, str(count)]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        writers.append(subprocess.Popen(words, **pipes))  # type: ignore[call-overload]
+    for one in writers:
+        one.stdout.readline()
+    started = time.perf_counter()
+    for one in writers:
+        one.stdin.close()
+    longest = max(float(one.stdout.readline()) for one in writers)
+    wall = time.perf_counter() - started
+    for one in writers:
+        one.wait()
+    return {"per_second": len(writers) * count / wall, "longest_ms": longest * 1000}
+
+
+def member(place: Path, session: str, count: int) -> None:
+    from session_memory.live import SessionStore  # noqa: PLC0415
+
+    store = SessionStore.open(place / "memory.db")
+    print("ready", flush=True)
+    sys.stdin.read()
+    waits = []
+    for _ in range(count):
+        started = time.perf_counter()
+        store.append_message(session, role="user", content=TEXT)
+        waits.append(time.perf_counter() - started)
+    print(max(waits), flush=True)
+
+
 # ---------------------------------------------------------------- all of them
 
 
@@ -339,7 +436,17 @@ def measure(peers: Path) -> tuple[dict[str, float], list[str]]:
         ("4 processes × 2,000, one session", f"{at_once['per_second']:,.0f} per second"),
         ("of these failed or missing", f"{figures['live_failed']:.0f}"),
     ]
-    return figures, [*table(rows), "", *table(more)]
+    return figures, [*table(rows), "", *table(more), "", *table(crowd_rows())]
+
+
+def crowd_rows() -> list[tuple[str, ...]]:
+    """Writers at ``full`` beside a loop that does nothing but sync."""
+    rows: list[tuple[str, ...]] = [('appends at "full"', "per second", "longest")]
+    for name, how, count in CROWDS:
+        found = in_a_process("crowd", how, count)
+        longest = f"{found['longest_ms']:.0f} ms" if "longest_ms" in found else ""
+        rows.append((name, f"{found['per_second']:,.0f}", longest))
+    return rows
 
 
 def child(task: str, place: str, *words: str) -> None:
@@ -347,8 +454,13 @@ def child(task: str, place: str, *words: str) -> None:
     if task == "writer":
         writer(where, words[0], int(words[1]))
         return
+    if task == "member":
+        member(where, words[0], int(words[1]))
+        return
     if task == "append":
         found = appended(words[0], where, Path(words[1]), int(words[2]))
+    elif task == "crowd":
+        found = crowd(where, words[0], int(words[1]))
     elif task == "many":
         found = many(where, int(words[0]))
     else:
@@ -361,6 +473,9 @@ def child(task: str, place: str, *words: str) -> None:
 def main() -> None:
     if sys.argv[1:2] == ["child"]:
         child(*sys.argv[2:])
+        return
+    if sys.argv[1:] == ["crowd"]:
+        print("\n".join(table(crowd_rows())))
         return
     peers = Path(sys.argv[1] if len(sys.argv) > 1 else os.environ.get("SESSION_MEMORY_PEERS", "."))
     figures, lines = measure(peers.absolute())

@@ -95,11 +95,16 @@ def look(place: str, session: str) -> None:
 
 
 def append_on_a_disk(place: str, durability: str, count: str) -> None:
-    """So many appends, each marked in the disk's record as soon as it was acknowledged."""
-    disk = Control()
-    with SessionStore.open(place, durability=durability) as store:
+    """So many appends, each marked in the disk's record as soon as it was acknowledged.
+
+    ``crowded`` is ``full`` while other writers wait.
+    """
+    disk, is_crowded = Control(), durability == "crowded"
+    with SessionStore.open(place, durability="full" if is_crowded else durability) as store:
         store.create_session(session_id="s")
         for number in range(1, int(count) + 1):
+            if is_crowded:
+                store._db.crowd()
             store.append_message("s", role="user", content=f"message {number} " + "x" * 900)
             disk.mark(number)
 

@@ -51,8 +51,10 @@ class AsyncSessionStore:
 
     def __init__(self, store: SessionStore) -> None:
         self._store = store
-        threads = SERVER_THREADS if store.path.startswith("postgresql:") else 1
-        self._threads = Threads(threads, "session-memory")
+        if store.path.startswith("postgresql:"):
+            self._threads = Threads(SERVER_THREADS, "session-memory")
+        else:
+            self._threads = Threads(1, "session-memory", store._batch)
 
     @classmethod
     async def open(

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache
 from pathlib import Path
+from threading import get_ident
 from typing import Any
 
 import msgspec
@@ -27,6 +28,7 @@ from session_memory.core.live_errors import (
 from session_memory.core.text import short_repr
 from session_memory.core.time import now_ms
 from session_memory.live.arguments import whole
+from session_memory.live.batches import Batch
 from session_memory.store.database import Database, Row, forks
 
 # Ids become parts of file names elsewhere, so they must not contain path separators.
@@ -73,6 +75,8 @@ class LiveConnection:
         # has its own connection.
         is_server = self._db.name.startswith("postgresql:")
         self._lock: AbstractContextManager[Any] = nullcontext() if is_server else threading.RLock()
+        self._writer: int | None = None
+        self._batches = threading.local()
 
     @property
     def _exclusive(self) -> AbstractContextManager[Any]:
@@ -85,8 +89,26 @@ class LiveConnection:
     # still rolls back and releases the lock.
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        with self._exclusive, self._db.transaction(shared=True):
+        if self._writer not in (None, get_ident()):
+            self._db.crowd()
+        # On one line: an interrupt must not come between the end of one block and that of the next.
+        with self._exclusive, self._db.transaction(shared=True) as is_unsynced:
+            self._writer = get_ident()
             yield
+            self._writer = None
+        if is_unsynced:
+            # Outside of the lock, so that other threads write meanwhile.
+            batch: Batch | None = getattr(self._batches, "batch", None)
+            (batch.postpone if batch else self._db.sync)()
+
+    @contextmanager
+    def _batch(self) -> Iterator[Batch]:
+        """Within this block, operations of this thread leave their sync to ``batch.sync()``."""
+        batch = self._batches.batch = Batch(self._db)
+        try:
+            yield batch
+        finally:
+            self._batches.batch = None
 
     @contextmanager
     def _reading(self) -> Iterator[None]:

@@ -7,30 +7,38 @@ An operation that has started completes even if its caller was cancelled.
 import asyncio
 import atexit
 import threading
+import time
 import weakref
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, NamedTuple
 
 from session_memory.core.errors import StoreClosed
+from session_memory.live.batches import Batch
 
 Work = tuple[asyncio.AbstractEventLoop, "asyncio.Future[Any]", Callable[[], Any]]
 Queue = SimpleQueue[Work | None]
+Batches = Callable[[], AbstractContextManager[Batch]]
+
+# A batch ends after so many operations or so much time, so that nobody waits for long.
+LARGEST_BATCH, LONGEST_BATCH_S, LONGEST_WAIT_S = 128, 0.01, 0.002
 
 
 class Threads:
     """Worker threads with one queue."""
 
-    def __init__(self, count: int, name: str) -> None:
+    def __init__(self, count: int, name: str, batch: Batches | None = None) -> None:
+        """With ``batch``, operations that wait are run in one batch and delivered together."""
         self._queue: Queue = SimpleQueue()
         # The threads also end when the store is garbage collected without being closed.
         self._end = weakref.finalize(self, _end, self._queue, count)
         self._end.atexit = False
         # Daemon threads: a program may exit without closing its store. `_end_all` waits for
         # operations that have started.
+        given = (self._queue, batch)
         self._threads = [
-            threading.Thread(target=_work, args=(self._queue,), name=f"{name}-{n}", daemon=True)
+            threading.Thread(target=_work, args=given, name=f"{name}-{n}", daemon=True)
             for n in range(count)
         ]
         for thread in self._threads:
@@ -58,20 +66,70 @@ def _end(queue: Queue, count: int) -> None:
         queue.put(None)
 
 
-def _work(queue: Queue) -> None:
+def _work(queue: Queue, batch: Batches | None) -> None:
+    last = _Together(0, 0.0)
     while (work := queue.get()) is not None:
-        loop, outcome, operation = work
-        if not outcome.cancelled():
-            result, error = _outcome(operation)
-            # RuntimeError: the event loop is closed, so nobody waits for the outcome.
-            with suppress(RuntimeError):
-                loop.call_soon_threadsafe(_deliver, outcome, result, error)
-            del result, error
+        last.wait_for_as_many(queue)
+        if batch is None or queue.empty():
+            _deliver_later(work, *_outcome(work))
+            last = _Together(0, 0.0)
+        else:
+            last = _work_together(queue, work, batch)
+            if last.has_ended:
+                return
         # An idle thread must not keep objects alive.
-        del work, loop, outcome, operation
+        del work
 
 
-def _outcome(operation: Callable[[], Any]) -> tuple[Any, BaseException | None]:
+class _Together(NamedTuple):
+    """A batch: how many operations it had, how long its sync took, whether the queue has ended."""
+
+    size: int
+    sync_s: float
+    has_ended: bool = False
+
+    def wait_for_as_many(self, queue: Queue) -> None:
+        """Callers of the last batch are about to come again. The first alone would have to sync.
+
+        Waits for a quarter of a sync at most.
+        """
+        until = time.monotonic() + min(self.sync_s / 4, LONGEST_WAIT_S)
+        while queue.qsize() + 1 < self.size and time.monotonic() < until:
+            time.sleep(0)
+
+
+def _work_together(queue: Queue, work: Work | None, batch: Batches) -> _Together:
+    """Run ``work`` and what waits behind it, then sync once."""
+    until = time.monotonic() + LONGEST_BATCH_S
+    done: list[tuple[Work, Any, BaseException | None, bool]] = []
+    with batch() as unsynced:
+        while work is not None:
+            before = unsynced.postponed
+            result, error = _outcome(work)
+            done.append((work, result, error, unsynced.postponed > before))
+            if queue.empty() or len(done) == LARGEST_BATCH or time.monotonic() > until:
+                break
+            work = queue.get()
+        started = time.monotonic()
+        failure = _attempt(unsynced.sync)[1]
+    sync_s = time.monotonic() - started
+    for one, result, error, is_unsynced in done:
+        _deliver_later(one, result, failure if is_unsynced and failure else error)
+    return _Together(len(done), sync_s, has_ended=work is None)
+
+
+def _deliver_later(work: Work, result: Any, error: BaseException | None) -> None:
+    # RuntimeError: the event loop is closed, so nobody waits for the outcome.
+    with suppress(RuntimeError):
+        work[0].call_soon_threadsafe(_deliver, work[1], result, error)
+
+
+def _outcome(work: Work) -> tuple[Any, BaseException | None]:
+    """The result or the error. What was cancelled before it started is skipped."""
+    return (None, None) if work[1].cancelled() else _attempt(work[2])
+
+
+def _attempt(operation: Callable[[], Any]) -> tuple[Any, BaseException | None]:
     try:
         return operation(), None
     except BaseException as error:

@@ -106,12 +106,19 @@ class Database(Protocol):
 
     # ------------------------------------------------------------ transactions
 
-    def transaction(self, *, shared: bool = False) -> AbstractContextManager[None]:
+    def transaction(self, *, shared: bool = False) -> AbstractContextManager[bool]:
         """A write transaction that excludes other writers. A nested one joins the outer one.
 
         ``shared=True`` allows other shared transactions at the same time, if the database can lock
-        rows. The caller must then lock the rows that it relies on, by writing them first.
+        rows. The caller must then lock the rows that it relies on, by writing them first. If it
+        gives True, the caller must call `sync` after it to have it on disk.
         """
+
+    def crowd(self) -> None:
+        """Note that several writers wait, so that they share syncs of the disk."""
+
+    def sync(self) -> None:
+        """Wait until all committed transactions are on disk. Any thread may call it."""
 
     def operation_lock(self, *, shared: bool) -> AbstractContextManager[None]:
         """Lock the store for a long operation, exclusively or ``shared`` with other shared ones.

@@ -23,7 +23,7 @@ def end_of_piece() -> float:
 
 
 def write_in_pieces(
-    transaction: Callable[[], AbstractContextManager[None]],
+    transaction: Callable[[], AbstractContextManager[object]],
     items: Iterable[Item],
     write: Callable[[Item], object],
 ) -> None:
@@ -39,7 +39,7 @@ def write_in_pieces(
 
 
 def run_in_pieces(
-    transaction: Callable[[], AbstractContextManager[None]], steps: Iterator[object]
+    transaction: Callable[[], AbstractContextManager[object]], steps: Iterator[object]
 ) -> None:
     """Take all steps of a generator, within as many transactions of `PIECE_S` seconds as needed."""
     more = True

@@ -224,10 +224,10 @@ alter table dictionaries alter column body set storage external;
     # ------------------------------------------------------------ transactions
 
     @contextmanager
-    def transaction(self, *, shared: bool = False) -> Iterator[None]:
+    def transaction(self, *, shared: bool = False) -> Iterator[bool]:
         channel = self._connections.channel()
         if channel.depth:
-            yield
+            yield False
             return
         held = None
         try:
@@ -237,7 +237,7 @@ alter table dictionaries alter column body set storage external;
                 self._begin(channel)
                 held = HeldLock()
             channel.depth = 1
-            yield
+            yield False
             self._send(channel)
             self._commit(channel)
         except BaseException:
@@ -248,6 +248,12 @@ alter table dictionaries alter column body set storage external;
             channel.depth = 0
             if held is not None:
                 held.released()
+
+    def crowd(self) -> None:
+        """Nothing to do: the server syncs once for all transactions that wait for it."""
+
+    def sync(self) -> None:
+        """Nothing to do: a commit waits for the server's disk."""
 
     def operation_lock(self, *, shared: bool) -> AbstractContextManager[None]:
         return self._operation_lock(shared)

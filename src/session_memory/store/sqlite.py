@@ -13,13 +13,15 @@ import apsw
 from session_memory.core.errors import NotAStore, StoreClosed, StoreNotFound
 from session_memory.store.database import Key, Params, Row, Unswept, forks
 from session_memory.store.filesystems import refuse_network
+from session_memory.store.late_sync import LateSync
 from session_memory.store.lock_holds import HeldLock
 from session_memory.store.operation_lock import OperationLock, locked_file
-from session_memory.store.private_files import create_private, sweep_unfinished, whole_database
+from session_memory.store.private_files import create_private
 from session_memory.store.sqlite_clearing import cleared
+from session_memory.store.sqlite_copy import write_copy
 from session_memory.store.sqlite_errors import FAULTS, translated
 from session_memory.store.sqlite_shrink import INCREMENTAL, checkpoint, rewrite, shrink
-from session_memory.store.sqlite_waiting import retry, use_wal
+from session_memory.store.sqlite_waiting import use_wal
 from session_memory.store.sqlite_word_index import CONFIGURE, CREATE, SqliteWordEngine
 from session_memory.store.word_query import TABLE, TITLES
 
@@ -67,6 +69,8 @@ class Sqlite:
             self._ensure_file(create=create)
         # SQLite follows links, so the WAL and our own files are beside the file itself.
         self._file = None if self.in_memory else self.path.resolve()
+        is_wanted = durability == "full" and not self.in_memory
+        self.late_sync = LateSync(self._file, is_wanted=is_wanted)
         self._forks = forks()
         self._is_closed = False
         self._connection = self._connect()
@@ -127,7 +131,7 @@ class Sqlite:
         # The last connection to close removes the WAL file. When opening failed because of a disk
         # error, SQLite has removed a WAL that held the only copy of some messages.
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-        connection.set_busy_handler(retry)
+        connection.set_busy_handler(self.late_sync.retry)
         connection.execute(f"pragma page_size = {PAGE_BYTES}")
         if self.in_memory or _is_unwritten(self.path):
             # Later it would write to the file. An older file gets the setting with a `vacuum`.
@@ -149,6 +153,7 @@ class Sqlite:
             self._forks, self._depth = forks(), 0
             # Closing the parent's connection in the child would drop the parent's locks.
             _inherited.append(self._connection)
+            self.late_sync.close()
             self._connection = self._connect()
         return self._connection
 
@@ -229,16 +234,18 @@ class Sqlite:
                 raise translated(error, self.path) from error
 
     @contextmanager
-    def transaction(self, *, shared: bool = False) -> Iterator[None]:
+    def transaction(self, *, shared: bool = False) -> Iterator[bool]:
         if self.is_writing:
-            yield
+            yield False
             return
         held = None
         try:
+            self.late_sync.choose(self.connection, shared=shared)
             self.begin()
             held = HeldLock()
-            yield
+            yield self.late_sync.is_late
             self.commit()
+            self.late_sync.committed(self.connection)
         except BaseException:
             self.roll_back()
             if held is not None:
@@ -255,6 +262,12 @@ class Sqlite:
             time.sleep(max(GIVE_WAY_S, seconds * GIVE_WAY_SHARE))
         else:
             time.sleep(max(GIVE_WAY_TO_WRITERS_S, seconds * GIVE_WAY_TO_WRITERS_SHARE))
+
+    def crowd(self) -> None:
+        self.late_sync.crowd()
+
+    def sync(self) -> None:
+        self.late_sync.sync()
 
     def operation_lock(self, *, shared: bool) -> AbstractContextManager[None]:
         return self._operation_lock(shared)
@@ -305,7 +318,7 @@ class Sqlite:
     def ready(self) -> None:
         """Switch the file to WAL mode, in which readers and a writer do not block each other."""
         try:
-            use_wal(self.connection)
+            use_wal(self.connection, self.late_sync.retry)
         except apsw.Error as error:
             raise translated(error, self.path) from error
 
@@ -334,22 +347,7 @@ class Sqlite:
 
     def backup(self, target: Path) -> bool:
         """Write a consistent copy while others go on writing. The file must not exist."""
-        connection = self.connection
-        try:
-            sweep_unfinished(target.parent)
-            with whole_database(target) as partial:
-                create_private(partial)
-                copy = apsw.Connection(str(partial))
-                # Within one snapshot. Otherwise every commit of another process makes SQLite begin
-                # the copy again, and beside a live session it would never end.
-                with self.snapshot(), copy.backup("main", connection, "main") as work:
-                    self.value("select count(*) from sqlite_master")
-                    while not work.done:
-                        work.step(4096)
-                copy.pragma("journal_mode", "delete")
-                copy.close()
-        except apsw.Error as error:
-            raise translated(error, target) from error
+        write_copy(self, target)
         return True
 
     def backup_before(self, step: int, now: int) -> None:
@@ -372,13 +370,13 @@ class Sqlite:
             # Changing the journal writes the whole log into the file, which may not fit.
             raise translated(error, self.path) from error
         finally:
-            connection.set_busy_handler(retry)
+            connection.set_busy_handler(self.late_sync.retry)
         try:
             yield
         finally:
             # An error here must not hide an earlier one, such as a full disk.
             with suppress(apsw.Error):
-                use_wal(connection)
+                use_wal(connection, self.late_sync.retry)
 
     def vacuum(self) -> None:
         rewrite(self)
@@ -426,6 +424,7 @@ class Sqlite:
 
     def close(self) -> None:
         self._is_closed = True
+        self.late_sync.close()
         if self._forks == forks():
             self._connection.close()
 

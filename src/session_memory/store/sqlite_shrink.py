@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from session_memory.core.errors import StoreBusy
 from session_memory.store.lock_holds import HeldLock
 from session_memory.store.pieces import run_in_pieces
-from session_memory.store.sqlite_waiting import busy_until, retry, retry_until
+from session_memory.store.sqlite_waiting import busy_until, retry_until
 
 if TYPE_CHECKING:
     from session_memory.store.sqlite import Sqlite
@@ -67,7 +67,7 @@ def _emptied_wal(db: "Sqlite") -> bool:
     except StoreBusy:
         return False
     finally:
-        db.connection.set_busy_handler(retry)
+        db.connection.set_busy_handler(db.late_sync.retry)
     return row is None or not row[0]
 
 

@@ -1,12 +1,15 @@
 """How a connection to SQLite waits for the locks of others."""
 
 import time
+from collections.abc import Callable
 
 import apsw
 
 from session_memory.store.database import BUSY_S
 
 RETRY_S = 0.002
+# Live appends hold the lock for less than this, so the first pauses are short.
+SHORTEST_S, SHORT_RETRIES = 0.0002, 9
 
 
 def retry(times: int) -> bool:
@@ -15,8 +18,13 @@ def retry(times: int) -> bool:
     SQLite's own handler sleeps up to 100 ms at a time and misses the short gaps between the
     transactions of a sync.
     """
-    time.sleep(RETRY_S)
-    return times * RETRY_S < BUSY_S
+    return pause(times) < BUSY_S
+
+
+def pause(times: int) -> float:
+    """Sleep before the next try and return about how many seconds all pauses took."""
+    time.sleep(min(RETRY_S, SHORTEST_S * (times + 1)))
+    return max(0, times - SHORT_RETRIES) * RETRY_S
 
 
 def busy_until() -> float:
@@ -30,10 +38,11 @@ def retry_until(until: float) -> bool:
     return time.monotonic() < until
 
 
-def use_wal(connection: apsw.Connection) -> None:
+def use_wal(connection: apsw.Connection, busy_handler: Callable[[int], bool]) -> None:
     """Switch to WAL mode, unless another process is loading the file for the first time.
 
-    Then the mode stays as it is, which also works, and the next `open_store` tries again.
+    Then the mode stays as it is, which also works, and the next `open_store` tries again. The
+    connection has the ``busy_handler`` afterwards.
     """
     if connection.pragma("journal_mode") in ("wal", "memory"):
         return
@@ -43,4 +52,4 @@ def use_wal(connection: apsw.Connection) -> None:
     except (apsw.BusyError, apsw.LockedError):
         return
     finally:
-        connection.set_busy_handler(retry)
+        connection.set_busy_handler(busy_handler)
