@@ -157,6 +157,25 @@ def test_both_subagents_of_one_answer_are_linked_to_their_calls(tmp_path: Path) 
         }
 
 
+def test_a_call_that_a_subagent_may_not_make_is_known_by_its_result(tmp_path: Path) -> None:
+    write(tmp_path, prompt("m1", "look"), answer("m2"))
+    below = tmp_path / ".gemini" / "tmp" / "app" / "chats" / "s1"
+    below.mkdir()
+    refused = {"name": "invoke_agent", "id": "c1", "response": {"error": "Unauthorized"}}
+    ended = message("k3", "user", [{"functionResponse": refused}])
+    lines = [
+        {"sessionId": "k1", "projectHash": "0b5", "kind": "subagent"},
+        *(prompt("k2-1", "list the files"), answer("k2", "Further."), ended, {**ended, "id": "k4"}),
+        {"$set": {"summary": '{"response": "Done."}'}},
+    ]
+    (below / "k1.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
+    with collected(tmp_path) as store:
+        made = [(e.kind, e.tool, e.is_error) for e in events_of(store, "gemini:k1") if e.call_id]
+        assert made == [("tool_call", "invoke_agent", False), ("error", "invoke_agent", True)]
+        # The summary of a subagent is its answer, not a title.
+        assert store.sessions.get("gemini:k1").title == "list the files"
+
+
 @pytest.mark.parametrize(
     ("retention", "days"),
     [({}, 30), ({"enabled": False}, None), ({"maxAge": "2w"}, 14), ({"maxAge": "soon"}, 30)],

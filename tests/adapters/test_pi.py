@@ -99,6 +99,15 @@ def test_an_answer_that_was_broken_off_says_how(
         assert store.sessions.get("pi:s1").cost.output_tokens == (0 if kind else 7)
 
 
+def test_a_call_in_an_answer_that_was_broken_off_was_never_made(tmp_path: Path) -> None:
+    content = [{"type": "toolCall", "id": "c1", "name": "bash", "arguments": {}}]
+    broken = answer("a2", "a1", content=content, stopReason="error", errorMessage="terminated")
+    log(tmp_path, "s1", prompt("a1", None, "make it work"), broken)
+    with collected(tmp_path) as store:
+        _, begun, error = events_of(store, "pi:s1")
+        assert (begun.kind, begun.summary, error.kind) == ("lifecycle", "[bash]", "error")
+
+
 def test_a_name_is_the_title_and_a_seller_is_part_of_the_model(tmp_path: Path) -> None:
     info = entry("a3", "a2", type="session_info", name="The blue button")
     answered = answer("a2", "a1", provider="github-copilot")

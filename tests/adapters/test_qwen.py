@@ -109,6 +109,7 @@ def test_a_subagent_has_the_usage_that_its_parents_log_holds(tmp_path: Path) -> 
         assert found["qwen:s1"].cost.output_tokens == 11
         assert found["qwen:s1:explore-c1"].cost.output_tokens == 33
         assert found["qwen:s1:explore-c1"].spawn_call_id == "c1"
+        assert found["qwen:s1:explore-c1"].model == found["qwen:s1"].model
         events = events_of(store, "qwen:s1")
         assert [event.parent_seq for event in events] == [None, 0, 1, 2]
         assert sum(event.is_a("user_msg") for event in events) == 1

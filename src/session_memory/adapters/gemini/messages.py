@@ -57,11 +57,11 @@ def _text(message: dict[str, Any]) -> str:
 
 
 def _from_user(message: dict[str, Any], state: GeminiState) -> list[NativeEvent]:
-    parts = parts_of(message.get("content"))
     events = [
-        _result(mapping(part["functionResponse"]), state)
-        for part in parts
+        event
+        for part in parts_of(message.get("content"))
         if "functionResponse" in part
+        for event in _result(mapping(part["functionResponse"]), state)
     ]
     if (said := _said(message)) is not None:
         events.append(said)
@@ -204,15 +204,17 @@ def _ended(call_id: str, tool: str, text: str, status: str) -> NativeEvent:
     return event
 
 
-def _result(answer: dict[str, Any], state: GeminiState) -> NativeEvent:
+def _result(answer: dict[str, Any], state: GeminiState) -> list[NativeEvent]:
     """A result in a message to the model. It is new if the agent was stopped before it wrote the
-    call again."""
+    call again, or refused a call that a subagent may not make. Then the call is nowhere else."""
     call_id, tool = name_in(answer.get("id")), string(answer.get("name"))
     failed = "error" in mapping(answer.get("response"))
     status = "error" if failed else "success"
     event = _ended(call_id or "unnamed", tool, _response(answer), status)
     event.is_repeated = bool(call_id) and not state.answer(call_id)
-    return event
+    asked = call_event(call_id or "unnamed", one_line(tool) or "unknown", {}, "gemini/tool")
+    asked.is_repeated = not call_id or event.is_repeated or not state.miss(call_id)
+    return [asked, event]
 
 
 def _notice(kind: str, said: str) -> NativeEvent:

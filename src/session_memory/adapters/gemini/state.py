@@ -11,6 +11,8 @@ from session_memory.adapters.cursor_state import bounded
 _MOST_MESSAGES = 64
 _MOST_CALLS = 256
 _MOST_PROMPTS = 200
+# Stands for the message of a call that no message has.
+_UNKNOWN = "?"
 
 
 class GeminiState(msgspec.Struct):
@@ -37,11 +39,19 @@ class GeminiState(msgspec.Struct):
 
         Another message may have a call with the same id: some models number their calls.
         """
-        if self.asked.get(call) == message:
+        if self.asked.get(call) in (message, _UNKNOWN):
+            self.asked[call] = message
             return False
         if call in self.asked:
             self.answered.pop(call, None)
         _put(self.asked, call, message, _MOST_CALLS)
+        return True
+
+    def miss(self, call: str) -> bool:
+        """Note a call of which only the result is there, and return whether it is new."""
+        if call in self.asked:
+            return False
+        _put(self.asked, call, _UNKNOWN, _MOST_CALLS)
         return True
 
     def answer(self, call: str) -> bool:

@@ -38,7 +38,7 @@ def from_line(
     if native is None:
         return record
     if "$set" in native:
-        _changed(mapping(native["$set"]), record, state)
+        _changed(ref, mapping(native["$set"]), record, state)
     elif "$rewindTo" in native:
         _rewound(name_in(native["$rewindTo"]), record, state)
     elif "sessionId" in native and "type" not in native:
@@ -92,7 +92,9 @@ def _header(ref: SourceRef, native: dict[str, Any], record: Record, state: Gemin
         record.parent_session = fit_native_id(escaped(ref.agent))[0]
 
 
-def _changed(change: dict[str, Any], record: Record, state: GeminiState) -> None:
+def _changed(
+    ref: SourceRef, change: dict[str, Any], record: Record, state: GeminiState
+) -> None:
     """A line that sets facts of the session, or its whole history.
 
     When a session is resumed, Gemini CLI writes its history again: other ids, without the tokens
@@ -100,7 +102,8 @@ def _changed(change: dict[str, Any], record: Record, state: GeminiState) -> None
     """
     record.bookkeeping = "$set"
     record.ts = time_or_none(change.get("lastUpdated"))
-    if title := string(change.get("summary")):
+    # The summary of a subagent is its answer.
+    if (title := string(change.get("summary"))) and not ref.agent:
         record.facts = {"ai_title": one_line(title)}
     messages = [mapping(message) for message in items(change.get("messages"))]
     if not messages:

@@ -45,6 +45,7 @@ def _answer(message: Mapping[str, Any]) -> list[NativeEvent]:
     events = [_block(block) for block in blocks]
     stop = message.get("stopReason")
     if stop in ("error", "aborted"):
+        events = [_unmade(event) if event.call_id else event for event in events]
         events.append(_broken_off(message, stop == "aborted"))
     elif not events:
         events.append(NativeEvent("lifecycle", "assistant", "", "assistant/empty"))
@@ -89,6 +90,11 @@ def _call(native: Mapping[str, Any]) -> NativeEvent:
         path=path,
         is_edit=is_edit_tool(tool, arguments),
     )
+
+
+def _unmade(call: NativeEvent) -> NativeEvent:
+    """A call in an answer that was broken off. pi keeps what arrived of it, and never runs it."""
+    return NativeEvent("lifecycle", "assistant", f"[{call.tool}]", "assistant/toolCall")
 
 
 def _broken_off(message: Mapping[str, Any], aborted: bool) -> NativeEvent:

@@ -124,6 +124,9 @@ def _move_to(record: Record, made: SubagentRequest, session: str) -> None:
     record.unfit_name = name if is_unfit else None
     record.parent_session, record.relation = fit_native_id(parent)[0] if parent else None, None
     record.parent_id, record.is_sidechain = None, True
+    if record.usage is not None:
+        # The subagent's own log does not name its model.
+        record.facts = {"model": record.usage.model}
 
 
 def from_meta(ref: SourceRef, body: bytes) -> Record:

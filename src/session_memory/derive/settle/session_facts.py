@@ -44,6 +44,8 @@ def note_facts(state: SettleState, record: Record, chain: ParentChain) -> None:
         state.task_branch = one_line(facts["task_ref"])
     if facts.get("pull_request") and not state.task_pull:
         state.task_pull = task_at(facts["pull_request"])
+    # Until an answer names its model.
+    state.model = state.model or facts.get("model")
     for name in ("custom_title", "ai_title", "agent_name"):
         if facts.get(name) and (name == "custom_title" or not is_notice(facts[name])):
             setattr(state, name, one_line(facts[name]))
