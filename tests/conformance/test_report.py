@@ -9,7 +9,7 @@ from session_memory.cli import main
 from session_memory.conformance.drivers import DRIVERS
 from session_memory.conformance.isolation import words_without_network
 from session_memory.conformance.report import details, keep, page, rows, summary
-from session_memory.conformance.result import CANNOT, DIFFERS, EQUAL, Result
+from session_memory.conformance.result import CANNOT, DIFFERS, EQUAL, MISSING, Result
 from session_memory.conformance.scenarios import NAMES
 
 pytestmark = [pytest.mark.only("sqlite"), pytest.mark.no_store]
@@ -35,6 +35,13 @@ def test_the_table_has_a_row_for_each_agent() -> None:
         f"pi, known: {KNOWN} (interrupt)",
     ]
     assert summary(RESULTS)["counts"][EQUAL] == 2
+
+
+def test_a_release_that_could_not_be_installed_is_forgotten_when_one_is(tmp_path: Path) -> None:
+    missing = Result("vibe", "", "", MISSING, ["it needs Python 3.12 or newer"])
+    assert keep(tmp_path, [missing]) == [missing]
+    played = Result("vibe", "3.0", "basic", EQUAL, date="2026-11-16")
+    assert keep(tmp_path, [played]) == [played]
 
 
 def test_the_page_tells_what_differs_and_why() -> None:

@@ -61,6 +61,9 @@ def keep(scratch: Path, results: Iterable[Result]) -> list[Result]:
         earlier = json.loads(file.read_text()) if file.exists() else []
         newest = {one["scenario"]: Result(**one) for one in earlier}
         newest |= {name: one for (agent, name), one in fresh.items() if agent == driver.name}
+        if any(name and agent == driver.name for agent, name in fresh):
+            # It is installed now.
+            newest.pop("", None)
         # In the order of the scenarios; a release that could not be installed has none.
         ordered = [newest[name] for name in ("", *NAMES) if name in newest]
         if ordered:

@@ -92,9 +92,7 @@ def _header(ref: SourceRef, native: dict[str, Any], record: Record, state: Gemin
         record.parent_session = fit_native_id(escaped(ref.agent))[0]
 
 
-def _changed(
-    ref: SourceRef, change: dict[str, Any], record: Record, state: GeminiState
-) -> None:
+def _changed(ref: SourceRef, change: dict[str, Any], record: Record, state: GeminiState) -> None:
     """A line that sets facts of the session, or its whole history.
 
     When a session is resumed, Gemini CLI writes its history again: other ids, without the tokens
