@@ -110,9 +110,12 @@ def why_lines(store: Store, place: Path, first: int | None = None, last: int | N
         raise NoSuchLine(f"{path} has {count} lines", f"Name one of them: {path}:1")
     begin = max((first or 1) - AROUND, 1)
     end = None if first is None else min((last or first) + AROUND, count)
-    lines = history.blamed(path, begin, end)
-    wanted = range(first or 1, (last or first or len(lines)) + 1)
+    blame = history.blamed(path, begin, end)
+    # While git works.
     attribution = Attribution(LoggedEdits(store, repository), history, path)
+    attribution.replay(path)
+    lines = blame.lines()
+    wanted = range(first or 1, (last or first or len(lines)) + 1)
     sources = attribution.of(lines, wanted)
     asked = [
         (line, source) for line, source in zip(lines, sources, strict=True) if line.number in wanted

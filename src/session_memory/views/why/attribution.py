@@ -51,7 +51,8 @@ class Attribution:
                 found[place] = self._by_neighbour(lines, known, telling, place)
         return found
 
-    def _replay(self, path: str) -> Replay:
+    def replay(self, path: str) -> Replay:
+        """A file as its edits made it. It is kept."""
         if path not in self._replays:
             edits = self._edits.of_file(path)
             before = self._history.before(path, edits[0].ts) if edits else None
@@ -64,7 +65,7 @@ class Attribution:
         self, lines: Sequence[BlamedLine], telling: Sequence[bool]
     ) -> list[LineSource | None]:
         """Lines that are where the edits of this file put them."""
-        placed = attributed(self._replay(self._path), [line.text for line in lines])
+        placed = attributed(self.replay(self._path), [line.text for line in lines])
         return [
             LineSource(one.edit, CERTAIN if is_rare else LIKELY)
             if one is not None
@@ -110,7 +111,7 @@ class Attribution:
     ) -> bool:
         wrote = [
             squeezed(one.text)
-            for one in self._replay(edit.path).introduced
+            for one in self.replay(edit.path).introduced
             if one.edit is not None and one.edit.event_uid == edit.event_uid
         ]
         first, last = min(place, rare), max(place, rare)
@@ -124,7 +125,7 @@ class Attribution:
         """The edits of a file that introduced a line, each with how many of the lines around it
         it introduced as well."""
         wanted = squeezed(lines[place].text)
-        introduced = self._replay(path).introduced
+        introduced = self.replay(path).introduced
         found = []
         for number, one in enumerate(introduced):
             if one.edit is None or squeezed(one.text) != wanted:
@@ -141,7 +142,7 @@ class Attribution:
             return None
         texts: dict[str, list[str]] = defaultdict(list)
         edits: dict[str, LoggedEdit] = {}
-        for one in self._replay(line.path_then).introduced:
+        for one in self.replay(line.path_then).introduced:
             if one.edit is not None and _is_in_time(one.edit, line, is_rare=True):
                 texts[one.edit.event_uid].append(without_brackets(squeezed(one.text)))
                 edits[one.edit.event_uid] = one.edit

@@ -1,5 +1,6 @@
 """What git knows about lines: who committed them, when, and under which name of the file."""
 
+from collections import defaultdict
 from pathlib import Path
 
 import msgspec
@@ -9,6 +10,8 @@ from session_memory.views.quiet_git import StartedGit, quiet_git
 _SECONDS = 10.0
 _MOST = 64 << 20
 _NOT_COMMITTED = "0" * 40
+_BLAME = ("blame", "--porcelain", "-w")
+_MOST_AT_ONCE = 6
 
 
 class Commit(msgspec.Struct, frozen=True):
@@ -24,9 +27,9 @@ class Commit(msgspec.Struct, frozen=True):
 class BlamedLine(msgspec.Struct, frozen=True):
     """A line of a file, and the commit that put it there; None if it is not committed.
 
-    ``path_then`` is the name of the file in that commit. ``origin`` is the commit that the line was
-    moved or copied from, ``commit`` itself if it was not. Of lines that are everywhere, such as
-    ``return None``, git finds wrong origins.
+    ``path_then`` is the name of the file in that commit, ``number_then`` the number of the line
+    there. ``origin`` is the commit that the line was moved or copied from, ``commit`` itself if it
+    was not. Of lines that are everywhere, such as ``return None``, git finds wrong origins.
     """
 
     number: int
@@ -34,6 +37,63 @@ class BlamedLine(msgspec.Struct, frozen=True):
     commit: Commit | None
     path_then: str
     origin: Commit | None
+    number_then: int = 0
+
+
+class StartedBlame:
+    """The lines of a file, with what git says about some of them. It works until it is asked."""
+
+    def __init__(self, root: Path, path: str, part: str) -> None:
+        self._root, self._path, self._part = root, path, part
+        self._plain = StartedGit(root, [*_BLAME, part, "--", path])
+
+    def lines(self) -> list[BlamedLine]:
+        """All lines of the file. Ask once."""
+        lines = _parsed(self._plain.output(seconds=_SECONDS, most=_MOST) or "", self._path)
+        return self._with_others(self._with_origins(lines))
+
+    def _with_origins(self, lines: list[BlamedLine]) -> list[BlamedLine]:
+        places = defaultdict(list)
+        for line in lines:
+            if line.commit is not None:
+                places[line.commit.sha, line.path_then].append(line.number_then)
+        if len(places) > _MOST_AT_ONCE:
+            moves = [*_BLAME, "-M", "-C", self._part, "--", self._path]
+            output = quiet_git(self._root, moves, seconds=_SECONDS, most=_MOST)
+            found = _parsed(output or "", self._path)
+            origins = {one.number: one.origin for one in found}
+            return [_from(line, origins.get(line.number)) for line in lines]
+        # From the commit that put a line there: most lines came from nowhere else.
+        started = {
+            (sha, path): StartedGit(
+                self._root,
+                [*_BLAME, "-M", "-C", *(f"-L{n},{n}" for n in numbers), sha, "--", path],
+            )
+            for (sha, path), numbers in places.items()
+        }
+        moved = {
+            (*place, one.number): one.origin
+            for place, git in started.items()
+            for one in _parsed(git.output(seconds=_SECONDS, most=_MOST) or "", place[1])
+        }
+        return [
+            _from(line, moved.get((line.commit.sha, line.path_then, line.number_then)))
+            if line.commit
+            else line
+            for line in lines
+        ]
+
+    def _with_others(self, lines: list[BlamedLine]) -> list[BlamedLine]:
+        """The lines, with all other lines of the file before and after them."""
+        try:
+            text = (self._root / self._path).read_text("utf-8", "replace")
+        except OSError:
+            return lines
+        known = {line.number: line for line in lines}
+        return [
+            known.get(number) or BlamedLine(number, each, None, self._path, None)
+            for number, each in enumerate(text.split("\n")[: len(text.splitlines())], 1)
+        ]
 
 
 class GitHistory:
@@ -41,50 +101,20 @@ class GitHistory:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._commits: dict[str, str] = {}
 
-    def blamed(self, path: str, first: int = 1, last: int | None = None) -> list[BlamedLine]:
+    def blamed(self, path: str, first: int = 1, last: int | None = None) -> "StartedBlame":
         """The lines of a file as it is now. Changes of white space are ignored.
 
         Only the lines from ``first`` to ``last`` have commits, and none of a file that is new to
         git.
         """
-        part = f"-L{first},{'' if last is None else last}"
-        words = ("blame", "--porcelain", "-w", part)
-        # All three at once: each reads the history.
-        plain = StartedGit(self._root, [*words, "--", path])
-        moves = StartedGit(self._root, [*words, "-M", "-C", "--", path])
-        commits = StartedGit(self._root, _commits_of(path))
-        output = plain.output(seconds=_SECONDS, most=_MOST)
-        moved = _parsed(moves.output(seconds=_SECONDS, most=_MOST) or "", path)
-        self._commits[path] = commits.output(seconds=_SECONDS, most=_MOST) or ""
-        lines = _parsed(output or "", path)
-        if len(moved) == len(lines):
-            lines = [
-                msgspec.structs.replace(line, origin=other.commit)
-                for line, other in zip(lines, moved, strict=True)
-            ]
-        return self._with_others(path, lines)
-
-    def _with_others(self, path: str, lines: list[BlamedLine]) -> list[BlamedLine]:
-        """The lines, with all other lines of the file before and after them."""
-        try:
-            text = (self._root / path).read_text("utf-8", "replace")
-        except OSError:
-            return lines
-        known = {line.number: line for line in lines}
-        return [
-            known.get(number) or BlamedLine(number, each, None, path, None)
-            for number, each in enumerate(text.split("\n")[: len(text.splitlines())], 1)
-        ]
+        return StartedBlame(self._root, path, f"-L{first},{'' if last is None else last}")
 
     def before(self, path: str, moment: int) -> list[str] | None:
         """The lines of a file in the last commit before a moment."""
-        if path not in self._commits:
-            self._commits[path] = self._git(*_commits_of(path)) or ""
-        found = (line.split() for line in self._commits[path].splitlines())
-        sha = next((sha for sha, at in found if int(at) * 1000 <= moment), None)
-        text = self._git("cat-file", "blob", f"{sha}:{path}") if sha else None
+        # Which of the commits changed the file takes git far longer to find.
+        sha = self._git("rev-list", "-1", f"--before=@{moment // 1000}", "HEAD", "--")
+        text = self._git("cat-file", "blob", f"{sha.strip()}:{path}") if sha else None
         return None if text is None else text.splitlines()
 
     def commit(self, name: str) -> Commit | None:
@@ -115,8 +145,8 @@ class GitHistory:
         return quiet_git(self._root, words, seconds=_SECONDS, most=_MOST)
 
 
-def _commits_of(path: str) -> list[str]:
-    return ["log", "--format=%H %ct", "--", path]
+def _from(line: BlamedLine, origin: Commit | None) -> BlamedLine:
+    return line if origin is None else msgspec.structs.replace(line, origin=origin)
 
 
 def _parsed(output: str, path: str) -> list[BlamedLine]:
@@ -124,18 +154,18 @@ def _parsed(output: str, path: str) -> list[BlamedLine]:
     facts: dict[str, dict[str, str]] = {}
     found: list[BlamedLine] = []
     current: dict[str, str] = {}
-    sha, number = "", 0
+    sha, number, then = "", 0, 0
     for line in output.split("\n"):
         if line.startswith("\t"):
             commit = None if sha == _NOT_COMMITTED else _commit(sha, facts[sha])
             named = current.get("filename") or facts[sha].get("filename") or path
             text = line[1:].removesuffix("\r")
-            found.append(BlamedLine(number, text, commit, named, commit))
+            found.append(BlamedLine(number, text, commit, named, commit, then))
             current = {}
             continue
         name, _, value = line.partition(" ")
         if len(name) == 40 and value[:1].isdigit():
-            sha, number = name, int(value.split()[1])
+            sha, (then, number) = name, map(int, value.split()[:2])
             facts.setdefault(sha, {})
         elif name:
             facts.setdefault(sha, {})[name] = value
