@@ -2,13 +2,16 @@
 
     python benchmarks/handoff.py                             all agents in all directions
     python benchmarks/handoff.py --from claude --to codex    some of them
+    python benchmarks/handoff.py --from live,hostile         a live session, and a hostile one
+    python benchmarks/handoff.py --from real --real HOME     real sessions of a home with logs
     python benchmarks/handoff.py --keep DIR                  keeps agents, homes and requests
     python benchmarks/handoff.py --json                      the table as JSON
 
 The agents are installed from npm into a scratch directory. Each plays a scenario with a scripted
 model. The session is collected, handed over to each other agent, and continued there: the model
 edits a file and runs a command. The first request of the continued session must hold every prompt,
-answer, call and result of the old one, in order.
+answer, call and result of the old one, in order. Of a hostile session, nothing may become a system
+or developer message, no file may be written elsewhere, and no secret may be sent.
 """
 
 import argparse
@@ -19,9 +22,12 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from handoff_sources import SECRET, StoredSource, hostile_source, live_source, real_sources
 
 from session_memory import Memory
 from session_memory.conformance import isolation
@@ -45,13 +51,18 @@ from session_memory.conformance.scenario import (
 from session_memory.conformance.scenarios import REPOSITORY, SCENARIOS
 from session_memory.conformance.server import Model, serving
 from session_memory.core.time import now_ms
+from session_memory.handoff import targets
 from session_memory.handoff.conversation import StoredAnswer, StoredPrompt, conversation_of
-from session_memory.handoff.handing import HandoffOptions, hand_over
+from session_memory.handoff.folding import split
+from session_memory.handoff.handing import Handoff, HandoffOptions, hand_over
 from session_memory.handoff.writing import write
 from session_memory.redact import mask
 
-NAMES = tuple(driver.name for driver in DRIVERS)
+NAMES = tuple(driver.name for driver in DRIVERS if driver.name in targets())
 GO_ON = "Go on here: add a line and count them."
+LONG, HEAD = 4_000, 400
+# More than that some agents fold themselves, or refuse.
+MOST_TOKENS = 120_000
 CONTINUED = Scenario(
     "handoff",
     "a session of another agent goes on",
@@ -70,12 +81,18 @@ CONTINUED = Scenario(
 )
 
 
+_LEFT_OUT = {ord(sign): None for sign in "+-\0"}
+
+
 @dataclasses.dataclass(frozen=True)
 class Result:
     source: str
     target: str
     scenario: str
     calls: int
+    folded: int
+    cut: int
+    seconds: float
     differences: list[str]
 
 
@@ -96,10 +113,12 @@ def main() -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--from", dest="sources", default=",".join(NAMES))
+    parser.add_argument("--from", dest="sources", default=",".join((*NAMES, "live", "hostile")))
     parser.add_argument("--to", dest="targets", default=",".join(NAMES))
     parser.add_argument("--scenarios", default="basic,tools,tool_errors")
+    parser.add_argument("--real", type=Path, metavar="HOME", help="logs for the source real")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="the scratch directory, kept")
+    parser.add_argument("--installed", action="store_true", help="look for no newer releases")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -108,12 +127,16 @@ def _options() -> argparse.Namespace:
 def _prepare(scratch: Path, options: argparse.Namespace) -> None:
     npm = Npm(scratch)
     for driver in DRIVERS:
-        if driver.name in {*options.sources.split(","), *options.targets.split(",")}:
+        if not options.installed and driver.name in {
+            *options.sources.split(","),
+            *options.targets.split(","),
+        }:
             npm.install(driver(), "")
     words = [sys.executable, __file__, "--inside", "--keep", str(scratch)]
     for name in ("sources", "targets"):
         words += [{"sources": "--from", "targets": "--to"}[name], getattr(options, name)]
     words += ["--scenarios", options.scenarios]
+    words += ["--real", str(options.real.resolve())] if options.real else []
     words, environment = isolation.words_without_network(words)
     process = subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True)
     results = []
@@ -131,26 +154,49 @@ def _prepare(scratch: Path, options: argparse.Namespace) -> None:
 
 
 def _line(result: Result) -> str:
-    ended = "; ".join(result.differences) or f"whole, {result.calls} calls, and went on"
-    return f"{result.source:>9} → {result.target:<9} {result.scenario:<12} {ended}"
+    more = f", {result.folded} turns folded" if result.folded else ""
+    more += f", {result.cut} long texts cut by the agent" if result.cut else ""
+    ended = "; ".join(result.differences) or f"whole, {result.calls} calls{more}, and went on"
+    took = f"{result.seconds:.2f} s"
+    return f"{result.source:>9} → {result.target:<9} {result.scenario:<12} {took:>7}  {ended}"
 
 
 def _measured(scratch: Path, options: argparse.Namespace) -> Iterator[Result]:
     npm = Npm(scratch)
-    scenarios = [one for one in SCENARIOS if one.name in options.scenarios.split(",")]
     with serving() as model:
-        for source in DRIVERS:
-            if source.name not in options.sources.split(","):
-                continue
-            for scenario in scenarios:
-                home = scratch / "sources" / source.name / scenario.name
-                if not (home / "store.db").exists():
-                    done = perform(source(), _program(npm, source()), scenario, home, model)
-                    with Memory(home / "store.db") as memory:
-                        memory.sync(roots=[done.home])
-                for target in DRIVERS:
-                    if target.name in options.targets.split(",") and target is not source:
-                        yield _handed(home, source(), target(), scenario, npm, scratch, model)
+        for source in _sources(scratch, options, npm, model):
+            for target in DRIVERS:
+                if target.name in options.targets.split(",") and target.name != source.name:
+                    yield _handed(source, target(), npm, scratch, model)
+
+
+def _sources(
+    scratch: Path, options: argparse.Namespace, npm: Npm, model: Model
+) -> Iterator[StoredSource]:
+    asked = options.sources.split(",")
+    for source in DRIVERS:
+        for scenario in SCENARIOS:
+            if source.name in asked and scenario.name in options.scenarios.split(","):
+                yield _played(source(), scenario, scratch, npm, model)
+    if "live" in asked:
+        yield live_source(scratch)
+    if "hostile" in asked:
+        yield hostile_source(scratch)
+    if "real" in asked and options.real:
+        yield from real_sources(scratch, options.real)
+
+
+def _played(
+    source: Driver, scenario: Scenario, scratch: Path, npm: Npm, model: Model
+) -> StoredSource:
+    home = scratch / "sources" / source.name / scenario.name
+    if not (home / "store.db").exists():
+        done = perform(source, _program(npm, source), scenario, home, model)
+        with Memory(home / "store.db") as memory:
+            memory.sync(roots=[done.home])
+    with Memory(home / "store.db") as memory:
+        uid = next(one.uid for one in memory.sessions() if one.record.relation != "subagent")
+    return StoredSource(source.name, scenario.name, home / "store.db", uid)
 
 
 def _program(npm: Npm, driver: Driver) -> InstalledProgram:
@@ -160,27 +206,20 @@ def _program(npm: Npm, driver: Driver) -> InstalledProgram:
     return InstalledProgram(found.program, found.version, npm.node, found.remark)
 
 
-def _handed(
-    home: Path,
-    source: Driver,
-    target: Driver,
-    scenario: Scenario,
-    npm: Npm,
-    scratch: Path,
-    model: Model,
-) -> Result:
-    directory = scratch / "handed" / f"{source.name}-{target.name}" / scenario.name
+def _handed(source: StoredSource, target: Driver, npm: Npm, scratch: Path, model: Model) -> Result:
+    directory = scratch / "handed" / f"{source.name}-{target.name}" / source.scenario
     place = AgentPlace.made(directory, model.url)
     program = _program(npm, target)
     environment = place.environment(program.node) | target.environment(place)
     target.configure(place)
     target.trust(place)
     make_repository(place, REPOSITORY, environment)
-    with Memory(home / "store.db") as memory:
-        uid = next(one.uid for one in memory.sessions() if one.record.relation != "subagent")
-        options = HandoffOptions(cwd=str(place.repo))
-        handoff = hand_over(memory.store, uid, target.name, options, now_ms(), environment)
-        expected = list(_expected(memory, uid))
+    with Memory(source.store) as memory:
+        options = HandoffOptions(cwd=str(place.repo), tokens=MOST_TOKENS)
+        start = time.process_time()
+        handoff = hand_over(memory.store, source.uid, target.name, options, now_ms(), environment)
+        seconds = time.process_time() - start
+        expected = list(_expected(memory, source.uid))
     bin = str(program.path.parent)
     write(handoff, environment | {"PATH": f"{bin}{os.pathsep}{environment['PATH']}"})
     played = Played(target, CONTINUED, place, Ids(f"{target.name}/handoff"))
@@ -192,13 +231,50 @@ def _handed(
     run = run_agent(words, place.repo, environment, directory / "run.log", target.seconds)
     for number, request in enumerate(played.requests, 1):
         (directory / f"request-{number}.json").write_bytes(request.sent.raw)
-    differences = list(_differences(played, expected, place, run.status))
-    return Result(source.name, target.name, scenario.name, handoff.calls, differences)
+    cut: list[str] = []
+    differences = [
+        *_differences(played, expected, place, run.status, cut),
+        *_harm(source, played, handoff, directory),
+    ]
+    return Result(
+        source.name,
+        target.name,
+        source.scenario,
+        handoff.calls,
+        handoff.folded_turns,
+        len(cut),
+        seconds,
+        differences,
+    )
+
+
+def _harm(source: StoredSource, played: Played, handoff: Handoff, directory: Path) -> Iterator[str]:
+    """What a hostile session reached beyond the conversation."""
+    elsewhere = [one.path for one in handoff.files if not one.path.is_relative_to(directory)]
+    if elsewhere:
+        yield f"files elsewhere: {elsewhere}"
+    for request in (one.sent for one in played.requests):
+        if SECRET[13:60] in request.raw.decode("utf-8", "replace"):
+            yield "a secret was sent"
+        if source.canary and request.wire is not None:
+            key = request.wire.conversation
+            if source.canary in json.dumps(
+                [value for name, value in request.body.items() if name != key]
+            ):
+                yield "text of the session is outside of the conversation"
+            roles = [
+                one.get("role")
+                for one in request.body.get(key) or ()
+                if isinstance(one, dict) and source.canary in json.dumps(one)
+            ]
+            if {"system", "developer"} & set(roles):
+                yield "text of the session is a system or developer message"
 
 
 def _expected(memory: Memory, uid: str) -> Iterator[str]:
     """The texts that the next request must hold, in order."""
-    for step in conversation_of(memory.store, uid, mask).steps:
+    _, kept = split(conversation_of(memory.store, uid, mask).steps, None, MOST_TOKENS)
+    for step in (step for turn in kept for step in turn):
         if isinstance(step, StoredPrompt):
             yield step.text
         elif isinstance(step, StoredAnswer):
@@ -217,7 +293,7 @@ def _telling(arguments: Any) -> Iterator[str]:
 
 
 def _differences(
-    played: Played, expected: list[str], place: AgentPlace, status: int | None
+    played: Played, expected: list[str], place: AgentPlace, status: int | None, cut: list[str]
 ) -> Iterator[str]:
     requests = [one.sent for one in played.requests if one.lane == MAIN]
     if not requests:
@@ -225,11 +301,21 @@ def _differences(
         return
     first = requests[0].body.get(requests[0].wire.conversation)
     sent, at = _plain("\n".join(_strings(first))), 0
+    missing = []
     for text in expected:
-        if (found := sent.find(_plain(text), at)) < 0:
-            yield f"{'missing' if _plain(text) not in sent else 'not in order'}: {text[:60]!r}"
-        else:
+        wanted = _plain(text)
+        if (found := sent.find(wanted, at)) >= 0:
             at = found
+        elif len(wanted) > LONG and sent.find(wanted[:HEAD], at) >= 0:
+            # An agent may cut long results itself.
+            at = sent.find(wanted[:HEAD], at)
+            cut.append(text)
+        else:
+            what = "missing" if wanted not in sent else "not in order"
+            missing.append(f"{what}: {text[:60]!r}")
+    yield from missing[:3]
+    if missing[3:]:
+        yield f"{len(missing) - 3} more of {len(expected)}"
     calls, results = _count(first, _is_call), _count(first, _is_result)
     if calls != results:
         yield f"{calls} calls and {results} results"
@@ -241,8 +327,10 @@ def _differences(
 
 
 def _plain(text: str) -> str:
-    """Without white space, and without the signs that a patch puts before its lines."""
-    return "".join(text.translate({ord(sign): None for sign in "+-"}).split())
+    """Without white space, without the signs that a patch puts before its lines, and without what
+    no program can send."""
+    kept = text.translate(_LEFT_OUT).encode("utf-8", "replace").decode()
+    return "".join(kept.replace("\ufffd", "?").split())
 
 
 def _strings(value: Any) -> Iterator[str]:

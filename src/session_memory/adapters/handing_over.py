@@ -23,11 +23,13 @@ def json_lines(lines: Iterable[Any]) -> bytes:
 
 
 def json_text(value: Any) -> bytes:
-    # A lone surrogate of a damaged log has no UTF-8. As an escape it is valid JSON.
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+        return text.encode()
     except UnicodeEncodeError:
-        return json.dumps(value, separators=(",", ":")).encode()
+        # Half a character of a damaged log has no UTF-8, and as an escape some agents refuse it.
+        whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        return whole.encode()
 
 
 def as_object(call: HandedCall) -> dict[str, Any]:
