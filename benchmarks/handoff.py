@@ -27,7 +27,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from handoff_sources import SECRET, StoredSource, hostile_source, live_source, real_sources
+from handoff_sources import StoredSource, hostile_source, live_source, real_sources
 
 from session_memory import Memory
 from session_memory.conformance import isolation
@@ -57,12 +57,16 @@ from session_memory.handoff.folding import split
 from session_memory.handoff.handing import Handoff, HandoffOptions, hand_over
 from session_memory.handoff.writing import write
 from session_memory.redact import mask
+from session_memory.testing.hostile_session import SECRET
 
 NAMES = tuple(driver.name for driver in DRIVERS if driver.name in targets())
 GO_ON = "Go on here: add a line and count them."
-LONG, HEAD = 4_000, 400
-# More than that some agents fold themselves, or refuse.
-MOST_TOKENS = 120_000
+LONG, HEAD = 1_000, 100
+# More than that agents fold themselves, or refuse, with a model that they do not know.
+MOST_TOKENS = {"copilot": 40_000, "grok": 40_000}
+USUAL_TOKENS = 120_000
+# Grok leaves out old results of a long session by itself.
+OMITTED = "[Tool result omitted — too old]"
 CONTINUED = Scenario(
     "handoff",
     "a session of another agent goes on",
@@ -215,11 +219,12 @@ def _handed(source: StoredSource, target: Driver, npm: Npm, scratch: Path, model
     target.trust(place)
     make_repository(place, REPOSITORY, environment)
     with Memory(source.store) as memory:
-        options = HandoffOptions(cwd=str(place.repo), tokens=MOST_TOKENS)
+        most = MOST_TOKENS.get(target.name, USUAL_TOKENS)
+        options = HandoffOptions(cwd=str(place.repo), tokens=most)
         start = time.process_time()
         handoff = hand_over(memory.store, source.uid, target.name, options, now_ms(), environment)
         seconds = time.process_time() - start
-        expected = list(_expected(memory, source.uid))
+        expected = list(_expected(memory, source.uid, most))
     bin = str(program.path.parent)
     write(handoff, environment | {"PATH": f"{bin}{os.pathsep}{environment['PATH']}"})
     played = Played(target, CONTINUED, place, Ids(f"{target.name}/handoff"))
@@ -271,9 +276,9 @@ def _harm(source: StoredSource, played: Played, handoff: Handoff, directory: Pat
                 yield "text of the session is a system or developer message"
 
 
-def _expected(memory: Memory, uid: str) -> Iterator[str]:
+def _expected(memory: Memory, uid: str, most: int) -> Iterator[str]:
     """The texts that the next request must hold, in order."""
-    _, kept = split(conversation_of(memory.store, uid, mask).steps, None, MOST_TOKENS)
+    _, kept = split(conversation_of(memory.store, uid, mask).steps, None, most)
     for step in (step for turn in kept for step in turn):
         if isinstance(step, StoredPrompt):
             yield step.text
@@ -308,11 +313,13 @@ def _differences(
             at = found
         elif len(wanted) > LONG and sent.find(wanted[:HEAD], at) >= 0:
             # An agent may cut long results itself.
-            at = sent.find(wanted[:HEAD], at)
             cut.append(text)
         else:
             what = "missing" if wanted not in sent else "not in order"
             missing.append(f"{what}: {text[:60]!r}")
+    if len(missing) <= "\n".join(_strings(first)).count(OMITTED):
+        cut += missing
+        missing = []
     yield from missing[:3]
     if missing[3:]:
         yield f"{len(missing) - 3} more of {len(expected)}"

@@ -82,13 +82,13 @@ def hand_over(
 ) -> Handoff:
     """The session ``uid`` as a new session of the agent ``to``. Nothing is written."""
     session, target = session_to_hand(store, uid), _target(to)
+    cwd = _cwd(session, options)
     found = conversation_of(store, uid, mask)
     refuse_empty(session, found)
     before, kept = split(found.steps, options.last, options.tokens)
     steps = [step for turn in kept for step in turn]
     if before:
         steps.insert(0, folded(before, show_digest(store, uid).digest))
-    cwd = _cwd(session, options)
     title = mask(best_title(store, uid))
     empty = HandedSession(origin=uid, target=to, at=at, cwd=cwd, title=title, steps=())
     assert target.handoff is not None

@@ -25,6 +25,7 @@ from session_memory.web.api_description import description
 from session_memory.web.api_endpoints import MOST, USUAL, Endpoint, Parameter
 from session_memory.web.asked import Asked
 from session_memory.web.pages.session_head import session_of
+from session_memory.web.pages.why import asked_for
 from session_memory.web.routes import API
 
 LONGEST_TEXT = 4000
@@ -112,6 +113,10 @@ def _how(asked: Asked) -> dict[str, Any]:
     return asked.memory.how(_text(asked, "q") or "", limit=_limit(asked, 5)).to_dict()
 
 
+def _why(asked: Asked) -> dict[str, Any]:
+    return asked_for(asked, _text(asked, "path") or "", asked.number("line")).to_dict()
+
+
 def _cost(asked: Asked) -> dict[str, Any]:
     by = _choice(asked, "by", GROUPINGS, "day") or "day"
     return asked.memory.cost(
@@ -181,6 +186,15 @@ ENDPOINTS = (
     Endpoint("/search", "Events with all words, as search --json.", _search, (_QUERY, _LIMIT)),
     Endpoint("/fix", "How an error was resolved, as fix --json.", _fix, (_QUERY, _LIMIT)),
     Endpoint("/how", "Sessions that did a task, as how --json.", _how, (_QUERY, _LIMIT)),
+    Endpoint(
+        "/why",
+        "Which sessions wrote a file that a session changed, or a line of it, as why --json.",
+        _why,
+        (
+            Parameter("path", "the absolute path of the file", is_required=True),
+            Parameter("line", "the number of a line", is_number=True),
+        ),
+    ),
     Endpoint(
         "/cost",
         "What was spent, as cost --json.",

@@ -71,6 +71,12 @@ _ANSWERS: dict[str, dict[str, Any]] = {
         "mentions": _list(_ref("SearchHit")),
     },
     "/how": {"task": _TEXT, "sessions": _list(_ref("TaskSession"))},
+    "/why": {
+        "path": _TEXT,
+        "lines": _list(_OBJECT),
+        "sessions": _list(_OBJECT),
+        "commits": _list(_OBJECT),
+    },
     "/cost": {
         "by": _TEXT,
         "rows": _list(_ref("CostRow")),

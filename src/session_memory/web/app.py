@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, ExceptionHandler
 from session_memory.core.errors import (
     AmbiguousSession,
     InvalidRecord,
+    NoSuchLine,
     SessionMemoryError,
     UnknownEvent,
     UnknownPattern,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from session_memory.web.mcp_endpoint import McpEndpoint
 
 MCP_PATH = "/mcp"
-_NOT_FOUND = (UnknownSession, UnknownEvent, UnknownPattern, UnknownLesson)
+_NOT_FOUND = (UnknownSession, UnknownEvent, UnknownPattern, UnknownLesson, NoSuchLine)
 _WRONG = (InvalidRecord, AmbiguousSession, LessonError)
 LONGEST_FORM = 64 * 1024
 FOR_EVER = "public, max-age=31536000, immutable"

@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from session_memory.web.asked import Asked
 
+SECOND_MS = 1_000
 MINUTE_MS = 60_000
 # Pages without times that pass.
 HOUR_MS = 3_600_000
@@ -29,6 +30,7 @@ API_PATHS = (
     "/search",
     "/fix",
     "/how",
+    "/why",
     "/cost",
     "/stats",
     "/patterns",
@@ -83,6 +85,8 @@ ROUTES = (
     RoutedPage("/lessons/{id}", "pages.learn", "lesson"),
     RoutedPage("/retro", "pages.learn", "retro"),
     RoutedPage("/errors", "pages.errors", "errors"),
+    # The file may change at any time.
+    RoutedPage("/why", "pages.why", "why", kept_ms=SECOND_MS),
     RoutedPage("/keep", "pages.keep", "keep"),
     RoutedPage("/settings", "pages.settings", "settings"),
     RoutedPage("/settings/theme", "pages.settings", "choose_theme", POST),

@@ -1,6 +1,7 @@
 """The other pages of a session: changes, digest, cost, family, and sessions like it."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import msgspec
 from starlette.responses import Response
@@ -55,6 +56,7 @@ def changes(asked: Asked) -> Response:
         (
             shown_diff(one.path, one.path, (one.added, one.removed), one.lines, colours),
             one.notes,
+            _place(found.cwd, one.path),
         )
         for one in diff.files[:MOST_FILES]
     ]
@@ -65,6 +67,15 @@ def changes(asked: Asked) -> Response:
     return session_page(
         asked, found, "changes", "changes", files=files, left_out=left_out, summary=summary
     )
+
+
+def _place(cwd: str | None, path: str) -> str:
+    """Where a changed file is on this machine; nothing if it is not there any more."""
+    place = Path(cwd or "", path)
+    try:
+        return str(place) if place.is_absolute() and place.is_file() else ""
+    except (OSError, ValueError):
+        return ""  # A name of a log that no file can have.
 
 
 def digest(asked: Asked) -> Response:

@@ -4,6 +4,7 @@ The query in the search field has words and filters (``repo:shop since:90d``). A
 removes such a filter, so the address is all the state there is.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from datetime import date
 from urllib.parse import urlencode
@@ -23,6 +24,7 @@ from session_memory.web.asked import Asked
 from session_memory.web.charts import day_bars
 from session_memory.web.rows import DOTS, ListRow, event_address, list_row, session_address
 
+_LINE = re.compile(r"(?P<path>/[^\s:]{1,1000})(?::(?P<line>[0-9]{1,9}))?")
 MOST_HITS = 60
 # While somebody types, two screens of hits are enough.
 MOST_TYPED = 30
@@ -163,9 +165,19 @@ def sessions(asked: Asked) -> Response:
         orders=list(_orders(state)),
         here_address=state.address(),
         days=None,
+        why=_why_address(state.text),
         facets=list(_facets(asked, state, filters)) if has_facets else [],
         facets_address="" if has_facets else state.address(),
     )
+
+
+def _why_address(text: str) -> str:
+    """Where a query that is a file, or a line of one, is answered."""
+    found = _LINE.fullmatch(text.strip())
+    if found is None:
+        return ""
+    asked = {"path": found["path"], **({"line": found["line"]} if found["line"] else {})}
+    return f"/why?{urlencode(asked)}"
 
 
 def _orders(state: _QueryState) -> Iterator[dict[str, object]]:
