@@ -123,7 +123,7 @@ def pytest_collection(session: pytest.Session) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items[:] = _every_nth_on_a_server(item for item in items if _runs_on_its_database(item))
     # They take longest. At the end, one worker would be busy with them and the others idle.
-    items.sort(key=lambda item: "browser" not in getattr(item, "fixturenames", ()))
+    items.sort(key=lambda item: not _takes_a_browser(item))
 
 
 def _every_nth_on_a_server(items: Iterable[pytest.Item]) -> list[pytest.Item]:
@@ -167,6 +167,22 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        if _takes_a_browser(item) and not _takes_a_browser(nextitem):
+            # Most workers never load this module.
+            from browsing import close_browser  # noqa: PLC0415
+
+            close_browser()
+
+
+def _takes_a_browser(item: pytest.Item | None) -> bool:
+    return "browser" in getattr(item, "fixturenames", ())
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
