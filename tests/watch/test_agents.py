@@ -13,16 +13,25 @@ from .watching import Watching
 DATA = Path(__file__).parents[1] / "data"
 # Recordings of one agent are written side by side, as by an agent at work on several things.
 AGENTS = sorted({path.parents[1].name for path in DATA.glob("*/*/home")})
+# Of an agent with many recordings, some: each shows the watch the same kinds of files.
+MOST = times(7)
 # How often the test waits until the watch has read all that is there: half lines, half sessions.
 WAITS = times(5)
 
 
-def pieces(recordings: Path, root: Path) -> Iterator[tuple[Path, bytes]]:
+def chosen(agent: str) -> list[Path]:
+    """Recordings of an agent, from the first to the last of them."""
+    found = sorted(path.parent for path in (DATA / agent).glob("*/home"))
+    return found[:: -(-len(found) // MOST)]
+
+
+def pieces(agent: str, root: Path) -> Iterator[tuple[Path, bytes]]:
     """What to append to which file below ``root``, in any order.
 
     A log is three pieces, cut anywhere. A document is one.
     """
-    files = sorted(path for path in recordings.rglob("*") if path.is_file())
+    recordings = DATA / agent
+    files = sorted(path for one in chosen(agent) for path in one.rglob("*") if path.is_file())
     waiting = [(path, 0) for path in files if path.name != "EXPECTED.json"]
     chance = random.Random(recordings.name)
     while waiting:
@@ -40,7 +49,7 @@ def test_sessions_written_in_pieces_arrive_as_they_are(
     agent: str, memory: Memory, watch: Callable[..., Watching]
 ) -> None:
     following = watch()
-    written = list(pieces(DATA / agent, memory.root))
+    written = list(pieces(agent, memory.root))
     every = len(written) // WAITS + 2
     for number, (path, data) in enumerate(written, start=1):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -51,5 +60,5 @@ def test_sessions_written_in_pieces_arrive_as_they_are(
             memory.wait_until_all_is_read()
     memory.assert_as_if_synced_once()
     with memory.opened() as store:
-        assert len(store.sessions.uids()) >= len(list((DATA / agent).glob("*/home")))
+        assert len(store.sessions.uids()) >= len(chosen(agent))
     assert not [said for said in following.stop() if said["event"] == "error"]

@@ -31,10 +31,11 @@ class NpmFailed(SessionMemoryError):
 class Npm:
     """Installs below `scratch`, and uses again what is there."""
 
-    def __init__(self, scratch: Path) -> None:
+    def __init__(self, scratch: Path, *, patience_s: float = 900) -> None:
         if shutil.which("npm") is None:
             raise NpmFailed("there is no npm")
         self._scratch = scratch
+        self._patience_s = patience_s
         self._home = scratch / "npm-home"
         self._home.mkdir(parents=True, exist_ok=True)
         self._path = os.environ["PATH"]
@@ -96,7 +97,12 @@ class Npm:
         # The machine's own variables may say how the registry is reached.
         environment = {**os.environ, "HOME": str(self._home), "PATH": self._path}
         return subprocess.run(
-            command, cwd=cwd, env=environment, text=True, capture_output=True, timeout=900
+            command,
+            cwd=cwd,
+            env=environment,
+            text=True,
+            capture_output=True,
+            timeout=self._patience_s,
         )
 
     def _node(self) -> Path:
