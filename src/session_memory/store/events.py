@@ -145,6 +145,10 @@ class Events(EventWriting, EventLookups):
             )
         ]
 
+    def highest_id(self) -> int:
+        """The id of the newest event. There are at most so many events."""
+        return int(self._db.value("select coalesce(max(id), 0) from events"))
+
     def branches(self, session_id: int) -> list[tuple[str, int, int, int]]:
         """``(branch, events, first seq, tokens)`` of each abandoned branch."""
         rows = self._db.all(_BRANCHES, {"session": session_id})

@@ -20,6 +20,10 @@ from session_memory.views.files import FileList, FilesByName, TouchedFile, count
 
 FILES = "files"
 _PIECE = 500
+# Files are counted from calls, so a store of few but long sessions has figures, too.
+LEAST_EVENTS = 5_000
+# A changed session is read whole, which takes milliseconds. More of them than this are written.
+FEW_CHANGED = 10
 _SOURCES = ("files.py", "calls.py", "paths.py")
 
 
@@ -29,7 +33,7 @@ def all_files(store: Store, *, sort: str, limit: int) -> FileList | None:
         return None
     with store.db.snapshot():
         known = _figure_set(store)
-        few = figure_sets.FEW_MARKS
+        few = _few()
         changed = [] if known is None else store.figures.marked(known.id, few + 1)
         if known is None or len(changed) > few:
             return None
@@ -48,20 +52,29 @@ def _keep(store: Store) -> bool:
     """Make the figures if there are none, and write those of sessions that have changed, if they
     are many. False if that cannot be done now, or is not worth it."""
     db = store.db
-    small = store.sessions.count() < figure_sets.LEAST_SESSIONS
-    if db.in_transaction or small or db.is_read_only:
+    if db.in_transaction or db.is_read_only or _is_small(store):
         return False
     try:
         known = _figure_set(store)
         if known is None:
             with db.transaction():
                 known = _figure_set(store) or store.figures.add_set(FILES, _version(), now_ms())
-        if len(store.figures.marked(known.id, figure_sets.FEW_MARKS + 1)) > figure_sets.FEW_MARKS:
+        if len(store.figures.marked(known.id, _few() + 1)) > _few():
             _write(store, known)
     except StoreBusy:
         # Somebody writes for a long time.
         return False
     return True
+
+
+def _is_small(store: Store) -> bool:
+    if store.sessions.count() >= figure_sets.LEAST_SESSIONS:
+        return False
+    return store.events.highest_id() < LEAST_EVENTS
+
+
+def _few() -> int:
+    return min(figure_sets.FEW_MARKS, FEW_CHANGED)
 
 
 def _figure_set(store: Store) -> FigureSet | None:

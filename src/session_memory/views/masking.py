@@ -18,6 +18,7 @@ from session_memory.views.transcript_items import TranscriptEvent, TranscriptIte
 
 Mask = Callable[[str], str]
 DEEPEST = 60
+MOST_KNOWN, LONGEST_KNOWN = 20_000, 1_000
 # The text fields of records. Ids and times stay, because links and order depend on them.
 _TEXT_FIELDS: dict[type[ValidatedRecord], tuple[str, ...]] = {
     Session: (
@@ -30,12 +31,29 @@ _TEXT_FIELDS: dict[type[ValidatedRecord], tuple[str, ...]] = {
 
 def masked(items: Iterable[TranscriptItem], mask: Mask | None) -> Iterator[TranscriptItem]:
     """The items with ``mask`` applied to every text. Unchanged if ``mask`` is None."""
+    if mask is None:
+        yield from items
+        return
+    mask = _once(mask)
     for item in items:
-        if mask is None:
-            yield item
-        else:
-            hidden = _masked(item, mask, 0)
-            yield _with_new_summary(item, hidden) if isinstance(item, TranscriptEvent) else hidden
+        hidden = _masked(item, mask, 0)
+        yield _with_new_summary(item, hidden) if isinstance(item, TranscriptEvent) else hidden
+
+
+def _once(mask: Mask) -> Mask:
+    """The same mask, which looks once at each text without a secret: names of tools, of models and
+    of kinds come again in every event."""
+    clean: set[str] = set()
+
+    def mask_once(text: str) -> str:
+        if text in clean:
+            return text
+        hidden = mask(text)
+        if hidden == text and len(text) <= LONGEST_KNOWN and len(clean) < MOST_KNOWN:
+            clean.add(text)
+        return hidden
+
+    return mask_once
 
 
 def _with_new_summary(piece: TranscriptEvent, hidden: TranscriptEvent) -> TranscriptEvent:
