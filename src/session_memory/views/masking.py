@@ -5,6 +5,7 @@ The renderers of exports get only the output of `masked`, so an unmasked text ca
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -14,11 +15,12 @@ from session_memory.core.text import one_line
 from session_memory.core.validation import ValidatedRecord
 from session_memory.redact import mask_cut
 from session_memory.redact.nested_values import is_lines, mask_lines
+from session_memory.redact.possible_secrets import possible_secrets
 from session_memory.views.transcript_items import TranscriptEvent, TranscriptItem
 
 Mask = Callable[[str], str]
 DEEPEST = 60
-MOST_KNOWN, LONGEST_KNOWN = 20_000, 1_000
+SEARCHED_AT_ONCE = 256 * 1024
 # The text fields of records. Ids and times stay, because links and order depend on them.
 _TEXT_FIELDS: dict[type[ValidatedRecord], tuple[str, ...]] = {
     Session: (
@@ -34,26 +36,39 @@ def masked(items: Iterable[TranscriptItem], mask: Mask | None) -> Iterator[Trans
     if mask is None:
         yield from items
         return
-    mask = _once(mask)
+    waiting: list[TranscriptItem] = []
+    texts: dict[str, str] = {}
+    size = 0
     for item in items:
-        hidden = _masked(item, mask, 0)
-        yield _with_new_summary(item, hidden) if isinstance(item, TranscriptEvent) else hidden
+        known = len(texts)
+        _masked(item, lambda text: texts.setdefault(text, text), 0)
+        size += sum(map(len, islice(texts, known, None)))
+        waiting.append(item)
+        if size > SEARCHED_AT_ONCE:
+            yield from _each_masked(waiting, texts, mask)
+            waiting, size = [], 0
+            texts.clear()
+    yield from _each_masked(waiting, texts, mask)
 
 
-def _once(mask: Mask) -> Mask:
-    """The same mask, which looks once at each text without a secret: names of tools, of models and
-    of kinds come again in every event."""
-    clean: set[str] = set()
+def _each_masked(
+    items: Iterable[TranscriptItem], texts: Iterable[str], mask: Mask
+) -> Iterator[TranscriptItem]:
+    """Mask the items. One search over their ``texts`` says in which of them a secret may be."""
+    every = list(texts)
+    possible = {every[number] for number in possible_secrets(every)}
 
-    def mask_once(text: str) -> str:
-        if text in clean:
+    def mask_possible(text: str) -> str:
+        if text not in possible:
             return text
         hidden = mask(text)
-        if hidden == text and len(text) <= LONGEST_KNOWN and len(clean) < MOST_KNOWN:
-            clean.add(text)
+        if hidden == text:
+            possible.discard(text)
         return hidden
 
-    return mask_once
+    for item in items:
+        hidden = _masked(item, mask_possible, 0)
+        yield _with_new_summary(item, hidden) if isinstance(item, TranscriptEvent) else hidden
 
 
 def _with_new_summary(piece: TranscriptEvent, hidden: TranscriptEvent) -> TranscriptEvent:
@@ -69,6 +84,8 @@ def _with_new_summary(piece: TranscriptEvent, hidden: TranscriptEvent) -> Transc
 
 
 def _masked(value: Any, mask: Mask, depth: int) -> Any:
+    if value is None or isinstance(value, int | float):
+        return value
     match value:
         case str():
             return mask_cut(value, mask)
@@ -78,8 +95,13 @@ def _masked(value: Any, mask: Mask, depth: int) -> Any:
             return _record(value, mask)
         case msgspec.Struct():
             fields = value.__struct_fields__
-            changed = {name: _masked(getattr(value, name), mask, depth + 1) for name in fields}
-            return type(value)(**changed)
+            changed = {}
+            for name in fields:
+                item = getattr(value, name)
+                hidden = _masked(item, mask, depth + 1)
+                if hidden is not item:
+                    changed[name] = hidden
+            return msgspec.structs.replace(value, **changed) if changed else value
         case dict():
             return {
                 _masked(key, mask, depth + 1): _masked(item, mask, depth + 1)
@@ -93,6 +115,10 @@ def _masked(value: Any, mask: Mask, depth: int) -> Any:
 
 
 def _record(value: ValidatedRecord, mask: Mask) -> ValidatedRecord:
-    texts = {name: getattr(value, name) for name in _TEXT_FIELDS[type(value)]}
-    changed = {name: mask_cut(text, mask) for name, text in texts.items() if text}
-    return dataclasses.replace(value, **changed)
+    changed = {}
+    for name in _TEXT_FIELDS[type(value)]:
+        text = getattr(value, name)
+        if text and (hidden := mask_cut(text, mask)) is not text:
+            changed[name] = hidden
+    # To make a record checks all of its fields.
+    return dataclasses.replace(value, **changed) if changed else value
