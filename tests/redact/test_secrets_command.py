@@ -9,12 +9,15 @@ import pytest
 from click.testing import CliRunner
 
 from session_memory.cli import main
+from session_memory.config import Config
 from session_memory.live import SessionStore
 from session_memory.redact import secrets
+from session_memory.retain.forget import forget
 from session_memory.store.store import Store, open_store
 from session_memory.testing.claude import ClaudeHome, call, usage
 from session_memory.testing.collecting import collect, events_of, new_store
 from session_memory.testing.secrets import planted_secrets
+from session_memory.views import secrets as views_secrets
 from session_memory.views.secrets import OVERLAP, list_secrets, preview, stretches
 from session_memory.views.sessions import Filter
 
@@ -137,3 +140,50 @@ def test_a_line_of_any_length_is_looked_at_in_parts_that_overlap() -> None:
     assert all(len(data) <= 10 * 1024 * 1024 + OVERLAP for _, data, _ in parts)
     found = [(o + s.start) for o, data, end in parts for s in secrets(data) if s.start < end]
     assert found == [len(padding)]
+
+
+def test_a_second_search_finds_the_same_and_reads_only_what_is_new_or_has_a_secret(
+    tmp_path: Path, on_the_database: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(views_secrets, "READ_AT_ONCE", 500)
+    home = home_with_secrets(tmp_path)
+    long = home.session("long")
+    for number in range(12):
+        long.prompt(f"prompt {number} " + ("" if number % 4 else f"with {TOKEN.secret}"))
+    home.write()
+    searched: list[int] = []
+
+    def counted(data: bytes) -> Any:
+        searched.append(len(data))
+        return secrets(data)
+
+    monkeypatch.setattr(views_secrets, "secrets", counted)
+    with new_store() as store:
+        collect(store, tmp_path)
+        first = list_secrets(store)
+        everything = sum(searched)
+        searched.clear()
+        assert list_secrets(store) == first
+        assert 0 < sum(searched) < everything / 2
+        (kept,) = store.db.all("select sum(length(stretches)) from secret_scans")
+        assert kept[0] < 400
+        long.prompt(f"more, and {TOKEN.secret}")
+        home.session("clean").prompt(f"now {TOKEN.secret}")
+        home.write()
+        collect(store, tmp_path)
+        grown = list_secrets(store)
+        store.db.execute("delete from secret_scans")
+        assert list_secrets(store) == grown != first
+        monkeypatch.setattr(views_secrets, "VERSION", -1)
+        searched.clear()
+        assert list_secrets(store) == grown
+        assert sum(searched) > everything
+
+
+def test_what_was_searched_is_forgotten_with_the_session(store: Store) -> None:
+    list_secrets(store)
+    known = "select count(*) from secret_scans"
+    before = store.db.value(known)
+    forget(store, Config(), ["claude:alpha"], 1_790_000_000_000)
+    assert store.db.value(known) < before
+    assert list_secrets(store).total == 1

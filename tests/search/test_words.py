@@ -11,6 +11,7 @@ from session_memory.core.index_words import (
     JOINT,
     LONGEST,
     folded,
+    has_folded,
     indexable,
     joints_in,
     vocabulary,
@@ -186,3 +187,16 @@ def test_a_long_text_has_the_same_words_whole_or_in_pieces(monkeypatch) -> None:
     monkeypatch.setattr("session_memory.core.index_words.PIECE", 10)
     text = "one two three-four\tfünf 日本語 six_seven " * 9 + "end"
     assert list(vocabulary(text)) == list(dict.fromkeys(words_in(text)))
+
+
+@pytest.mark.only("sqlite")
+@given(
+    st.lists(st.sampled_from([*"aAbB._/ -\\iKſﬁ①İéßΩ修→", "\u0301", "\ud800", "\u200b"])),
+    st.sampled_from(["a.b", "a_b", "i", "fi", "1", "k", "s", "ss", "e", "b/a", "a", "é", "修"]),
+)
+@settings(max_examples=times(150), deadline=None)
+def test_a_literal_is_found_as_if_the_whole_text_had_been_folded(
+    parts: list[str], literal: str
+) -> None:
+    text, plain = "".join(parts), folded(literal)
+    assert has_folded(text, plain) == (plain in folded(text))

@@ -135,3 +135,27 @@ def folded(text: str) -> str:
     if text.isascii():
         return text.lower()
     return _MARKS.sub("", unicodedata.normalize("NFKD", text.casefold()))
+
+
+class _Separate(dict[str, bool]):
+    """A cache: whether a character that is not ASCII stays so in `folded`, and stays at all."""
+
+    def __missing__(self, char: str) -> bool:
+        plain = folded(char)
+        self[char] = known = bool(plain) and not any(one.isascii() for one in plain)
+        return known
+
+
+_SEPARATE = _Separate()
+
+
+def has_folded(text: str, literal: str) -> bool:
+    """Whether ``literal``, which `folded` returned, is in ``folded(text)``."""
+    if text.isascii() or not literal.isascii():
+        return literal in folded(text)
+    data = text.encode(errors="surrogatepass")
+    # To fold a long text takes ten times as long as to see that it makes no difference.
+    others = set(data.translate(None, _ASCII).decode(errors="surrogatepass"))
+    if all(map(_SEPARATE.__getitem__, others)):
+        return literal.encode() in data.lower()
+    return literal in folded(text)

@@ -19,7 +19,7 @@ DERIVED = (
     *("names", "sessions", "session_sources", "events", "copies", "shares", "links", "usage"),
     *("turn_totals", "turn_children", "problems"),
     *("figure_sets", "figure_marks", "figure_groups", "session_spending", "daily_spending"),
-    *("session_costs", "session_files", "digest_writes", "kept_answers"),
+    *("session_costs", "session_files", "digest_writes", "kept_answers", "secret_scans"),
 )
 
 

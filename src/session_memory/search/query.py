@@ -9,7 +9,7 @@ import re
 
 import msgspec
 
-from session_memory.core.index_words import LONGEST, folded, joints_in, words_in
+from session_memory.core.index_words import LONGEST, folded, has_folded, joints_in, words_in
 from session_memory.store.word_query import QueryWord
 
 FIELDS = (
@@ -65,7 +65,7 @@ class Term(msgspec.Struct, frozen=True):
     def matches(self, text: str) -> bool:
         """Whether the text contains the term."""
         if self.literal is not None:
-            return self.literal in folded(text)
+            return has_folded(text, self.literal)
         words = words_in(text)
         if self.phrase is not None:
             return _side_by_side(self.phrase, words)

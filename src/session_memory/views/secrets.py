@@ -7,12 +7,14 @@ secret itself, or a part of it, never leaves this module.
 import os
 from bisect import bisect_left
 from collections.abc import Iterator
+from contextlib import suppress
 from hashlib import blake2b
 from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
 from session_memory.collect.sync_report import ReadProgress
+from session_memory.core.errors import StoreBusy
 from session_memory.core.ids import make_uid
 from session_memory.core.roles import SPILL
 from session_memory.core.schema import SessionEvent
@@ -22,9 +24,10 @@ from session_memory.derive.bodies import Bodies
 from session_memory.derive.live_sources import is_table
 from session_memory.derive.raw_records import place_of
 from session_memory.derive.raw_source import RawSource
-from session_memory.redact import Secret, mask, plain_form, secrets
+from session_memory.redact import VERSION, Secret, mask, plain_form, secrets
 from session_memory.store import Store
 from session_memory.store.live_rows import LiveRows
+from session_memory.store.secret_scans import SearchedStretch, SecretScan, SecretScans
 from session_memory.store.sources import SourceRow
 from session_memory.views.sessions import Filter, each_session
 
@@ -34,6 +37,8 @@ LONGEST_LINE = 8 * 1024 * 1024
 OVERLAP = 64 * 1024
 AROUND = 60
 MOST_NUMBERED = 100_000
+# After so many bytes it is noted what was searched.
+KEPT_EVERY = 256 * 1024 * 1024
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,6 +115,7 @@ def list_secrets(
         for finding in search.at(row, progress):
             if not limit or len(findings) < limit:
                 findings.append(finding)
+    search.keep()
     progress.end()
     kinds = dict(sorted(search.kinds.items(), key=lambda item: (-item[1], item[0])))
     total = sum(kinds.values())
@@ -144,6 +150,9 @@ class _SecretSearch:
         # A random key, so that the remembered hashes reveal nothing about the secrets.
         self._key = os.urandom(16)
         self._numbers: dict[bytes, int] = {}
+        self._scans = SecretScans(store.db, VERSION)
+        self._new: list[SecretScan] = []
+        self._searched = 0
         self.kinds: dict[str, int] = {}
         self.distinct = 0
         self.bytes = 0
@@ -163,17 +172,55 @@ class _SecretSearch:
     ) -> Iterator[tuple[int, bytes, Secret]]:
         """``(place, data, secret)``. The place is an offset, or the place of a row in a table."""
         places = _places_of_rows(self._store, row)
-        with RawSource(self._store, row).open(0) as file:
-            last = lines = 0
-            for offset, data, end in stretches(file):
-                progress.advance(end)
-                self.bytes += end
-                for secret in secrets(data):
-                    if secret.start < end and offset + secret.start >= last:
-                        last = offset + secret.end
-                        line = lines + data.count(b"\n", 0, secret.start) if places else 0
-                        yield places[line] if places else offset + secret.start, data, secret
-                lines += data.count(b"\n", 0, end) if places else 0
+        last = lines = 0
+        for offset, data, end in self._stretches(row, progress):
+            for secret in secrets(data):
+                if secret.start < end and offset + secret.start >= last:
+                    last = offset + secret.end
+                    line = lines + data.count(b"\n", 0, secret.start) if places else 0
+                    yield places[line] if places else offset + secret.start, data, secret
+            lines += data.count(b"\n", 0, end) if places else 0
+
+    def _stretches(
+        self, row: SourceRow, progress: ReadProgress
+    ) -> Iterator[tuple[int, bytes, int]]:
+        """The stretches of a source that may have a secret. Those of an earlier search are not
+        read again if they have none. Rows of a table have no packs, so all are searched."""
+        packs = b"" if is_table(row) else self._scans.packs_of(row.id)
+        known = self._scans.known(row.id, row.kept, packs) if packs else []
+        for one in known:
+            if one.has_secret:
+                yield one.start, self._store.raw.record(row.id, one.start, one.length), one.end
+            self._count(one.end, progress)
+        start, ahead = (known[-1].start + known[-1].end, _ahead(known[-1])) if known else (0, 0)
+        if packs and start == row.kept:
+            return
+        searched = list(known)
+        with RawSource(self._store, row).open(start) as file:
+            for offset, data, end in stretches(file, start, ahead):
+                has_secret = any(True for _ in secrets(data))
+                searched.append(SearchedStretch(offset, end, len(data), has_secret))
+                if has_secret:
+                    yield offset, data, end
+                self._count(end, progress)
+                self._searched += end
+        if packs:
+            self._new.append(SecretScan(row.id, row.kept, packs, searched))
+        if self._searched >= KEPT_EVERY:
+            self.keep()
+
+    def _count(self, size: int, progress: ReadProgress) -> None:
+        progress.advance(size)
+        self.bytes += size
+
+    def keep(self) -> None:
+        """Note what was searched, so that the next search leaves it out."""
+        db = self._store.db
+        if self._new and not (db.is_read_only or db.in_transaction):
+            # If somebody writes for a long time, the next search does it again.
+            with suppress(StoreBusy), db.transaction():
+                self._scans.keep(self._new)
+        self._new, self._searched = [], 0
 
     def _number(self, secret: bytes) -> int:
         # The same secret may be escaped, coloured or wrapped differently.
@@ -259,9 +306,17 @@ def _any_within(offsets: list[int], start: int, end: int) -> bool:
     return place < len(offsets) and offsets[place] < end
 
 
-def stretches(file: BinaryIO) -> Iterator[tuple[int, bytes, int]]:
-    """``(offset, data, end)``. The part of ``data`` after ``end`` is repeated in the next one."""
-    offset, rest = 0, b""
+def _ahead(one: SearchedStretch) -> int:
+    return one.length - one.end
+
+
+def stretches(file: BinaryIO, offset: int = 0, ahead: int = 0) -> Iterator[tuple[int, bytes, int]]:
+    """``(offset, data, end)``. The part of ``data`` after ``end`` is repeated in the next one.
+
+    To go on after a stretch, pass its end as ``offset`` and how many bytes were read ``ahead``.
+    Then the next ones are the same as if all had been read at once.
+    """
+    rest = file.read(ahead)
     while more := file.read(READ_AT_ONCE):
         data = rest + more
         end = data.rfind(b"\n") + 1
