@@ -23,9 +23,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "config": {"core"},
     "adapters": {"core"},
     "store": {"core"},
+    "workers": {"core"},
     "redact": {"core"},
     "derive": BASE | {"adapters"},
-    "collect": BASE | {"adapters", "derive"},
+    "collect": BASE | {"adapters", "derive", "workers"},
     "live": BASE,
     "search": BASE,
     # A model without a maker in its name is sold by the provider of its agent.

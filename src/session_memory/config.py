@@ -114,7 +114,8 @@ class LessonsConfig(msgspec.Struct, forbid_unknown_fields=True):
 
 class Config(msgspec.Struct, forbid_unknown_fields=True):
     """The settings of the configuration file. ``store`` is the path or address of the database;
-    empty means the default place. With ``redact`` secrets are masked before anything is stored."""
+    empty means the default place. With ``redact`` secrets are masked before anything is stored.
+    ``jobs`` worker processes read in a sync; 0 means one for each processor."""
 
     store: str = ""
     host: str = ""
@@ -122,6 +123,7 @@ class Config(msgspec.Struct, forbid_unknown_fields=True):
     exclude: Exclusions = msgspec.field(default_factory=Exclusions)
     domains: dict[str, str] = {}
     redact: bool = False
+    jobs: Annotated[int, msgspec.Meta(ge=0)] = 0
     prices: dict[str, OwnPrice] = {}
     budget: Limits = Limits()
     retention: RetentionConfig = msgspec.field(default_factory=RetentionConfig)

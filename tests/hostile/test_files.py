@@ -316,7 +316,7 @@ def test_a_disk_that_fails_in_the_middle_of_a_file_keeps_what_was_read(
             yield piece
 
     with monkeypatch.context() as patched:
-        patched.setattr("session_memory.collect.reading.pieces", failing)
+        patched.setattr("session_memory.collect.file_reading.pieces", failing)
         outcome = memory.sync()
     assert outcome.report.failed == 1
     assert memory.problems() == [(path.name, "unreadable")]
@@ -961,7 +961,7 @@ def _when_looked_at(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) 
 
 def _when_read(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
     """``act`` once, after the first file was opened and before its first byte was read."""
-    _before(monkeypatch, SourceReading, "_log_chunks", act)
+    _before(monkeypatch, SourceReading, "log_chunks", act)
 
 
 def _before(

@@ -27,6 +27,10 @@ FIRST_LOAD_BYTES = 8 * 1024 * 1024
 FIRST_LOAD_RECORDS = 10_000
 FIRST_LOAD_TRANSACTION = 64 * 1024 * 1024
 
+# To start a worker process takes as long as to read a few megabytes, so each must have this much to
+# read.
+BYTES_PER_WORKER = 16 * 1024 * 1024
+
 
 class ReadTask(msgspec.Struct):
     """A source with something to read.
@@ -100,9 +104,10 @@ class Batches:
                 or len(self._chunks) >= BATCH_CHUNKS * share
             )
         if is_full:
-            self._flush()
+            self.flush()
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Write the chunks that wait."""
         if not self._chunks:
             return
         if self._first_load:
@@ -142,7 +147,7 @@ class Batches:
     ) -> None:
         try:
             if kind is None:
-                self._flush()
+                self.flush()
                 self._commit()
             elif kind is KeyboardInterrupt and not self._is_writing:
                 # A first load that the user stops keeps what was written.

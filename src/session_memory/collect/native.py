@@ -109,11 +109,18 @@ def change_of(store: Store, row: SourceRow, file: BinaryIO, stat: Stat, as_kept:
     if stat.size < row.kept:
         return "rewritten"
     if stat.size > row.kept and stat.inode == row.inode:
-        file.seek(max(row.kept - TAIL, 0))
-        return "grown" if _hash_to(file, row.kept) == row.tail_hash else "rewritten"
+        return "grown" if grew_in_place(row, file, stat) else "rewritten"
     if not _begins_with(store, row, file, as_kept):
         return "rewritten"
     return "same" if stat.size == row.kept else "grown"
+
+
+def grew_in_place(row: SourceRow, file: BinaryIO, stat: Stat) -> bool:
+    """Whether bytes were only appended to a file, as far as its last kept bytes tell."""
+    if stat.size <= row.kept or stat.inode != row.inode:
+        return False
+    file.seek(max(row.kept - TAIL, 0))
+    return _hash_to(file, row.kept) == row.tail_hash
 
 
 def _begins_with(store: Store, row: SourceRow, file: BinaryIO, as_kept: AsKept) -> bool:

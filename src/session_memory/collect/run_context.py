@@ -2,15 +2,16 @@
 
 import msgspec
 
-from session_memory.adapters.base import SourceRef, Unlisted
+from session_memory.adapters.base import Record, SourceRef, Unlisted
 from session_memory.adapters.registry import agent_or_substitute
 from session_memory.collect.batches import ReadTask
 from session_memory.collect.sync_report import NewProblem, ReadProgress, SyncOutcome, SyncReport
 from session_memory.config import Config
 from session_memory.core.text import escaped
 from session_memory.core.time import now_ms
-from session_memory.derive.forgotten import Forgotten
+from session_memory.derive.forgotten import Forgotten, Mask
 from session_memory.store.known_sources import KnownSources
+from session_memory.store.raw import Packer
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 
@@ -83,6 +84,15 @@ class RunContext:
         if self.forgotten.holds_source(self.host, path):
             return True
         return row is None and self.forgotten.holds_session(flavor, ref.session)
+
+    def packer(self, flavor: str) -> Packer:
+        return self.store.raw.packer(flavor)
+
+    def forgotten_masks(self, flavor: str, records: list[Record]) -> list[Mask]:
+        return self.forgotten.masks(flavor, records) if self.forgotten else []
+
+    def evicted_up_to(self, row: SourceRow, kept: int) -> int:
+        return self.store.retention.evicted_up_to(row.id, kept)
 
     def is_evicted(self, row: SourceRow) -> bool:
         return self.store.retention.evicted_source(row.id) is not None

@@ -5,13 +5,14 @@ written in one short transaction, together with the cursors.
 """
 
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from session_memory.adapters.databases import databases_kept
 from session_memory.collect.batch_writing import BatchWriting
-from session_memory.collect.batches import Batches, ReadTask
+from session_memory.collect.batches import BYTES_PER_WORKER, Batches, Chunk, ReadTask
 from session_memory.collect.discover import Discovered, Root, discover
 from session_memory.collect.doctor import adapter_problems
 from session_memory.collect.evicted_sources import EvictedSources
@@ -31,6 +32,9 @@ from session_memory.derive.reindex import ensure_index
 from session_memory.store.known_sources import KnownSources
 from session_memory.store.store import Store
 
+if TYPE_CHECKING:
+    from session_memory.collect.parallel_reading import ParallelReading
+
 # Some agents name a log after so many characters of its id.
 SHORT_ID = 8
 
@@ -43,8 +47,13 @@ def sync(
     progress: ReadProgress | None = None,
     dry_run: bool = False,
     host: str | None = None,
+    jobs: int | None = None,
 ) -> SyncOutcome:
-    """Bring the store up to date with every source below ``where``."""
+    """Bring the store up to date with every source below ``where``.
+
+    ``jobs`` worker processes read when there is much to read; None: as the configuration says, or
+    one for each processor. With 1 this process does everything.
+    """
     started = time.perf_counter()
     with (
         collector_off(),
@@ -57,7 +66,7 @@ def sync(
         if dry_run:
             run.count_only()
         else:
-            run.read()
+            run.read(jobs)
     run.outcome.report.seconds = round(time.perf_counter() - started, 3)
     run.outcome.roots = where
     run.outcome.broken_adapters = adapter_problems(config)
@@ -169,17 +178,25 @@ class Sync:
         counted = sum(task.counted for task in self.context.tasks)
         self.outcome.report.ingested = counted + len(self._live_changed)
 
-    def read(self) -> None:
+    def read(self, jobs: int | None = 1) -> None:
         """Read every changed source and store its records, batch by batch."""
         store, outcome, tasks = self._store, self.outcome, self.context.tasks
         size = sum(max(task.stat.size - task.row.read_to, 0) for task in tasks)
         self.context.progress.begin(len(tasks), size)
         events_before, problems_before = store.events.gained, store.problems.added
         with store.db.loading() if self._is_first_load and tasks else nullcontext():
-            with Batches(self.writing.write, self._is_first_load, store) as batches:
+            parallel = None if size < BYTES_PER_WORKER else self._parallel(jobs)
+            with (
+                Batches(self.writing.write, self._is_first_load, store) as batches,
+                # On an error the workers end before what was read is written.
+                nullcontext() if parallel is None else parallel.started(),
+            ):
                 # The list grows meanwhile: an evicted session may need its other sources again.
-                for task in tasks:
-                    self._read_task(task, batches)
+                for number, task in enumerate(tasks):
+                    if parallel is None:
+                        self._read_task(task, self.reading.chunks(task), batches)
+                    else:
+                        self._read_task(task, parallel.chunks(number, task, batches), batches)
             self._read_live()
             self._evicted.bring_back_grown()
             if self.context.failures or self.context.vanished:
@@ -198,6 +215,12 @@ class Sync:
         if self._is_whole:
             outcome.report.problems = store.problems.count()
 
+    def _parallel(self, jobs: int | None) -> "ParallelReading":
+        # Most syncs have too little to read for it.
+        from session_memory.collect.parallel_reading import ParallelReading  # noqa: PLC0415
+
+        return ParallelReading(self.context, self.reading, jobs)
+
     def _read_live(self) -> None:
         # The origin of an imported session may have been read just now.
         if self._live.note_collected() and self.context.config.source(LIVE).enabled:
@@ -208,9 +231,9 @@ class Sync:
         for uid, count in self._live.touched.items():
             self.outcome.touched.setdefault(uid, count)
 
-    def _read_task(self, task: ReadTask, batches: Batches) -> None:
+    def _read_task(self, task: ReadTask, chunks: Iterator[Chunk], batches: Batches) -> None:
         try:
-            for chunk in self.reading.chunks(task):
+            for chunk in chunks:
                 batches.add(chunk)
         except (OSError, AdapterFailed) as error:
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__

@@ -52,6 +52,7 @@ class Operations(OpenMemory):
         dry_run: bool = False,
         host: str | None = None,
         retain: bool = True,
+        jobs: int | None = None,
         progress: "OnProgress | None" = None,
     ) -> SyncResult:
         """Collect what is new in the agents' logs.
@@ -61,7 +62,8 @@ class Operations(OpenMemory):
         setting of that name does. ``progress`` is a function that gets the bytes that were read
         and the bytes there are. Demo sessions are removed first: they have a store of their own.
         Afterwards retention runs if it is due, as the configuration says; ``retain=False`` leaves
-        it to a later sync.
+        it to a later sync. ``jobs`` worker processes read when there is much to read, by default
+        one for each processor; 1 means none.
         """
         import msgspec
 
@@ -78,7 +80,16 @@ class Operations(OpenMemory):
         if not a_flag("dry_run", dry_run):
             self._complete_index()
             removed = self._remove_demo(where)
-        outcome = sync(self.store, config, where, progress=bar, dry_run=dry_run, host=machine)
+        workers = maybe_count("jobs", jobs)
+        outcome = sync(
+            self.store,
+            config,
+            where,
+            progress=bar,
+            dry_run=dry_run,
+            host=machine,
+            jobs=workers,
+        )
         is_wanted = a_flag("retain", retain) and not dry_run
         retention = run_due_retention(self.store, config) if is_wanted else None
         return SyncResult.of(outcome, retention, demo_removed=removed)

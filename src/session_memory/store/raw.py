@@ -8,7 +8,7 @@ a dictionary: the start of an earlier log of the same agent.
 
 import io
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from typing import Any, BinaryIO, NamedTuple
 
@@ -86,8 +86,11 @@ class Raw:
         self.dictionary = lru_cache(maxsize=16)(self._load_dictionary)
 
     def packer(self, flavor: str) -> "Packer":
+        return Packer(self.newest_dictionary(flavor))
+
+    def newest_dictionary(self, flavor: str) -> "Dictionary | None":
         row = self._db.one(_NEWEST_DICTIONARY, {"flavor": flavor})
-        return Packer(None if row is None else Dictionary(zstd.decompress(row[1]), row[0]))
+        return None if row is None else Dictionary(zstd.decompress(row[1]), row[0])
 
     def replace_from(
         self, source_id: int, start: int, packs: list[Packed], is_known: bool = True
@@ -213,7 +216,10 @@ class Dictionary:
     def __init__(self, body: bytes, stored_id: int | None = None) -> None:
         self.body = body
         self.id = stored_id
-        self.compressor = compressor(zstd.ZstdDict(body, is_raw=True))
+
+    @cached_property
+    def compressor(self) -> zstd.ZstdCompressor:
+        return compressor(zstd.ZstdDict(self.body, is_raw=True))
 
 
 class Packer:

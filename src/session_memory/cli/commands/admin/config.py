@@ -32,6 +32,10 @@ EXAMPLE = """\
 # back as it was.
 #redact = true
 
+# How many processes read logs when a sync has much to read; by default one for each processor.
+# 1: the sync starts none. --jobs overrides this.
+#jobs = 1
+
 # For each agent: whether to collect it, where its logs are, and which paths to collect.
 #[sources.claude]
 #enabled = true

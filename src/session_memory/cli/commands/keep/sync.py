@@ -67,6 +67,13 @@ if TYPE_CHECKING:
     help="Then write the retrospective of last week to this directory, once; includes --analyze.",
 )
 @click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Read in N worker processes when there is much to read; 1: in none. Default: one for"
+    " each processor.",
+)
+@click.option(
     "--demo-if-empty",
     is_flag=True,
     help="If there are no logs, collect invented sessions into a store of their own.",
@@ -80,6 +87,7 @@ def command(
     redact: bool,
     analyze: bool,
     retros: Path | None,
+    jobs: int | None,
     demo_if_empty: bool,
 ) -> None:
     from session_memory.cli.kit.adapter_remarks import remark_adapters
@@ -100,6 +108,7 @@ def command(
                 dry_run=dry_run,
                 # Only analyzed sessions can be evicted, so the analysis comes first.
                 retain=not analyze,
+                jobs=jobs,
                 progress=bar,
             )
         if result.demo_removed:

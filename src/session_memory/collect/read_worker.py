@@ -1,0 +1,174 @@
+"""Reading files in a worker process. It has no store: what needs one goes back to the parent."""
+
+import os
+from collections.abc import Iterator
+from hashlib import sha256
+
+import msgspec
+
+from session_memory.adapters.base import Cursor, Record
+from session_memory.collect.batches import Chunk, ReadTask
+from session_memory.collect.file_reading import FileReading
+from session_memory.collect.native import Stat, grew_in_place, opened, unpacked
+from session_memory.collect.sync_report import ReadProgress
+from session_memory.config import Config
+from session_memory.derive.forgotten import Mask
+from session_memory.store.raw import Dictionary, Packed, Packer
+from session_memory.store.sources import SourceRow
+
+TARGET = f"{__name__}:worker"
+# The id of a dictionary that the parent stores with the first pack that uses it.
+_SENT = 0
+
+
+class ReadSetting(msgspec.Struct):
+    """What a worker must know about the sync. ``dictionaries``: the newest stored one by flavor."""
+
+    config: Config
+    is_first_load: bool
+    dictionaries: dict[str, tuple[int, bytes]]
+
+
+class SentPack(msgspec.Struct, array_like=True):
+    """A pack on its way to the parent. ``dictionary`` is an id in the store, or a hash."""
+
+    start: int
+    length: int
+    hash: bytes
+    dictionary: int | bytes | None
+    body: bytes
+
+
+class SentChunk(msgspec.Struct):
+    """A chunk without its task. ``dictionaries`` are new ones, by their hashes.
+
+    ``left_out``: the configuration excludes the source, and there are no chunks.
+    """
+
+    stat: Stat
+    redacted_from: int | None = None
+    read: int = 0
+    start: int = 0
+    packs: list[SentPack] = []
+    dictionaries: dict[bytes, bytes] = {}
+    records: list[Record] = []
+    cursor: Cursor = Cursor()
+    kept: int = 0
+    tail_hash: str = ""
+    is_last: bool = True
+    left_out: bool = False
+
+
+class NeedsStore(Exception):
+    """Only the parent can tell how the source changed."""
+
+
+class _Counting(ReadProgress):
+    """Counts what was read since the last chunk."""
+
+    def __init__(self) -> None:
+        self.read = 0
+
+    def advance(self, size: int) -> None:
+        self.read += size
+
+    def take(self) -> int:
+        read, self.read = self.read, 0
+        return read
+
+
+class WorkerRules:
+    """The rules of a sync in a worker. Sources with forgotten or evicted parts never come here."""
+
+    def __init__(self, setting: ReadSetting) -> None:
+        self.config = setting.config
+        self.is_first_load = setting.is_first_load
+        self.counting = _Counting()
+        self.progress: ReadProgress = self.counting
+        self._dictionaries = setting.dictionaries
+
+    def packer(self, flavor: str) -> Packer:
+        known = self._dictionaries.get(flavor)
+        return Packer(None if known is None else Dictionary(known[1], known[0]))
+
+    def forgotten_masks(self, flavor: str, records: list[Record]) -> list[Mask]:
+        return []
+
+    def evicted_up_to(self, row: SourceRow, kept: int) -> int:
+        return 0
+
+
+class ReadWorker(FileReading):
+    """Reads the sources that its parent names."""
+
+    def __init__(self, setting: ReadSetting) -> None:
+        rules = WorkerRules(setting)
+        super().__init__(rules)
+        self._counting = rules.counting
+        self._sent: dict[int, tuple[Dictionary, bytes]] = {}
+
+    def __call__(self, task: ReadTask) -> Iterator[SentChunk]:
+        place = task.ref.place
+        with opened(place) as native, unpacked(native, place) as file:
+            task.stat = Stat.of(os.fstat(native.fileno()))
+            size = os.fstat(file.fileno()).st_size
+            content = msgspec.structs.replace(task.stat, size=size)
+            if not task.is_new and not grew_in_place(task.row, file, content):
+                raise NeedsStore
+            if task.is_new and self.is_left_out(task, file):
+                yield SentChunk(task.stat, left_out=True)
+                return
+            for chunk in self.new_chunks(task, file, size):
+                yield self._sent_chunk(chunk)
+
+    def _sent_chunk(self, chunk: Chunk) -> SentChunk:
+        new: dict[bytes, bytes] = {}
+        return SentChunk(
+            stat=chunk.task.stat,
+            redacted_from=chunk.task.row.redacted_from,
+            read=self._counting.take(),
+            start=chunk.start,
+            packs=[self._sent_pack(one, new) for one in chunk.packs],
+            dictionaries=new,
+            records=chunk.records,
+            cursor=chunk.cursor,
+            kept=chunk.kept,
+            tail_hash=chunk.tail_hash,
+            is_last=chunk.is_last,
+        )
+
+    def _sent_pack(self, pack: Packed, new: dict[bytes, bytes]) -> SentPack:
+        dictionary = pack.dictionary
+        if dictionary is None:
+            name: int | bytes | None = None
+        elif dictionary.id:
+            name = dictionary.id
+        else:
+            if dictionary.id is None:
+                # From now on short packs use it too, as when the parent has stored it.
+                dictionary.id = _SENT
+                digest = sha256(dictionary.body).digest()
+                self._sent[id(dictionary)] = dictionary, digest
+                new[digest] = dictionary.body
+            name = self._sent[id(dictionary)][1]
+        return SentPack(pack.start, pack.length, pack.hash, name, pack.body)
+
+
+def worker(setting: ReadSetting) -> ReadWorker:
+    return ReadWorker(setting)
+
+
+def continued(task: ReadTask, last: SentChunk) -> ReadTask | None:
+    """The task for what follows the last chunk that arrived, as the next sync would have it."""
+    if last.is_last:
+        return None
+    row = msgspec.structs.replace(
+        task.row,
+        read_to=last.cursor.offset,
+        cursor_state=last.cursor.state,
+        kept=last.kept,
+        tail_hash=last.tail_hash,
+        redacted_from=last.redacted_from,
+        inode=last.stat.inode,
+    )
+    return msgspec.structs.replace(task, row=row, is_new=False)
