@@ -266,6 +266,14 @@ def test_an_index_that_misses_events_is_noticed(demo: Store) -> None:
 
 
 @pytest.mark.only("sqlite")
+def test_a_long_text_of_one_word_is_in_the_index(tmp_path: Path) -> None:
+    # Only the beginning of a text is looked up. It ends within a word.
+    log(tmp_path / ".claude" / "projects", S, [user(S, 1, "sixty " * 4000)])
+    with collected(tmp_path) as store:
+        assert not verify(store).findings
+
+
+@pytest.mark.only("sqlite")
 def test_a_broken_index_is_noticed_and_made_anew(demo: Store) -> None:
     demo.db.execute("delete from words_data where id = (select max(id) from words_data)")
     findings = verify(demo).findings

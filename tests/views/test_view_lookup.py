@@ -72,6 +72,14 @@ def test_names_of_usual_ids_are_short_and_found_again(found) -> None:
             assert find_session(store, name) == uid
 
 
+def test_a_word_that_all_ids_of_an_agent_begin_with_does_not_shorten_the_name() -> None:
+    uids = ["kimi:session_4f0c12ab-77aa", "kimi:session_4f0d12ab-77aa", "opencode:ses_e19ba79d8f"]
+    with holding(*uids) as store:
+        names = list(short_names(store, uids).values())
+        assert names == ["session_4f0c12ab", "session_4f0d12ab", "ses_e19b"]
+        assert [find_session(store, name) for name in names] == uids
+
+
 @pytest.mark.parametrize("text", [PARENT, "7ac31f58-d904-4b6e", "7ac31", "claude:7ac31", " 7ac31 "])
 def test_a_beginning_shared_with_its_subagents_means_the_session(database, text) -> None:
     assert find_session(holding(PARENT, CHILD, OTHER), text) == PARENT

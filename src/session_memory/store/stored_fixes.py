@@ -3,6 +3,7 @@
 Only errors that an edit, a command or another call resolved count. See `Digests` for the tables.
 """
 
+from session_memory.core.short_ids import short_lengths
 from session_memory.store.quick_reading import QuickReader
 from session_memory.store.record_keys import event_uid, place_key, record_key
 
@@ -34,8 +35,6 @@ _NEIGHBOURS = """
     select (select max(uid) from sessions where uid >= :first and uid < :uid),
         (select min(uid) from sessions where uid >= :behind and uid < :last)
 """
-# As in `views.short_names`: an id is cut at the dashes of a UUID.
-_LENGTHS = (8, 13, 18, 23, 28)
 
 
 def known_repository(reader: QuickReader, names: "Iterable[str]") -> str | None:
@@ -96,7 +95,7 @@ class StoredFixes:
             return uid
         given = {"first": f"{flavor}:", "uid": uid, "behind": f"{uid};", "last": f"{flavor};"}
         others = [other for other in self._reader.all(_NEIGHBOURS, given)[0] if other]
-        for length in _LENGTHS:
+        for length in short_lengths(native):
             start = f"{flavor}:{native[:length]}"
             if length < len(native) and not any(other.startswith(start) for other in others):
                 return start

@@ -9,12 +9,11 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import NamedTuple
 
+from session_memory.core.short_ids import SHORTEST, short_lengths
 from session_memory.store import Store
 from session_memory.store.session_ids import AFTER_COLON, FIRST, SessionIds
 
-SHORT = 8
-# Ids that begin with the time differ late; a UUID is cut at its dashes.
-LENGTHS = (SHORT, 13, 18, 23, 28)
+SHORT = SHORTEST
 
 
 def short_names(store: Store, uids: Iterable[str]) -> dict[str, str]:
@@ -107,7 +106,7 @@ def _lengths(
 
 def _enough(parent: str, shared: int) -> int | None:
     """The first length that goes beyond the characters shared with a neighbour."""
-    return next((one for one in LENGTHS if shared < one <= len(parent)), None)
+    return next((one for one in short_lengths(parent) if shared < one <= len(parent)), None)
 
 
 def _own_parts(ids: SessionIds, subagents: list[_Parts]) -> dict[_Parts, str | None]:
