@@ -7,13 +7,16 @@ import pytest
 from keeping import LATER, Keeper, talk
 
 from session_memory.core.money import OwnPrice
-from session_memory.learn.analyze import analyze
+from session_memory.learn.analyze import analyze, prices_id
+from session_memory.learn.version import analysis_version
 from session_memory.pricing import figure_sets, kept_charges, kept_costs
 from session_memory.pricing.amounts import charges
 from session_memory.pricing.counted import Charge, UsageFilter, counted_charges
 from session_memory.retain.forget import forget
 from session_memory.retain.verification import verify
 from session_memory.store import Store
+from session_memory.store.digests import AnalysisVersion, Digests
+from session_memory.store.totals import totals_by_flavor
 from session_memory.testing.claude import ClaudeLog, call
 from session_memory.testing.collecting import rebuilt
 from session_memory.testing.stores import Stores
@@ -153,6 +156,27 @@ def _compare(walk: Walk) -> None:
             assert _sorted(charges(store, keys, wanted, clock=clock)) == _sorted(counted)
 
 
+def _compare_counts(store: Store) -> None:
+    """What indexes count is what reading every session counts."""
+    since = LATER - 3 * DAY_MS
+    expected: dict[str, list[int]] = {}
+    columns = "flavor, relation, coalesce(ended_at, started_at, 0), analyzed_at, evicted_at"
+    for flavor, relation, end, analyzed, evicted in store.db.all(f"select {columns} from sessions"):
+        sums = expected.setdefault(flavor, [0, 0, 0, 0])
+        counts = (True, relation == "subagent", end >= since, analyzed is evicted is None)
+        expected[flavor] = [one + is_so for one, is_so in zip(sums, counts, strict=True)]
+    found = totals_by_flavor(store.db, since)
+    assert {
+        one.flavor: [one.sessions, one.subagents, one.recent, one.never_analyzed] for one in found
+    } == expected
+    digests, now = Digests(store.db), analysis_version()
+    later = AnalysisVersion("ffff", now.release + 1)
+    for version in (now, later):
+        for prices in (prices_id(store), "other"):
+            waiting = digests.unanalyzed(version, prices)
+            assert digests.count_unanalyzed(version, prices) == len(waiting)
+
+
 def _lists(store: Store) -> tuple[object, ...]:
     dear = dearest_sessions(store, since=None, until=None, limit=1)
     listed = list_sessions(store, Filter(folded=True), sort="cost", limit=3)
@@ -182,5 +206,6 @@ def test_kept_figures_are_those_of_counting_after_any_steps(
         with keeper.store.transaction():
             keeper.store.figures.discard()
         assert _lists(keeper.store) == kept, done
+        _compare_counts(keeper.store)
         monkeypatch.setattr(figure_sets, "LEAST_SESSIONS", 0)
         keeper.close()

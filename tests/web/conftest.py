@@ -8,6 +8,7 @@ from starlette.testclient import TestClient
 
 from session_memory import Memory
 from session_memory.config import Config
+from session_memory.web.answering import Answering
 from session_memory.web.app import make_app
 from session_memory.web.live import Changes
 from session_memory.web.memories import Memories
@@ -41,7 +42,7 @@ def client_of() -> Iterator[Client]:
 
         memories, changes = Memories(memory), Changes(memory)
         opened.extend((memories, changes))
-        app = make_app(memories, changes, Site(), TOKEN, PORT)
+        app = make_app(Answering(memories, changes, Site()), changes, TOKEN, PORT)
         kept = {cookie_name(PORT): TOKEN} if cookies else {}
         return TestClient(app, base_url=HERE, cookies=kept, follow_redirects=False)
 

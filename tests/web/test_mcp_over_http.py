@@ -13,6 +13,7 @@ from session_memory import Memory
 from session_memory.config import Config
 from session_memory.mcp.asking import AskedMemory
 from session_memory.mcp.catalog import NAMES
+from session_memory.web.answering import Answering
 from session_memory.web.app import make_app
 from session_memory.web.live import Changes
 from session_memory.web.mcp_endpoint import LONGEST, McpEndpoint
@@ -35,7 +36,8 @@ def program(demo_store: Path, tmp_path: Path) -> TestClient:
         return Memory(str(demo_store), Config(), create=False)
 
     endpoint = McpEndpoint(AskedMemory(str(demo_store), None, tmp_path))
-    app = make_app(Memories(memory), Changes(memory), Site(), TOKEN, PORT, endpoint)
+    changes = Changes(memory)
+    app = make_app(Answering(Memories(memory), changes, Site()), changes, TOKEN, PORT, endpoint)
     return TestClient(app, base_url=HERE)
 
 

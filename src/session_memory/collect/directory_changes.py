@@ -20,9 +20,9 @@ STEP_MS = 50
 DEBOUNCE_MS = 200
 TICK_MS = 100
 # After so many seconds without a change, the process wakes up less often: a change is then noticed
-# after half a second at most, and directories that appear after a second.
+# after three quarters of a second at most, and directories that appear after a second.
 QUIET_AFTER_S = 5.0
-QUIET_STEP_S = 0.2
+QUIET_STEP_S = 0.45
 QUIET_TICK_S = 1.0
 # Without events everything is looked at this often, or less often where a look takes so long that
 # it would keep a processor busy.

@@ -37,6 +37,7 @@ class _DigestVersion(msgspec.Struct, frozen=True):
     analysis: str
     release: int
     prices: str
+    digests: int
 
     def is_outdated(self, by: AnalysisVersion) -> bool:
         if self.release == by.release:
@@ -146,16 +147,22 @@ _COUNT_CHANGED = """
         and (analyzed_revision is null or analyzed_revision <> revision)
 """
 _VERSIONS = """
-    select analysis, analysis_release, prices from digests
+    select analysis, analysis_release, prices, count(*) from digests
     group by analysis, analysis_release, prices
 """
-# All digests of one version, because equal values of the index are read much faster.
-_COUNT_OF_VERSION = """
-    select count(*) from digests d cross join sessions s
-    where d.analysis = :analysis and d.analysis_release = :release and d.prices = :prices
-        and s.uid = d.session_uid and s.evicted_at is null
+# Few sessions are evicted, stale or changed, and indexes find them. So their digests are subtracted
+# from all digests of a version.
+_OF_EXCEPTIONS = """
+    select count(*) from sessions s cross join digests d
+    where {exceptions} and d.session_uid = s.uid and d.analysis = :analysis
+        and d.analysis_release = :release and d.prices = :prices
 """
-_COUNT_UNCHANGED = f"{_COUNT_OF_VERSION} and s.stale = 0 and s.analyzed_revision = s.revision"
+_EVICTED = "s.evicted_at is not null"
+_STALE = "s.stale = 1 and s.evicted_at is null"
+_CHANGED = """
+    s.evicted_at is null and (s.analyzed_revision is null or s.analyzed_revision <> s.revision)
+    and s.stale = 0
+"""
 _WAITING = """
     select count(*) from sessions
     where evicted_at is null and (analyzed_revision is null or analyzed_revision <> revision)
@@ -229,18 +236,26 @@ class Digests:
             for one in self._versions()
             if one.is_outdated(version) or one.has_other_prices(version, prices)
         ]
-        return changed + self._count_of(outdated, _COUNT_UNCHANGED)
+        return changed + self._count_without(outdated, _EVICTED, _STALE, _CHANGED)
 
     def outdated(self, version: AnalysisVersion) -> int:
         """The number of digests made by older analysis code, without those of evicted sessions."""
         outdated = [one for one in self._versions() if one.is_outdated(version)]
-        return self._count_of(outdated, _COUNT_OF_VERSION)
+        return self._count_without(outdated, _EVICTED)
 
     def _versions(self) -> "list[_DigestVersion]":
         return [_DigestVersion(*row) for row in self._db.all(_VERSIONS)]
 
-    def _count_of(self, versions: "list[_DigestVersion]", sql: str) -> int:
-        return sum(int(self._db.value(sql, msgspec.structs.asdict(one))) for one in versions)
+    def _count_without(self, versions: "list[_DigestVersion]", *exceptions: str) -> int:
+        """The digests of these versions, without those of the sessions that are exceptions."""
+        number = 0
+        for one in versions:
+            given = {"analysis": one.analysis, "release": one.release, "prices": one.prices}
+            number += one.digests - sum(
+                int(self._db.value(_OF_EXCEPTIONS.format(exceptions=which), given))
+                for which in exceptions
+            )
+        return number
 
     def count_waiting(self) -> int:
         """The number of sessions that are new or grew since their analysis."""

@@ -12,7 +12,7 @@ from session_memory.core.money import Limits
 from session_memory.core.time import format_time
 from session_memory.pricing import Amount
 from session_memory.store import Store
-from session_memory.store.totals import FlavorTotals, totals_by_flavor
+from session_memory.store.totals import FlavorTotals, last_active, totals_by_flavor
 from session_memory.views.budget import budget
 from session_memory.views.learning import unread
 from session_memory.views.retention import Expiry, expiry
@@ -42,6 +42,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     cost_month: Amount = Amount()
     expiring: list[Expiry] = []
     to_analyze: int = 0
+    active_at: int | None = None
     now: int = 0
 
     @property
@@ -68,8 +69,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_in_use(self) -> bool:
         """Whether a session was active in the last seven days, so that a retro has something."""
-        last = max((one.active_at for one in self.totals if one.active_at), default=0)
-        return self.now - last < WEEK_MS
+        return self.now - (self.active_at or 0) < WEEK_MS
 
     @property
     def logs_at_risk(self) -> int:
@@ -118,6 +118,7 @@ def overview(store: Store | None, config: Config, now: datetime | None = None) -
         cost_month=month.tally.amount,
         expiring=expiry(store, config),
         to_analyze=unread(store),
+        active_at=last_active(store.db),
         now=int(now.timestamp() * 1000),
     )
 

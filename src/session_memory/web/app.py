@@ -1,8 +1,7 @@
-"""The application: each route asks a page, in a thread, with a memory of its own."""
+"""The application: its routes, its files, and what is said when something fails."""
 
 import hmac
-import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
@@ -14,24 +13,11 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, ExceptionHandler
 
-from session_memory.core.errors import (
-    AmbiguousSession,
-    InvalidRecord,
-    NoSuchLine,
-    SessionMemoryError,
-    UnknownEvent,
-    UnknownPattern,
-    UnknownSession,
-)
-from session_memory.core.freed_memory import give_back_memory
-from session_memory.core.lesson_errors import LessonError, UnknownLesson
-from session_memory.store.session_stamps import session_stamp
-from session_memory.web.asked import PART, THEME_COOKIE, Asked
-from session_memory.web.cancelling import Cancellation, run_while_awaited
+from session_memory.core.errors import InvalidRecord, SessionMemoryError
+from session_memory.web.answering import WRONG, Answering
+from session_memory.web.cancelling import run_while_awaited
 from session_memory.web.failures import Failures
 from session_memory.web.live import Changes
-from session_memory.web.memories import Memories
-from session_memory.web.page_cache import SLOW_S, Dependency, PageCache
 from session_memory.web.routes import ROUTES, RoutedPage
 from session_memory.web.security import RequestGuard
 from session_memory.web.site import Site
@@ -40,23 +26,19 @@ if TYPE_CHECKING:
     from session_memory.web.mcp_endpoint import McpEndpoint
 
 MCP_PATH = "/mcp"
-_NOT_FOUND = (UnknownSession, UnknownEvent, UnknownPattern, UnknownLesson, NoSuchLine)
-_WRONG = (InvalidRecord, AmbiguousSession, LessonError)
 LONGEST_FORM = 64 * 1024
 FOR_EVER = "public, max-age=31536000, immutable"
 
 
 def make_app(
-    memories: Memories,
+    answering: Answering,
     changes: Changes,
-    site: Site,
     token: str,
     port: int,
     mcp: "McpEndpoint | None" = None,
-    answered: Callable[[], None] | None = None,
 ) -> ASGIApp:
-    """The whole application behind its guard. ``answered`` is called after each page."""
-    answering = _Answering(memories, changes, site, answered)
+    """The whole application behind its guard."""
+    site = answering.site
     failures = Failures(site.file("app.css"))
     routes = [
         Route(route.path, _endpoint(route, answering, failures), methods=list(route.methods))
@@ -71,77 +53,8 @@ def make_app(
     return RequestGuard(app, token, port, failures, () if mcp is None else (MCP_PATH,))
 
 
-class _Answering:
-    """Asks pages for answers, in the thread of a request."""
-
-    def __init__(
-        self,
-        memories: Memories,
-        changes: Changes,
-        site: Site,
-        answered: Callable[[], None] | None = None,
-    ) -> None:
-        self._memories = memories
-        self._answered = answered or (lambda: None)
-        self._changes = changes
-        self.site = site
-        self._cache = PageCache()
-
-    def get(self, route: RoutedPage, request: Request, stopping: Cancellation) -> Response:
-        """The answer to a question; a kept one as long as what it depends on is unchanged."""
-        theme = request.cookies.get(THEME_COOKIE)
-        asked = (request.url.path, request.url.query, request.headers.get(PART), theme)
-        mark = self._changes.mark()
-
-        def stamp() -> Hashable | None:
-            return self._stamp(request.path_params["uid"]) if route.is_about_session else None
-
-        kept = self._cache.get(asked, mark, stamp, route.kept_ms)
-        if kept is not None:
-            return kept
-        depends = Dependency(mark, stamp())
-        began = time.thread_time()
-        answer = self._answer(route, request, {}, stopping)
-        self._answered()
-        took = time.thread_time() - began
-        if took >= SLOW_S:
-            give_back_memory()
-        if not route.may_lag(request.headers.get(PART), request.url.query):
-            took = 0.0
-        self._cache.add(asked, depends, answer, route.kept_ms, took)
-        return answer
-
-    def _stamp(self, uid: str) -> Hashable | None:
-        with self._memories.one() as memory:
-            return session_stamp(memory.store.db, uid)
-
-    def post(self, route: RoutedPage, request: Request, form: dict[str, str]) -> Response:
-        """Carry out a change. What was kept may be wrong afterwards."""
-        try:
-            return self._answer(route, request, form, Cancellation())
-        finally:
-            self._cache.clear()
-
-    def _answer(
-        self,
-        route: RoutedPage,
-        request: Request,
-        form: dict[str, str],
-        stopping: Cancellation,
-    ) -> Response:
-        with self._memories.one() as memory, stopping.of(memory):
-            asked = Asked(request, memory, self.site, form)
-            asked.route = route.path
-            try:
-                return route.answer(asked)
-            except _NOT_FOUND as error:
-                return _failed(asked, error, 404)
-            except _WRONG as error:
-                return _failed(asked, error, 400)
-
-
 def _endpoint(
-    route: RoutedPage, answering: _Answering, failures: Failures
+    route: RoutedPage, answering: Answering, failures: Failures
 ) -> Callable[[Request], object]:
     async def endpoint(request: Request) -> Response:
         try:
@@ -152,7 +65,7 @@ def _endpoint(
                 return PlainTextResponse("The form is not one of ours.\n", 403)
             return await run_in_threadpool(answering.post, route, request, form)
         except SessionMemoryError as error:
-            status = 400 if isinstance(error, _WRONG) else 503
+            status = 400 if isinstance(error, WRONG) else 503
             kind = type(error).__name__
             return failures.said(request, status, str(error), error.hint or "", kind)
 
@@ -171,14 +84,6 @@ async def _form(request: Request) -> dict[str, str]:
         if len(body) > LONGEST_FORM:
             raise InvalidRecord("the form is too long", field="form")
     return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))
-
-
-def _failed(asked: Asked, error: SessionMemoryError, status: int) -> Response:
-    if asked.address.startswith("/api/"):
-        kind = type(error).__name__
-        said = {"kind": kind, "message": str(error), "hint": error.hint}
-        return asked.json({"error": said}, status)
-    return asked.page("failed", status, message=str(error), hint=error.hint or "")
 
 
 def _static(site: Site) -> Callable[[Request], object]:

@@ -11,10 +11,12 @@ import uvicorn
 
 from session_memory.core.errors import ConfigError
 from session_memory.memory import Memory
+from session_memory.web.answering import Answering
 from session_memory.web.app import make_app
 from session_memory.web.following import Following
 from session_memory.web.live import Changes
 from session_memory.web.memories import Memories
+from session_memory.web.preparing import Preparing
 from session_memory.web.quiet_server import QuietServer
 from session_memory.web.running import HOST, Running, running, write_running
 from session_memory.web.security import PARAMETER, new_token
@@ -51,10 +53,9 @@ class WebServer:
         self._changes = Changes(opened)
         site = Site(is_followed=follows or is_live, token=self.token)
         self._following = Following(opened, self._changes.wake, site) if follows else None
-        answered = self._following.begin if self._following else None
-        app = make_app(
-            self._memories, self._changes, site, self.token, self.port, mcp, answered=answered
-        )
+        answering = Answering(self._memories, self._changes, site, self._answered)
+        self._preparing = Preparing(answering)
+        app = make_app(answering, self._changes, self.token, self.port, mcp)
         self._server = QuietServer(
             uvicorn.Config(
                 app,
@@ -84,7 +85,7 @@ class WebServer:
     def run(self) -> None:
         """Serve until a signal comes."""
         following = self._following.running() if self._following else contextlib.nullcontext()
-        with self._noted(), following:
+        with self._noted(), following, self._preparing.running():
             try:
                 self._server.run(sockets=[self._socket])
             finally:
@@ -94,6 +95,12 @@ class WebServer:
 
     def stop(self) -> None:
         self._server.end()
+
+    def _answered(self) -> None:
+        """What waited for the first answer may begin."""
+        self._preparing.begin()
+        if self._following is not None:
+            self._following.begin()
 
     @contextlib.contextmanager
     def _noted(self) -> Iterator[None]:

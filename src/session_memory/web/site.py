@@ -1,9 +1,7 @@
 """What all pages share: the files that pages load, outlines of sessions, and the reader's clock."""
 
-import contextlib
 import time
 from collections import OrderedDict
-from collections.abc import Iterator
 from hashlib import sha256
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,6 +11,7 @@ import msgspec
 from session_memory.core.freed_memory import give_back_memory
 from session_memory.memory import Memory
 from session_memory.web.assets import Assets
+from session_memory.web.one_at_a_time import OneAtATime
 
 if TYPE_CHECKING:
     from session_memory.views.outline import Outline
@@ -70,7 +69,7 @@ class Site:
         # Forms have a token of their own: what a page contains says nothing about the cookie.
         self.form_token = sha256(f"form {token}".encode()).hexdigest()
         self._outlines: OrderedDict[str, _KeptOutline] = OrderedDict()
-        self._making: dict[str, tuple[Lock, int]] = {}
+        self._making = OneAtATime()
         self._lock = Lock()
 
     @property
@@ -96,24 +95,10 @@ class Site:
             if known is not None and known.is_for(revision):
                 self._outlines.move_to_end(uid)
                 return known.outline
-        with self._making_of(uid):
+        # A page asks for several parts at once, and an outline of 100,000 events takes a second
+        # and 100 MB. So one request makes it.
+        with self._making.of(uid):
             return self._made(memory, uid, revision)
-
-    @contextlib.contextmanager
-    def _making_of(self, uid: str) -> Iterator[None]:
-        """One request makes an outline; the others that need it wait: a page asks for several
-        parts at once, and an outline of 100,000 events takes a second and 100 MB."""
-        with self._lock:
-            lock, waiting = self._making.get(uid, (Lock(), 0))
-            self._making[uid] = (lock, waiting + 1)
-        try:
-            with lock:
-                yield
-        finally:
-            with self._lock:
-                lock, waiting = self._making.pop(uid)
-                if waiting > 1:
-                    self._making[uid] = (lock, waiting - 1)
 
     def _made(self, memory: Memory, uid: str, revision: int) -> "Outline":
         with self._lock:

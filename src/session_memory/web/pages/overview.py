@@ -14,7 +14,6 @@ from session_memory.store import Store
 from session_memory.store.session_pages import SessionConditions, SessionPages
 from session_memory.views.budget import microdollars
 from session_memory.views.figures import age, plural
-from session_memory.views.lessons import live_effects
 from session_memory.views.open_calls import waiting_call
 from session_memory.views.overview import Overview
 from session_memory.views.overview import overview as store_overview
@@ -138,6 +137,9 @@ def _working(store: Store, row: PageRow, now: int) -> WorkingNow:
 
 def _lessons(asked: Asked) -> list[dict[str, Any]]:
     """The lessons in files, with their effect as `lessons measure` says it."""
+    # It loads much that the rest of the page does not need.
+    from session_memory.views.lessons import live_effects  # noqa: PLC0415
+
     found = live_effects(asked.memory.store, asked.memory.config, MOST_LESSONS)
     rows = []
     for one in found:

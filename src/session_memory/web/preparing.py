@@ -1,0 +1,72 @@
+"""The start page is made once before anybody asks for it, in a thread of its own.
+
+Its modules are loaded and its parts are kept, so that the first look at it is as quick as the next.
+"""
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from starlette.requests import Request
+
+from session_memory.core.errors import SessionMemoryError
+from session_memory.web.answering import Answering
+from session_memory.web.asked import PART
+from session_memory.web.cancelling import Cancellation
+from session_memory.web.routes import ROUTES
+
+_LOG = logging.getLogger(__name__)
+START = "/"
+PARTS = ("money", "patterns", "lessons", "")
+LONGEST_WAIT_S = 1.0
+# A browser that has asked for the start page asks for its parts at once. It is not delayed.
+PAUSE_S = 0.3
+SECONDS_TO_END = 10
+
+
+class Preparing:
+    """Makes the start page after the first answer."""
+
+    def __init__(self, answering: Answering) -> None:
+        self._answering = answering
+        self._may_begin = threading.Event()
+        self._stopping = Cancellation()
+        self._is_ending = threading.Event()
+
+    def begin(self) -> None:
+        """The first page was answered."""
+        self._may_begin.set()
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        thread = threading.Thread(target=self._prepare, name="prepare", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            self._is_ending.set()
+            self.begin()
+            self._stopping.stop()
+            thread.join(SECONDS_TO_END)
+
+    def _prepare(self) -> None:
+        self._may_begin.wait(LONGEST_WAIT_S)
+        self._is_ending.wait(PAUSE_S)
+        route = next(route for route in ROUTES if route.path == START)
+        for part in PARTS:
+            if self._is_ending.is_set():
+                return
+            try:
+                self._answering.get(route, _request(part), self._stopping)
+            except SessionMemoryError as error:
+                # Whoever asks for the page is told what is wrong.
+                _LOG.debug("The start page was not prepared: %s", error)
+        self._answering.rest()
+
+
+def _request(part: str) -> Request:
+    """The question of a browser for a part of the start page; without a part, for the page."""
+    headers = [(PART.lower().encode(), part.encode())] if part else []
+    scope = {"type": "http", "method": "GET", "path": START, "path_params": {}}
+    return Request({**scope, "query_string": b"", "headers": headers})
