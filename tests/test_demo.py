@@ -1,4 +1,4 @@
-"""The bundled demo is what its generator makes, small, and holds one of everything."""
+"""The bundled demo is what its generators make, small, and holds one of everything."""
 
 import json
 import subprocess
@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from session_memory.demo import demo_home
+from session_memory.demo import demo_home, demo_homes
+from session_memory.memory import Memory
 
 CHECKOUT = Path(__file__).parent.parent
 LIMIT = 300_000
@@ -47,8 +48,17 @@ def test_the_data_is_what_the_generator_makes() -> None:
 
 
 def test_it_stays_small() -> None:
-    size = sum(path.stat().st_size for path in demo_home().rglob("*") if path.is_file())
-    assert 0 < size < LIMIT
+    files = [path for home in demo_homes() for path in home.rglob("*") if path.is_file()]
+    assert 0 < sum(path.stat().st_size for path in files) < LIMIT
+
+
+def test_it_has_sessions_of_several_agents_and_each_tells_what_happened(tmp_path: Path) -> None:
+    with Memory(tmp_path / "demo.db") as memory:
+        memory.sync_demo()
+        others = [one for one in memory.sessions() if one.flavor != "claude"]
+        assert sorted(one.flavor for one in others) == ["codex", "gemini", "pi"]
+        for one in others:
+            assert one.title and one.repo and one.model and one.cost.microdollars
 
 
 @pytest.mark.parametrize("version", ["1.0.98", "2.0.76", "2.1.218", "2.1.325"])

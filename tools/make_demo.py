@@ -2,8 +2,9 @@
 
 Six invented sessions of one developer, Mira, in two projects, as four versions of Claude Code
 would have logged them. Each story below is one session; between them they hold one of everything
-that makes such logs hard to read. The result is committed below src/session_memory/demo/home, and
---check says whether it still is what this script makes.
+that makes such logs hard to read. `demo_agents.py` has short sessions of other agents. The results
+are committed below src/session_memory/demo, in `home` and `agents`, and --check says whether they
+still are what these scripts make.
 """
 
 import json
@@ -11,9 +12,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from demo_agents import demo_of_agents
 from demo_log import Log, call, say, think
 
-HOME = Path(__file__).parent.parent / "src" / "session_memory" / "demo" / "home"
+DEMO = Path(__file__).parent.parent / "src" / "session_memory" / "demo"
 
 TIDEWATCH = "/home/mira/code/tidewatch"
 SEED_LIBRARY = "/home/mira/code/seed-library"
@@ -858,15 +860,16 @@ STORIES = (clock_change, double_loans, station_cache, nightly_import, harbour_pa
 def demo() -> Files:
     files: Files = {}
     for story in STORIES:
-        files |= story()
-    return files
+        files |= {f"home/{name}": data for name, data in story().items()}
+    return files | {f"agents/{name}": data for name, data in demo_of_agents().items()}
 
 
 def main() -> int:
     made = demo()
     kept = {
-        path.relative_to(HOME).as_posix(): path.read_bytes()
-        for path in HOME.rglob("*")
+        path.relative_to(DEMO).as_posix(): path.read_bytes()
+        for place in ("home", "agents")
+        for path in (DEMO / place).rglob("*")
         if path.is_file()
     }
     if "--check" in sys.argv[1:]:
@@ -876,9 +879,9 @@ def main() -> int:
         print("\n".join(wrong) or f"{len(made)} files are as made")
         return 1 if wrong else 0
     for name in kept.keys() - made.keys():
-        (HOME / name).unlink()
+        (DEMO / name).unlink()
     for name, data in made.items():
-        path = HOME / name
+        path = DEMO / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
     print(f"{len(made)} files, {sum(map(len, made.values())):,} bytes")

@@ -128,14 +128,14 @@ class Operations(OpenMemory):
         from session_memory.collect.sync import sync
         from session_memory.config import Config
         from session_memory.core.errors import NotEmpty
-        from session_memory.demo import demo_home
+        from session_memory.demo import demo_homes
         from session_memory.retain.demo_sessions import DEMO_HOST, is_demo_path
 
         if not all(is_demo_path(row.path) for row in self.store.sources.every()):
             raise NotEmpty(self.place)
         self._complete_index()
         config = Config()
-        where = roots(config, (demo_home(),))
+        where = roots(config, demo_homes())
         return SyncResult.of(sync(self.store, config, where, host=DEMO_HOST))
 
     def analyze(

@@ -16,7 +16,7 @@ from session_memory.store.store import Store
 
 DEMO_HOST = "demo"
 # The directory in the package, wherever it was installed when the demo was collected.
-_DEMO_DIRECTORY = "/session_memory/demo/home/"
+_DEMO_DIRECTORIES = ("/session_memory/demo/home/", "/session_memory/demo/agents/")
 
 
 def is_demo(row: SourceRow) -> bool:
@@ -25,7 +25,8 @@ def is_demo(row: SourceRow) -> bool:
 
 
 def is_demo_path(path: str) -> bool:
-    return _DEMO_DIRECTORY in f"{path}/".replace("\\", "/")
+    place = f"{path}/".replace("\\", "/")
+    return any(directory in place for directory in _DEMO_DIRECTORIES)
 
 
 def remove_demo(store: Store, config: Config, now: int) -> int:
