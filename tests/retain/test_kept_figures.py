@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from keeping import LATER, Keeper, talk
 
+from session_memory import Memory
+from session_memory.config import Config
 from session_memory.core.money import OwnPrice
 from session_memory.learn.analyze import analyze, prices_id
 from session_memory.learn.version import analysis_version
@@ -17,7 +19,7 @@ from session_memory.retain.verification import verify
 from session_memory.store import Store
 from session_memory.store.digests import AnalysisVersion, Digests
 from session_memory.store.totals import totals_by_flavor
-from session_memory.testing.claude import ClaudeLog, call
+from session_memory.testing.claude import ClaudeHome, ClaudeLog, call
 from session_memory.testing.collecting import rebuilt
 from session_memory.testing.stores import Stores
 from session_memory.views.cost_days import offsets
@@ -209,3 +211,24 @@ def test_kept_figures_are_those_of_counting_after_any_steps(
         _compare_counts(keeper.store)
         monkeypatch.setattr(figure_sets, "LEAST_SESSIONS", 0)
         keeper.close()
+
+
+@pytest.mark.only("sqlite")
+@pytest.mark.usefixtures("_for_every_store")
+def test_a_sync_renews_figures_that_somebody_has_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(figure_sets, "FEW_MARKS", 0)
+    home = ClaudeHome(tmp_path / "home")
+    log = home.session("alpha")
+    talk(log, "first")
+    with Memory(str(tmp_path / "memory.db"), Config()) as memory:
+        figures = memory.store.figures
+        memory.sync(home.write())
+        assert figures.sets() == []
+        memory.cost(by="day")
+        [used] = figures.sets()
+        talk(log, "second")
+        memory.sync(home.write())
+        assert figures.sets() == [used]
+        assert figures.marked(used.id, 1) == []

@@ -13,6 +13,9 @@ from jsonschema import Draft202012Validator
 from starlette.testclient import TestClient
 
 from session_memory import Memory
+from session_memory.learn.lesson import Lesson
+from session_memory.views.lessons import LessonRow
+from session_memory.views.stats import SECTIONS
 from session_memory.web.api import ENDPOINTS
 from session_memory.web.api_description import description
 from session_memory.web.routes import API, API_PATHS
@@ -154,6 +157,56 @@ def test_items_have_the_members_that_the_description_names(
         assert set(known["required"]) <= set(one) <= set(known["properties"])
         wrong = {**answer, name: [{**one, known["required"][0]: {}}]}
         assert not validator(members, described["components"]).is_valid(wrong)
+
+
+WHOLE = [
+    *(("/stats", {"section": name}) for name in SECTIONS),
+    ("/stats", {}),
+    ("/lessons", {}),
+    ("/retro", {"since": "2020-01-01"}),
+    ("/keep", {}),
+]
+
+
+@pytest.mark.parametrize(("path", "asked"), WHOLE)
+def test_every_member_of_an_answer_is_described(
+    client: TestClient, described: dict[str, Any], path: str, asked: dict[str, str]
+) -> None:
+    answer = get(client, path, **asked)
+    schemas = described["components"]["schemas"]
+    schema = described["paths"][f"{API}{path}"]["get"]["responses"]["200"]
+    top = schema["content"]["application/json"]["schema"]
+    validator(top, described["components"]).validate(answer)
+    undescribed(top, answer, schemas, path)
+
+
+def test_a_lesson_is_described(described: dict[str, Any]) -> None:
+    at = "2026-11-16T10:00:00.000Z"
+    lesson = Lesson(id="l-1", title="Use the venv", created_at=at, updated_at=at)
+    said = LessonRow(lesson, 2, ("AGENTS.md",), True).to_dict()
+    row, schemas = json.loads(json.dumps(said)), described["components"]
+    validator(schemas["schemas"]["Lesson"], schemas).validate(row)
+    undescribed(schemas["schemas"]["Lesson"], row, schemas["schemas"], "lesson")
+
+
+def undescribed(schema: dict[str, Any], value: Any, schemas: dict[str, Any], where: str) -> None:
+    """Walk an answer with its schema: no object may have a member that the schema lacks."""
+    if "$ref" in schema:
+        schema = schemas[schema["$ref"].rpartition("/")[2]]
+    if "anyOf" in schema:
+        kinds = [one for one in schema["anyOf"] if one != {"type": "null"}]
+        assert len(kinds) == 1
+        if value is not None:
+            undescribed(kinds[0], value, schemas, where)
+    elif isinstance(value, dict):
+        assert "properties" in schema or "additionalProperties" in schema, where
+        known, others = schema.get("properties", {}), schema.get("additionalProperties", {})
+        for name, one in value.items():
+            assert name in known or others, f"{where}.{name}"
+            undescribed(known.get(name, others), one, schemas, f"{where}.{name}")
+    elif isinstance(value, list):
+        for one in value:
+            undescribed(schema.get("items", schema), one, schemas, where)
 
 
 def test_the_description_is_one_that_programs_can_read(described: dict[str, Any]) -> None:

@@ -9,8 +9,11 @@ from starlette.requests import Request
 
 from session_memory import Memory
 from session_memory.config import Config
+from session_memory.pricing import figure_sets
+from session_memory.views.spending_days import spending_days
 from session_memory.web.answering import Answering
 from session_memory.web.cancelling import Cancellation
+from session_memory.web.figure_making import FigureMaking
 from session_memory.web.live import Changes
 from session_memory.web.memories import Memories
 from session_memory.web.one_at_a_time import OneAtATime
@@ -91,3 +94,29 @@ def test_what_is_being_made_is_waited_for() -> None:
     for thread in threads:
         thread.join(20)
     assert order == ["another", "first", "second"]
+
+
+def test_a_request_does_not_wait_for_figures(
+    demo_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(figure_sets, "LEAST_SESSIONS", 0)
+    with Memory(str(demo_store), Config(), create=False) as memory:
+        memory.backup(tmp_path / "memory.db")
+
+    def opened() -> Memory:
+        return Memory(str(tmp_path / "memory.db"), Config(), create=False)
+
+    asked = list[str]()
+    memories, making = Memories(opened, lambda: asked.append("figures")), FigureMaking(opened)
+    with memories.one() as memory:
+        counted = spending_days(memory.store, split="model", since=None, until=None)
+        assert asked == ["figures"]
+        assert memory.store.figures.sets() == []
+        making._make()
+        [made] = memory.store.figures.sets()
+        assert memory.store.figures.marked(made.id, 1) == []
+        kept = spending_days(memory.store, split="model", since=None, until=None)
+        assert (kept, asked) == (counted, ["figures"])
+    memories.close()
+    with making.running():
+        making.ask()

@@ -70,6 +70,7 @@ class Operations(OpenMemory):
         from session_memory.collect.sync import sync
         from session_memory.memory.progress import progress_of
         from session_memory.memory.retention import run_due_retention
+        from session_memory.views.figure_renewal import renew_figures
 
         config = self.config
         if a_flag("redact", redact):
@@ -92,6 +93,8 @@ class Operations(OpenMemory):
         )
         is_wanted = a_flag("retain", retain) and not dry_run
         retention = run_due_retention(self.store, config) if is_wanted else None
+        if outcome.report.ingested and not dry_run:
+            renew_figures(self.store)
         return SyncResult.of(outcome, retention, demo_removed=removed)
 
     def import_live(

@@ -69,19 +69,23 @@ def keep_figures(store: Store, clock: Clock) -> None:
 
     Call it before a question about the cost of all sessions, outside of a snapshot. In a small
     store, or one that cannot be written now, nothing happens, and the question is answered all the
-    same.
+    same: by counting.
     """
     db = store.db
     if db.in_transaction or store.sessions.count() < LEAST_SESSIONS or db.is_read_only:
         return
+    found = figure_set(store, clock)
+    if found is not None and len(store.figures.marked(found.id, FEW_MARKS + 1)) <= FEW_MARKS:
+        return
+    if store.figures.make_elsewhere is not None:
+        store.figures.make_elsewhere()
+        return
     try:
-        found = figure_set(store, clock)
         if found is None:
             prices, zone = prices_name(store), zone_name(clock)
             with db.transaction():
                 found = figure_set(store, clock) or store.figures.add_set(prices, zone, now_ms())
-        if len(store.figures.marked(found.id, FEW_MARKS + 1)) > FEW_MARKS:
-            count_marked(store, found, clock)
+        count_marked(store, found, clock)
     except StoreBusy:
         # Somebody writes for a long time. The answer is counted this time.
         return

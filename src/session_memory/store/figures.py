@@ -3,7 +3,7 @@
 `session_memory.store.figure_marks` notes the sessions that change.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
@@ -93,8 +93,12 @@ class KeptCost(msgspec.Struct, frozen=True):
 
 
 class Figures:
+    """``make_elsewhere`` is called by a reader who would have to make figures. If it is set, the
+    reader does not make them, because it may take seconds."""
+
     def __init__(self, db: Database) -> None:
         self._db = db
+        self.make_elsewhere: Callable[[], None] | None = None
 
     def discard(self) -> None:
         """Delete all figures. They are made again when they are needed."""

@@ -9,7 +9,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 from session_memory import __version__
 from session_memory.core.schema import Cost, Session, SessionEvent
 from session_memory.web.api_endpoints import MOST, Endpoint, Parameter
-from session_memory.web.api_items import item_schemas
+from session_memory.web.api_items import item_schemas, stats_members
 
 _TEXT, _NUMBER, _OBJECT = {"type": "string"}, {"type": "integer"}, {"type": "object"}
 _NEXT = {"type": ["string", "null"], "description": "`after` of the next page; null at the end"}
@@ -84,11 +84,31 @@ _ANSWERS: dict[str, dict[str, Any]] = {
         "unpriced": _list(_ref("UnpricedModel")),
         "prices": _ref("PriceTable"),
     },
-    "/stats": {"wanted": _OBJECT},
+    "/stats": {"wanted": _ref("StatsSelection")},
     "/patterns": {"patterns": _list(_ref("Pattern")), "total": _NUMBER, "sessions": _NUMBER},
-    "/lessons": {"directory": _TEXT, "lessons": _list(_OBJECT), "problems": _list({})},
-    "/retro": {"since": _TEXT, "until": _TEXT, "repos": _list({}), "skills": _list({})},
-    "/keep": {"status": _TEXT, "checks": _list(_OBJECT), "roots": _list({}), "store": _OBJECT},
+    "/lessons": {
+        "directory": _TEXT,
+        "lessons": _list(_ref("Lesson")),
+        "problems": _list(_TEXT),
+    },
+    "/retro": {
+        "since": _TEXT,
+        "until": _TEXT,
+        "repos": _list(_ref("RepoRetro")),
+        "skills": _list(_ref("SkillRetro")),
+        "unread": _NUMBER,
+    },
+    "/keep": {
+        "status": {"enum": ["ok", "warn", "bad"]},
+        "checks": _list(_ref("Check")),
+        "roots": _list(_ref("RootState")),
+        "store": _ref("StoreFacts"),
+    },
+}
+# Members that are there if there is something to say, or if they were asked for.
+_SOMETIMES: dict[str, dict[str, Any]] = {
+    "/stats": {"evicted": _NUMBER, **stats_members()},
+    "/retro": {"evicted": _NUMBER},
 }
 
 
@@ -149,7 +169,8 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
         for _ in range("{uid}" in path)
     ]
     members = _ANSWERS[path]
-    answer = {"type": "object", "properties": members, "required": list(members)}
+    all_members = {**members, **_SOMETIMES.get(path, {})}
+    answer = {"type": "object", "properties": all_members, "required": list(members)}
     failed = {"application/json": {"schema": _ref("Error")}}
     return {
         "operationId": path.strip("/").replace("/{uid}", "_one").replace("/", "_"),

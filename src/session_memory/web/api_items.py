@@ -1,19 +1,41 @@
-"""What the lists of the JSON API hold: hits, rows of costs, patterns, remedies, sessions of a task.
+"""What the answers of the JSON API hold: hits, rows of costs, patterns, lessons, figures and so on.
 
 Items that are structs are described from their fields, all others here.
 """
 
+import copy
 from functools import cache
 from typing import Any
 
 import msgspec
 
+from session_memory.learn.lesson import Lesson
 from session_memory.learn.patterns import Pattern
+from session_memory.learn.retro import RepoRetro
+from session_memory.learn.retro_skills import SkillRetro
+from session_memory.views.doctor import Check
+from session_memory.views.expiry import RootState
 from session_memory.views.fixes import Remedy
 from session_memory.views.how import TaskSession
+from session_memory.views.stats import sections
 
 REFERENCE = "#/components/schemas/{name}"
-_STRUCTS = (Pattern, Remedy, TaskSession)
+_STATS: dict[str, Any] = {
+    "summary": sections.Summary,
+    "activity": sections.Activity,
+    "agents": sections.Rows[sections.Group],
+    "repos": sections.Rows[sections.Group],
+    "tools": sections.Rows[sections.ToolStats],
+    "retries": sections.Retries,
+    "tests": sections.SuiteRuns,
+    "files": sections.Rows[sections.FileStats],
+    "time": sections.TimeStats,
+    "models": sections.Rows[sections.ModelStats],
+    "cache": sections.Cache,
+    "context": sections.ContextStats,
+    "sessions": sections.Rows[sections.Longest],
+}
+_STRUCTS = (Pattern, Remedy, TaskSession, Lesson, RepoRetro, SkillRetro, Check, RootState)
 _TEXT, _NUMBER = {"type": "string"}, {"type": "integer"}
 _TEXT_OR_NONE, _NUMBER_OR_NONE = {"type": ["string", "null"]}, {"type": ["integer", "null"]}
 _TEXTS = {"type": "array", "items": _TEXT}
@@ -66,19 +88,46 @@ _ITEMS: dict[str, dict[str, Any]] = {
             "forecast_microdollars": _NUMBER,
         },
     ),
+    "StatsSelection": _record(
+        dict.fromkeys(("flavor", "repo", "model", "since", "until"), _TEXT_OR_NONE) | {"tz": _TEXT}
+    ),
+    "StoreFacts": _record(
+        {
+            "path": _TEXT,
+            "exists": {"type": "boolean"},
+            **dict.fromkeys(("sessions", "events", "problems", "waiting_for_analysis"), _NUMBER),
+            **dict.fromkeys(("bytes", "raw_bytes", "compressed_bytes", "schema"), _NUMBER),
+            "adapters": {"type": "object", "additionalProperties": {"type": ["string", "integer"]}},
+        }
+    ),
     "UnpricedModel": _record({"model": _TEXT_OR_NONE, "tokens": _NUMBER}),
     "PriceTable": _record({"version": _TEXT, "digest": _TEXT, "own": _TEXTS}),
 }
 
 
+def stats_members() -> dict[str, Any]:
+    """The sections of a report, by name. Only those that were asked for are there."""
+    schemas, _ = msgspec.json.schema_components(_STATS.values(), ref_template=REFERENCE)
+    return dict(zip(_STATS, schemas, strict=True))
+
+
 @cache
 def item_schemas() -> dict[str, dict[str, Any]]:
     """The schema of every item by its name."""
-    _, found = msgspec.json.schema_components(_STRUCTS, ref_template=REFERENCE)
+    types = (*_STRUCTS, *_STATS.values())
+    _, found = msgspec.json.schema_components(types, ref_template=REFERENCE)
     for schema in found.values():
         # A default is written like any other value.
         schema["required"] = list(schema.get("properties", ()))
-    pattern = found["Pattern"]
-    pattern["properties"] |= {"title": _TEXT, "advice": _TEXT}
-    pattern["required"] += ["title", "advice"]
+    # A retrospective has advice beside its patterns, and the list of patterns within them.
+    found["RetroPattern"] = copy.deepcopy(found["Pattern"])
+    problems = found["RepoRetro"]["properties"]["problems"]
+    problems["items"] = {"$ref": REFERENCE.format(name="RetroPattern")}
+    _add(found["Pattern"], {"title": _TEXT, "advice": _TEXT})
+    _add(found["Lesson"], {"seen": _NUMBER, "live": _TEXTS, "recorded": {"type": "boolean"}})
     return {**_ITEMS, **found}
+
+
+def _add(schema: dict[str, Any], members: dict[str, Any]) -> None:
+    schema["properties"] |= members
+    schema["required"] += members

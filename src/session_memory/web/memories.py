@@ -17,8 +17,13 @@ PAGES_KIB = 4096
 
 
 class Memories:
-    def __init__(self, opened: Callable[[], Memory]) -> None:
+    """``make_figures`` is called if figures have to be made. Without it, requests make them."""
+
+    def __init__(
+        self, opened: Callable[[], Memory], make_figures: Callable[[], None] | None = None
+    ) -> None:
         self._opened = opened
+        self._make_figures = make_figures
         self._idle: LifoQueue[Memory] = LifoQueue()
 
     @contextmanager
@@ -41,6 +46,7 @@ class Memories:
         except Empty:
             memory = self._opened()
             limit_pages(memory.store.db, PAGES_KIB)
+            memory.store.figures.make_elsewhere = self._make_figures
             return memory
 
     def close(self) -> None:

@@ -13,6 +13,7 @@ from session_memory.core.errors import ConfigError
 from session_memory.memory import Memory
 from session_memory.web.answering import Answering
 from session_memory.web.app import make_app
+from session_memory.web.figure_making import FigureMaking
 from session_memory.web.following import Following
 from session_memory.web.live import Changes
 from session_memory.web.memories import Memories
@@ -49,7 +50,8 @@ class WebServer:
         self._socket = _bound(port, place)
         self.port: int = self._socket.getsockname()[1]
         self.token = new_token()
-        self._memories = Memories(opened)
+        self._figures = FigureMaking(opened)
+        self._memories = Memories(opened, self._figures.ask)
         self._changes = Changes(opened)
         site = Site(is_followed=follows or is_live, token=self.token)
         self._following = Following(opened, self._changes.wake, site) if follows else None
@@ -85,7 +87,7 @@ class WebServer:
     def run(self) -> None:
         """Serve until a signal comes."""
         following = self._following.running() if self._following else contextlib.nullcontext()
-        with self._noted(), following, self._preparing.running():
+        with self._noted(), following, self._preparing.running(), self._figures.running():
             try:
                 self._server.run(sockets=[self._socket])
             finally:
