@@ -225,15 +225,18 @@ def test_a_file_of_an_earlier_version_is_rewritten_once(filled: Keeper) -> None:
 
 
 @pytest.mark.only("postgresql")
-def test_compacting_rewrites_all_tables(filled: Keeper) -> None:
-    holds = holds_of(lambda: compact(filled.store, filled.config, 1))
-    assert "vacuum of live_messages" in [hold.what for hold in holds]
+def test_compacting_rewrites_all_tables_that_had_rows(filled: Keeper) -> None:
+    holds = [hold.what for hold in holds_of(lambda: compact(filled.store, filled.config, 1))]
+    assert {"vacuum of events", "vacuum of packs", "vacuum of words"} <= set(holds)
+    assert "vacuum of live_messages" not in holds
 
 
 @pytest.mark.only("postgresql")
 def test_compacting_leaves_a_table_that_a_live_session_waits_for(
     filled: Keeper, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    with SessionStore.open(filled.place) as live:
+        live.append_message(live.create_session(), role="user", content="before")
     waiting = threading.Event()
     execute = filled.store.db.execute
 

@@ -521,3 +521,36 @@ def test_the_tables_are_those_of_the_migrations(admin: Postgres, store: Store) -
     sql = "select count(*) from pg_tables where schemaname = current_schema()"
     # The record of the steps, and the two indexes of words.
     assert store.db.value(sql) == len(TABLES) + 3
+
+
+def test_a_statement_beside_is_part_of_its_transaction(store: Store) -> None:
+    db = store.db
+    assert isinstance(db, Postgres)
+    with db.loading(), db.transaction():
+        db.execute_beside("insert into names (name) values (:name)", {"name": "beside"})
+        db.insert("names", ("name",), [("next",)])
+    assert db.value("select count(*) from names where name in ('beside', 'next')") == 2
+
+
+def test_an_error_of_a_statement_beside_rolls_back_and_is_raised_by_the_next(store: Store) -> None:
+    db = store.db
+    assert isinstance(db, Postgres)
+    with pytest.raises(StoreError, match="zero"), db.loading(), db.transaction():
+        db.insert("names", ("name",), [("lost",)])
+        db.execute_beside("select 1 / :nothing", {"nothing": 0})
+        db.value("select 1")
+    with pytest.raises(StoreError, match="zero"), db.loading(), db.transaction():
+        db.insert("names", ("name",), [("lost",)])
+        db.execute_beside("select 1 / :nothing", {"nothing": 0})
+    assert db.value("select count(*) from names where name = 'lost'") == 0
+
+
+def test_only_tables_that_had_rows_are_rewritten(store: Store) -> None:
+    file = "select pg_relation_filenode(to_regclass(:table))"
+    before = {table: store.db.value(file, {"table": table}) for table in ("lessons", "names")}
+    store.db.execute("insert into names (name) values ('gone')")
+    store.db.execute("delete from names where name = 'gone'")
+    assert store.db.clear_deleted() == []
+    after = {table: store.db.value(file, {"table": table}) for table in before}
+    assert after["names"] != before["names"]
+    assert after["lessons"] == before["lessons"]

@@ -126,6 +126,7 @@ class Batches:
                 self._open.__enter__()
             self._is_writing = True
             self._write(self._chunks)
+            self._store.index.write_ahead()
             self._is_writing = False
             self._in_transaction += self._bytes
             if self._in_transaction >= FIRST_LOAD_TRANSACTION:

@@ -8,7 +8,8 @@ import atexit
 import os
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from typing import Any
 
@@ -67,6 +68,28 @@ class Channel:
         self.pending = PendingRows()
         self.write_count: int | None = None
         self.others_wrote = True
+        self._work: Future[object] | None = None
+
+    def run_beside(self, work: Callable[[], object]) -> None:
+        """Run a statement in a thread, while this thread does something else than statements."""
+        done: Future[object] = Future()
+
+        def run() -> None:
+            try:
+                done.set_result(work())
+            except BaseException as error:
+                done.set_exception(error)
+
+        self._work = done
+        threading.Thread(target=run, name="session-memory-statement", daemon=True).start()
+
+    def finish_beside(self) -> None:
+        """Wait for the statement that runs beside, and raise its error."""
+        work = self._work
+        if work is not None:
+            wait([work])
+            self._work = None
+            work.result()
 
     def note_writes(self, count: int | None, own: int) -> None:
         """Note the number of write transactions. Since the last time, ``own`` were of this channel.
@@ -119,6 +142,8 @@ class Connections:
         if self._forks != forks():
             self._begin()
         channel: Channel | None = getattr(self._local, "channel", None)
+        if channel is not None:
+            channel.finish_beside()
         if channel is None or not (channel.in_transaction or channel.is_idle):
             if channel is not None:
                 channel.connection.close()

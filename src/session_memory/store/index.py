@@ -98,6 +98,11 @@ class WordIndex:
             self._is_collecting = self._is_written = False
             self._reset()
 
+    def write_ahead(self) -> None:
+        """Write what is collected so far, if a server can do it while this process goes on."""
+        if self._words.writes_ahead:
+            self._write_docs()
+
     def _write_docs(self) -> None:
         docs, dropped = self._new_docs, self._dropped
         self._new_docs, self._dropped, self._size = {}, [], 0

@@ -6,7 +6,7 @@ happen outside of transactions. A shared transaction takes no advisory lock; it 
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cached_property
 from itertools import count
 from pathlib import Path
@@ -22,7 +22,16 @@ from session_memory.store.lock_holds import HeldLock
 from session_memory.store.migrations import TABLES
 from session_memory.store.operation_lock import OperationLock, wait_for
 from session_memory.store.postgres_rewriting import rewrite_table
-from session_memory.store.postgres_sql import to_psycopg
+from session_memory.store.postgres_sql import (
+    ADVANCE,
+    COLUMNS,
+    CONTINUE,
+    HAS_TABLE,
+    MAY_WRITE,
+    OURS,
+    SIZE,
+    to_psycopg,
+)
 from session_memory.store.postgres_sweep import (
     make_space_reusable,
     statistics,
@@ -48,32 +57,6 @@ _BEGIN = """
 """
 _BEGIN_SHARED = "begin; set local enable_seqscan = off"
 _BEGIN_READING = "begin isolation level repeatable read, read only"
-_HAS_TABLE = "select to_regclass(:name) is not null"
-# Null if there are no tables yet, which anybody may try to create.
-_MAY_WRITE = """
-    select not pg_is_in_recovery() and has_table_privilege(to_regclass('sessions'), 'insert')
-"""
-# One statement, because another process may be creating our tables at this moment.
-_OURS = """
-    select 1 from pg_tables where schemaname = current_schema() and tablename in ({keys})
-    and to_regclass('schema_steps') is null
-"""
-_COLUMNS = """
-    select attname::text, format_type(atttypid, null) from pg_attribute
-    where attrelid = to_regclass(:table) and attnum > 0 and not attisdropped order by attnum
-"""
-_SIZE = """
-    select coalesce(sum(pg_total_relation_size(to_regclass(name))), 0)
-    from unnest(cast(:tables as text[])) as names (name)
-"""
-_CONTINUE = """
-    select setval(pg_get_serial_sequence('{table}', 'id'),
-                  (select coalesce(max(id), 0) + 1 from {table}), false)
-"""
-_ADVANCE = """
-    select setval(sequence, nextval(sequence) + :count - 1)
-    from (select cast(pg_get_serial_sequence(:table, 'id') as regclass) as sequence) named
-"""
 _TYPES = {"bigint": "int8", "text": "text", "bytea": "bytea"}
 
 
@@ -105,6 +88,7 @@ alter table dictionaries alter column body set storage external;
         self._connections = Connections(url, durability)
         self._layouts: dict[str, dict[str, str]] = {}
         self._names = count(1)
+        self._is_loading = False
         self._operation_lock = OperationLock(self._take_operation_lock)
         if not (create or self.has_table("schema_steps")):
             self.close()
@@ -121,7 +105,7 @@ alter table dictionaries alter column body set storage external;
     @cached_property
     def is_read_only(self) -> bool:
         """Whether our role may not write the tables, or the server is a copy of another."""
-        return self.value(_MAY_WRITE) is False
+        return self.value(MAY_WRITE) is False
 
     # ------------------------------------------------------------ statements
 
@@ -129,13 +113,28 @@ alter table dictionaries alter column body set storage external;
         channel = self._connections.channel()
         if channel.pending and channel.pending.are_needed_by(sql):
             self._send(channel)
+        return self._run_on(channel, sql, params or {})
+
+    def _run_on(self, channel: Channel, sql: str, params: Params) -> "psycopg.Cursor[Row]":
         try:
-            return channel.cursor.execute(to_psycopg(sql), params or {})
+            return channel.cursor.execute(to_psycopg(sql), params)
         except psycopg.Error as error:
             raise self._connections.translated(error) from error
 
     def execute(self, sql: str, params: Params | None = None) -> Iterator[Row]:
         return iter(self.all(sql, params))
+
+    def execute_beside(self, sql: str, params: Params) -> None:
+        """Execute a statement of a first load while this process reads the next logs.
+
+        The next statement waits for it and raises its error. The transaction stays one.
+        """
+        if not self._is_loading:
+            self.execute(sql, params)
+            return
+        channel = self._connections.channel()
+        self._send(channel)
+        channel.run_beside(lambda: self._run_on(channel, sql, params))
 
     def all(self, sql: str, params: Params | None = None) -> list[Row]:
         cursor = self._run(sql, params)
@@ -183,7 +182,7 @@ alter table dictionaries alter column body set storage external;
             raise self._connections.translated(error) from error
 
     def next_ids(self, table: str, count: int) -> int:
-        last = self.value(_ADVANCE, {"table": table, "count": count})
+        last = self.value(ADVANCE, {"table": table, "count": count})
         return int(last) - count + 1
 
     def insert_one(self, table: str, columns: Sequence[str], values: Sequence[Any]) -> int:
@@ -238,9 +237,12 @@ alter table dictionaries alter column body set storage external;
                 held = HeldLock()
             channel.depth = 1
             yield False
+            channel.finish_beside()
             self._send(channel)
             self._commit(channel)
         except BaseException:
+            with suppress(Exception):
+                channel.finish_beside()
             channel.pending.clear()
             self._end(channel, b"rollback")
             raise
@@ -352,7 +354,11 @@ alter table dictionaries alter column body set storage external;
     @contextmanager
     def loading(self) -> Iterator[None]:
         """After the load, update the planner's statistics."""
-        yield
+        self._is_loading = True
+        try:
+            yield
+        finally:
+            self._is_loading = False
         self.execute(f"analyze {', '.join(TABLES)}")
 
     # ------------------------------------------------------------ tables
@@ -362,10 +368,10 @@ alter table dictionaries alter column body set storage external;
 
     def is_foreign(self, tables: Sequence[str]) -> bool:
         """Other programs may have tables in the schema, but none with a name of ours."""
-        return next(self.matching(_OURS, tables), None) is not None
+        return next(self.matching(OURS, tables), None) is not None
 
     def has_table(self, name: str) -> bool:
-        return bool(self.value(_HAS_TABLE, {"name": name}))
+        return bool(self.value(HAS_TABLE, {"name": name}))
 
     def columns(self, table: str) -> list[str]:
         return list(self._layout(table))
@@ -373,14 +379,14 @@ alter table dictionaries alter column body set storage external;
     def _layout(self, table: str) -> dict[str, str]:
         """The columns of a table with the types that ``COPY`` needs."""
         if table not in self._layouts:
-            rows = self.all(_COLUMNS, {"table": table})
+            rows = self.all(COLUMNS, {"table": table})
             self._layouts[table] = {name: _TYPES[kind] for name, kind in rows}
         return self._layouts[table]
 
     def continue_ids(self, tables: Sequence[str]) -> None:
         for table in tables:
             if "id" in self.columns(table):
-                self.execute(_CONTINUE.format(table=table))
+                self.execute(CONTINUE.format(table=table))
 
     # ------------------------------------------------------------ maintenance
 
@@ -432,7 +438,7 @@ alter table dictionaries alter column body set storage external;
         return [*TABLES, *(table for table in words if self.has_table(table))]
 
     def bytes_on_disk(self) -> int:
-        return int(self.value(_SIZE, {"tables": list(TABLES)}))
+        return int(self.value(SIZE, {"tables": list(TABLES)}))
 
     def close(self) -> None:
         self._connections.close()

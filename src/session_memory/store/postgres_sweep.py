@@ -25,6 +25,21 @@ SHORTEST_WAIT_S = 0.2
 RETRY_S = 0.1
 STATISTICS = "pg_statistic"
 _FILE = "select pg_relation_filenode(to_regclass(:table))"
+# Files of tables that had rows once. An index never gets shorter than its first pages, and the file
+# of a B-tree without rows has one. Other indexes of an empty table count as used.
+_USED = """
+    select t.name from unnest(:tables::text[]) with ordinality t (name, place)
+    join pg_class c on c.oid = to_regclass(t.name)
+    where pg_relation_size(c.oid) > 0
+        or c.reltoastrelid <> 0 and pg_relation_size(c.reltoastrelid) > 0
+        or exists (
+            select 1 from pg_index i join pg_class x on x.oid = i.indexrelid
+            join pg_am m on m.oid = x.relam
+            where i.indrelid = c.oid
+                and pg_relation_size(x.oid) > case m.amname when 'btree' then 8192 else 0 end
+        )
+    order by t.place
+"""
 # Packs and other compressed values are bytes. Hashes are bytes, too, and their statistics help.
 _TEXT_COLUMNS = """
     select t.name, pg_has_role(c.relowner, 'usage'), a.attname::text,
@@ -71,6 +86,8 @@ _SAMPLES = """
 def sweep_tables(db: "Postgres", tables: Sequence[str], *, give_way: bool = False) -> list[Unswept]:
     """Rewrite the tables without their deleted rows. Returns what could not be cleared.
 
+    A table that never had rows has nothing to clear, and is left as it is.
+
     With ``give_way``, a table of live sessions is left as it is while somebody appends to it.
     """
     unswept = _Problems(db)
@@ -81,7 +98,8 @@ def sweep_tables(db: "Postgres", tables: Sequence[str], *, give_way: bool = Fals
         except StoreError as error:
             unswept.add(f"{STATISTICS} of {table}", str(error), _owner(db, table), table)
     start = time.monotonic()
-    for table in dict.fromkeys([*tables, *([STATISTICS] if had_statistics else [])]):
+    used = [row[0] for row in db.all(_USED, {"tables": list(tables)})]
+    for table in dict.fromkeys([*used, *([STATISTICS] if had_statistics else [])]):
         reason, command = _vacuum(db, table, start, give_way and table.startswith("live_"))
         if reason:
             unswept.add(table, reason, command, table)

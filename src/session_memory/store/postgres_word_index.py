@@ -34,6 +34,8 @@ _STAT = f"""
 
 
 class PostgresWordEngine:
+    writes_ahead = True
+
     def __init__(self, db: "Postgres", table: str) -> None:
         self._db = db
         self._table = table
@@ -75,10 +77,10 @@ class PostgresWordEngine:
             words.append(part)
             size += len(part)
             if size > BATCH_BYTES:
-                self._db.execute(sql, {"docs": _array(numbers), "words": words})
+                self._db.execute_beside(sql, {"docs": _array(numbers), "words": words})
                 numbers, words, size = [], [], 0
         if numbers:
-            self._db.execute(sql, {"docs": _array(numbers), "words": words})
+            self._db.execute_beside(sql, {"docs": _array(numbers), "words": words})
 
     def drop(self, docs: Sequence[int]) -> None:
         sql = f"delete from {self._table} where doc = any(cast(:docs as bigint[]))"

@@ -41,6 +41,8 @@ CONFIGURE = ";\n".join(
 
 
 class SqliteWordEngine:
+    writes_ahead = False
+
     def __init__(self, db: "Sqlite", table: str) -> None:
         self._db = db
         self._table = table

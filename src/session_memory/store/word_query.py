@@ -38,6 +38,9 @@ PreparedDocs = list[tuple[int, str]]
 class WordEngine(Protocol):
     """One index: which texts contain which words. A *doc* is the number of a text in the index."""
 
+    writes_ahead: bool
+    """Whether it pays to write docs before a long transaction ends, because a server does it."""
+
     def create(self) -> None: ...
 
     def destroy(self) -> None: ...
