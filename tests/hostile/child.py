@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import session_memory.collect.batches as batches
+import session_memory.collect.parallel_reading as parallel_reading
 import session_memory.collect.sync as syncing
 from session_memory.collect.discover import roots
 from session_memory.collect.sync_report import SyncOutcome
@@ -50,6 +51,14 @@ def sync_in_small_steps(root: str, path: str) -> dict[str, Any]:
     batches.FIRST_LOAD_BYTES = 32 * 1024
     batches.FIRST_LOAD_TRANSACTION = 256 * 1024
     return sync(root, path)
+
+
+def sync_with_workers(root: str, path: str) -> dict[str, Any]:
+    """As `sync_in_steps`, with two processes that read every log."""
+    syncing.BYTES_PER_WORKER = parallel_reading.BYTES_PER_WORKER = 0
+    parallel_reading.SMALL_SOURCE = -1
+    parallel_reading.default_jobs = lambda: 2
+    return sync_in_steps(root, path)
 
 
 def sync_in_tiny_steps(root: str, path: str) -> dict[str, Any]:

@@ -69,7 +69,14 @@ def _first_half(path: Path, content: bytes) -> bytes:
 
 @pytest.mark.kill
 @pytest.mark.slow
-@pytest.mark.parametrize("task", ["sync_in_steps", "sync_in_small_steps"])
+@pytest.mark.parametrize(
+    "task",
+    [
+        "sync_in_steps",
+        "sync_in_small_steps",
+        pytest.param("sync_with_workers", marks=on_sqlite),
+    ],
+)
 def test_killed_while_it_fills_an_empty_store(
     whole: tuple[Memory, str], stores: Stores, database: str, task: str
 ) -> None:

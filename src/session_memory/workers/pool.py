@@ -82,8 +82,13 @@ class Pool:
         self._running = len(self._workers)
 
     def __enter__(self) -> "Pool":
-        for worker in self._workers:
-            worker.thread.start()
+        for worker in list(self._workers):
+            try:
+                worker.thread.start()
+            except RuntimeError:
+                # The system allows no more threads. What is left to do is done without it.
+                self._workers.remove(worker)
+                self.note_end()
         return self
 
     def __exit__(

@@ -31,7 +31,13 @@ def main() -> None:
     """Serve orders until the parent closes the pipe or dies."""
     # The parent gets the Ctrl-C of the terminal too, and ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    orders_from, answers_to = _own_pipes()
+    try:
+        _serve_all(*_own_pipes())
+    except (EOFError, BrokenPipeError):
+        os._exit(0)
+
+
+def _serve_all(orders_from: BinaryIO, answers_to: BinaryIO) -> None:
     orders: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     target, setting = pickle.loads(read_frame(orders_from)[1])
     threading.Thread(target=_take_orders, args=(orders_from, orders), daemon=True).start()
@@ -69,7 +75,7 @@ def _serve(work: Work, order: bytes, answers_to: BinaryIO) -> None:
         for answer in work(pickle.loads(order)):
             write_frame(answers_to, ANSWER, pickle.dumps(answer, protocol=5))
     except BrokenPipeError:
-        os._exit(0)
+        raise
     except Exception:
         # The parent does it again itself. A real error is then raised and reported there, with
         # the same words as without workers.
