@@ -176,6 +176,15 @@ def test_a_call_that_a_subagent_may_not_make_is_known_by_its_result(tmp_path: Pa
         assert store.sessions.get("gemini:k1").title == "list the files"
 
 
+def test_a_picture_that_a_tool_read_is_no_prompt(tmp_path: Path) -> None:
+    picture = {"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}}
+    result = call("c1", "Binary content")["result"][0]
+    seen = answer("m2", "", toolCalls=[call("c1", "Binary content")])
+    write(tmp_path, prompt("m1", "look"), seen, message("m3", "user", [result, picture]))
+    with collected(tmp_path) as store:
+        assert [e.summary for e in events_of(store, "gemini:s1") if e.is_a("user_msg")] == ["look"]
+
+
 @pytest.mark.parametrize(
     ("retention", "days"),
     [({}, 30), ({"enabled": False}, None), ({"maxAge": "2w"}, 14), ({"maxAge": "soon"}, 30)],

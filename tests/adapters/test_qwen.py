@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from session_memory.adapters.qwen import AGENT as adapter
+from session_memory.adapters.qwen.messages import prompt
 from session_memory.derive.bodies import Bodies
 from session_memory.testing.adapters import AdapterContract
 from session_memory.testing.collecting import (
@@ -217,6 +218,14 @@ def test_every_result_of_a_line_is_an_event_and_a_file_has_no_exit_code(tmp_path
         results = [(one.call_id, one.is_error) for one in events if one.is_a("tool_result")]
         assert results == [("c1", False), ("c2", False)]
         assert [one.summary for one in events if one.is_a("user_msg")] == ["look"]
+
+
+def test_files_that_a_prompt_names_are_no_words_of_it() -> None:
+    said = ["Look at @a.md", "\n--- Content from referenced files ---", "\nContent from a.md:\n"]
+    parts = [{"text": one} for one in (*said, "# Secret plans", "\n--- End of content ---")]
+    (event,) = prompt({"provenance": "real_user", "message": {"parts": parts}})
+    assert (event.kind, event.summary) == ("user_msg", "Look at @a.md")
+    assert "# Secret plans" in str(event.body)
 
 
 def test_the_words_of_a_prompt_are_those_that_were_typed(tmp_path: Path) -> None:

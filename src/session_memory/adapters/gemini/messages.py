@@ -71,11 +71,11 @@ def _from_user(message: dict[str, Any], state: GeminiState) -> list[NativeEvent]
 def _said(message: dict[str, Any]) -> NativeEvent | None:
     """What a message to the model says, without results of calls; None if that is nothing."""
     whole, displayed = _text(message), _text({"content": message.get("displayContent")})
-    pasted = [
-        next(iter(part))
-        for part in parts_of(message.get("content"))
-        if part and not {"text", "functionResponse"} & {*part}
-    ]
+    parts = parts_of(message.get("content"))
+    pasted = [next(iter(part)) for part in parts if part and "text" not in part]
+    if any("functionResponse" in part for part in parts):
+        # A picture beside results was read by a tool.
+        pasted = []
     if whole.startswith(_CONTEXT):
         return NativeEvent("lifecycle", "system", one_line(whole), SESSION_CONTEXT, body=whole)
     # The content may also hold files that the prompt names.

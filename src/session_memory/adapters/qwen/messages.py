@@ -15,6 +15,7 @@ from session_memory.core.text import one_line
 
 _EXIT = re.compile(r"^Exit Code: (-?\d{1,9})\s*$", re.MULTILINE)
 _RESPONSE = "functionResponse"
+_FILES = "--- Content from referenced files ---"
 _WHILE_WORKING = "mid_turn_user_message"
 _PEOPLE = frozenset({"", "real_user"})
 
@@ -30,7 +31,7 @@ def prompt(native: dict[str, Any]) -> list[NativeEvent]:
     subtype, source = string(native.get("subtype")), string(native.get("provenance"))
     is_injected = source not in _PEOPLE or subtype not in ("", _WHILE_WORKING)
     # The parts may also hold files that the prompt names, and what hooks added.
-    typed = string(mapping(native.get("systemPayload")).get("displayText"))
+    typed = string(mapping(native.get("systemPayload")).get("displayText")) or _before_files(parts)
     words = without_injected(typed or said)
     if is_injected or native.get("isSidechain") is True or (said.strip() and not words.strip()):
         kind = f"user/{word(subtype or source or 'subagent_prompt')}"
@@ -43,6 +44,13 @@ def prompt(native: dict[str, Any]) -> list[NativeEvent]:
     if subtype == _WHILE_WORKING:
         event.kind, event.marks = "human_intervention", ("user_msg",)
     return [event]
+
+
+def _before_files(parts: list[dict[str, Any]]) -> str:
+    """The words of a prompt without the files that it names; empty if it names none."""
+    texts = [string(part.get("text")) for part in parts]
+    at = next((n for n, text in enumerate(texts) if text.strip() == _FILES), 0)
+    return "\n".join(filter(None, texts[:at]))
 
 
 def answer(native: dict[str, Any], state: QwenState) -> list[NativeEvent]:
