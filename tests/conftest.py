@@ -319,8 +319,12 @@ def server_url() -> str:
 @pytest.fixture(scope="session")
 def server_stores(server_url: str) -> Iterator[PostgresStores]:
     """Makes empty stores on the PostgreSQL server."""
+    # It imports psycopg, which takes a tenth of a second.
+    from kept_connections import connections_are_kept  # noqa: PLC0415
+
     stores = PostgresStores(server_url)
-    yield stores
+    with connections_are_kept():
+        yield stores
     stores.remove()
 
 
