@@ -23,12 +23,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--repositories", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--shell", type=float, default=0.3, help="share of shell commands")
     parser.add_argument("--show", action="store_true")
     options = parser.parse_args()
     total: Counter[str] = Counter()
     for number in range(options.repositories):
         with tempfile.TemporaryDirectory(prefix="why-") as directory:
-            made = GeneratedRepository(Path(directory), random.Random(options.seed * 1000 + number))
+            chance = random.Random(options.seed * 1000 + number)
+            made = GeneratedRepository(Path(directory), chance, shell=options.shell)
             made.live(steps=40)
             total += _checked(made, show=options.show)
     agents = total["right"] + total["missed"] + total["wrong"]

@@ -247,3 +247,26 @@ def test_generated_histories(tmp_path: Path) -> None:
     assert agents > 100
     assert right >= 0.95 * agents
     assert sure == 0
+
+
+@sqlite_only
+def test_a_shell_command_that_holds_the_file_wrote_its_lines(work: Work) -> None:
+    log = work.session("first", "compute the area")
+    log.answer(call("Bash", command=f"cat > area.py <<'EOF'\n{BODY}EOF"))
+    log.result("")
+    work.save("area.py", BODY)
+    work.commit("Area")
+    assert work.authors("area.py") == ["claude:first", "claude:first"]
+
+
+@sqlite_only
+def test_lines_of_a_file_that_is_written_again_are_likely(work: Work) -> None:
+    """A person may have written some of them before, and nothing shows it."""
+    log = work.session("first", "compute the area")
+    work.write(log, "area.py", BODY)
+    again = work.session("second", "and the volume")
+    work.write(again, "area.py", f"{BODY}    # by a person, perhaps\n")
+    work.authors("area.py")
+    with Memory(work.root.parent / "memory.db") as memory:
+        lines = memory.why(work.root / "area.py").lines
+    assert [line.certainty for line in lines] == ["certain", "certain", "likely"]

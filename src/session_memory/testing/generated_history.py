@@ -32,8 +32,9 @@ def _kept_where_same(old: list[WrittenLine], new: list[WrittenLine]) -> list[Wri
 
 
 class GeneratedRepository:
-    def __init__(self, directory: Path, chance: random.Random) -> None:
-        self.directory, self._chance = directory, chance
+    def __init__(self, directory: Path, chance: random.Random, *, shell: float = 0) -> None:
+        """``shell`` is the share of whole files that sessions write with a shell command."""
+        self.directory, self._chance, self._shell = directory, chance, shell
         self.root, self.home = directory / "code" / "demo", directory / "home"
         self.root.mkdir(parents=True)
         self._agents = ClaudeHome(self.home, cwd=str(self.root))
@@ -89,13 +90,13 @@ class GeneratedRepository:
             path = f"src/{self._chance.choice(_NOUNS)}_{self._number}_{len(self._files)}.py"
             self._files[path] = [WrittenLine(text, uid) for text in self._code(3)]
             self._save(path)
-            self._call(log, "Write", file_path=str(self.root / path), content=self._text(path))
+            self._call_to_write(log, path)
         elif self._chance.random() < 0.15:
             lines = self._files[path]
             kept = [line for line in lines if self._chance.random() < 0.8]
             lines[:] = [*kept, *(WrittenLine(text, uid) for text in self._code(1))]
             self._save(path)
-            self._call(log, "Write", file_path=str(self.root / path), content=self._text(path))
+            self._call_to_write(log, path)
         else:
             self._agent_edits(log, uid, path)
 
@@ -112,6 +113,13 @@ class GeneratedRepository:
         new = "\n".join(line.text for line in [*kept, *added])
         self._save(path)
         self._call(log, "Edit", file_path=str(self.root / path), old_string=old, new_string=new)
+
+    def _call_to_write(self, log: ClaudeLog, path: str) -> None:
+        text = self._text(path)
+        if self._shell and self._chance.random() < self._shell:
+            self._call(log, "Bash", command=f"cat > {path} <<'EOF'\n{text}EOF")
+        else:
+            self._call(log, "Write", file_path=str(self.root / path), content=text)
 
     def _call(self, log: ClaudeLog, tool: str, **given: str) -> None:
         log.answer(call(tool, **given))

@@ -61,13 +61,16 @@ class Attribution:
                 replay.apply(edit)
         return self._replays[path]
 
+    def _certainty(self, edit: LoggedEdit) -> str:
+        return LIKELY if edit.event_uid in self.replay(edit.path).rewrites else CERTAIN
+
     def _by_place(
         self, lines: Sequence[BlamedLine], telling: Sequence[bool]
     ) -> list[LineSource | None]:
         """Lines that are where the edits of this file put them."""
         placed = attributed(self.replay(self._path), [line.text for line in lines])
         return [
-            LineSource(one.edit, CERTAIN if is_rare else LIKELY)
+            LineSource(one.edit, self._certainty(one.edit) if is_rare else LIKELY)
             if one is not None
             and one.edit is not None
             and _is_in_time(one.edit, line, is_rare=is_rare)
@@ -81,7 +84,8 @@ class Attribution:
         line = lines[place]
         for path in dict.fromkeys((line.path_then, self._path)):
             if found := self._introduced(lines, place, path):
-                return LineSource(_best(found))
+                best = _best(found)
+                return LineSource(best, self._certainty(best))
         files = dict.fromkeys(one.path for one in self._edits.with_text(line.text))
         others = [one for path in files for one in self._introduced(lines, place, path)]
         if others:

@@ -7,12 +7,14 @@ from posixpath import normpath
 from session_memory.core.index_words import vocabulary
 from session_memory.derive.agents import changes_asked
 from session_memory.derive.bodies import Bodies
+from session_memory.derive.detecting import command_of
 from session_memory.store import Store
 from session_memory.store.hits import Hit, Hits, HitSession
 from session_memory.store.index import CALL, event_of
 from session_memory.store.word_query import QueryWord, WordQuery
 from session_memory.views.current_repository import CurrentRepository
 from session_memory.views.why.replay import LoggedEdit
+from session_memory.views.why.shell_writes import shell_writes
 
 MOST_EDITS = 2000
 _MOST_WORDS = 24
@@ -78,7 +80,11 @@ class LoggedEdits:
     def _edits(self, hit: Hit) -> Iterator[LoggedEdit]:
         session = self._sessions[hit.session_id]
         body = self._bodies.at(hit.source, hit.place, hit.length, hit.block)
-        for change in changes_asked(session.uid, body.arguments, body.text, hit.path):
+        asked = changes_asked(session.uid, body.arguments, body.text, hit.path)
+        if all(change.action == "command" for change in asked):
+            command = command_of(hit.tool or "", body.arguments)
+            asked = list(shell_writes(command)) if command and "<<" in command else []
+        for change in asked:
             path = self._inside(change.moved_to or change.path, session)
             if path is not None and change.action != "command":
                 yield LoggedEdit(session.uid, hit.event_uid, hit.seq, hit.ts or 0, path, change)

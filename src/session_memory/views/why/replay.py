@@ -44,6 +44,8 @@ class Replay:
             self.lines = [PlacedLine(text, None) for text in before]
         self.introduced: list[PlacedLine] = []
         """Every line that an edit introduced, in order, also if it is gone now."""
+        self.rewrites: set[str] = set()
+        """Edits that wrote a file again that was there. A person may have changed it before."""
 
     def apply(self, edit: LoggedEdit) -> None:
         change = edit.change
@@ -57,6 +59,8 @@ class Replay:
 
     def _write(self, content: list[str], edit: LoggedEdit) -> None:
         before = self.lines or []
+        if before:
+            self.rewrites.add(edit.event_uid)
         self.lines = self._merged(before, content, edit)
 
     def _replace(self, old: str, new: str, everywhere: bool, edit: LoggedEdit) -> None:
