@@ -34,3 +34,11 @@ def test_every_page_is_documented() -> None:
         names = [part for part in route.path.split("/") if part and "{" not in part]
         if names and names[-1] not in PARTS:
             assert f"/{names[-1]}" in PAGE or f"/{names[0]}/" in PAGE and names == ["s"], route.path
+
+
+def test_every_test_that_a_point_names_exists() -> None:
+    here = Path(__file__).parent
+    named = re.findall(r"`(test_\w+)`", (here / "ACCEPTANCE.md").read_text())
+    known = "".join(path.read_text() for path in sorted(here.glob("test_*.py")))
+    assert [name for name in named if f"def {name}(" not in known] == []
+    assert len(named) > 50
