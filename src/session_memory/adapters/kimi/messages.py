@@ -44,6 +44,9 @@ def prompt(native: dict[str, Any], record: Record, state: KimiState, kind: str) 
         record.native_id = fit_native_id(f"kimi@{own}")[0]
     state.expect_copy(own or _copy_key(said))
     record.events.append(_prompt_event(said, origin, record, kind))
+    if record.is_sidechain and not state.has_prompts and said:
+        # The task that a subagent begins with is its title.
+        record.facts = {"agent_name": one_line(said)}
     state.has_prompts = True
 
 
