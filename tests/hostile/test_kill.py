@@ -82,7 +82,8 @@ def test_killed_while_it_fills_an_empty_store(
 ) -> None:
     memory, expected = whole
     trials = Trials(task, memory.root, None, expected, stores)
-    trials.run(KILLS[database] // 4)
+    # Each trial with workers starts three processes.
+    trials.run(KILLS[database] // (8 if task == "sync_with_workers" else 4))
 
 
 @pytest.mark.kill
