@@ -33,10 +33,7 @@ promote_sessions = 2
 
 import os
 import re
-import socket
-import tomllib
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any
@@ -192,6 +189,9 @@ def load_config(path: Path | None = None) -> Config:
     except (OSError, UnicodeDecodeError) as error:
         hint = f"Make {path} a readable text file, or remove it."
         raise ConfigError(f"cannot read {path}: {error}", hint) from error
+    # Most users have no configuration file, and every command comes here.
+    import tomllib  # noqa: PLC0415
+
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -268,6 +268,8 @@ def _hint(message: str, path: Path) -> str:
         known = (*Config.__struct_fields__, *SourceConfig.__struct_fields__, "paths", "repos")
         known += (*OwnPrice.__struct_fields__, *Limits.__struct_fields__)
         known += (*RetentionConfig.__struct_fields__, *LessonsConfig.__struct_fields__)
+        from difflib import get_close_matches  # noqa: PLC0415
+
         near = get_close_matches(message.split("`")[1], known, n=1)
         if near:
             return f"Did you mean {near[0]}? Edit {path}."
@@ -282,4 +284,8 @@ def config_values(config: Config) -> dict[str, Any]:
 
 def this_host(config: Config, environ: Mapping[str, str] = os.environ) -> str:
     """The name of this machine: from ``SESSION_MEMORY_HOST``, the configuration, or the system."""
-    return environ.get(HOST_VARIABLE) or config.host or socket.gethostname()
+    if named := environ.get(HOST_VARIABLE) or config.host:
+        return named
+    from socket import gethostname  # noqa: PLC0415
+
+    return gethostname()

@@ -1,8 +1,9 @@
 """The program ``session-memory``.
 
 Agents start the MCP server in every session, and most of them never ask it anything. They start a
-hook for every failed command and wait for it. So both start without the command line, which takes
-longer to load than the server needs for its first answers.
+hook for every failed command, the status line after every message, and wait for both. So these
+start without the command line, which takes longer to load than the server needs for its first
+answers.
 """
 
 import sys
@@ -17,6 +18,10 @@ def main() -> None:
         from session_memory.hooks.running import run
 
         sys.exit(run(sys.argv[2:]))
+    if sys.argv[1:] == ["statusline"]:
+        from session_memory.hooks.status_bar import run as print_line
+
+        sys.exit(print_line())
     from session_memory.cli import main as program
 
     program()

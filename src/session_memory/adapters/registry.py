@@ -4,8 +4,7 @@ An adapter that cannot be loaded stops nobody: `agent_or_substitute` always retu
 `broken_adapters` says what is wrong with the others.
 """
 
-from collections.abc import Callable
-from difflib import get_close_matches
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -61,6 +60,8 @@ def agent(flavor: str) -> Agent:
     """The agent of ``flavor``. Raises ``UnknownFlavor``, or ``AdapterFailed`` for a broken one."""
     load = loaders().get(flavor)
     if load is None:
+        from difflib import get_close_matches  # noqa: PLC0415
+
         raise UnknownFlavor(flavor, near=get_close_matches(flavor, flavors(), n=1))
     with adapter_failing(flavor):
         return guarded(checked_agent(flavor, load()))
@@ -88,6 +89,23 @@ def agents() -> tuple[Agent, ...]:
     """Every agent whose adapter can be loaded."""
     found = (agent_or_substitute(flavor) for flavor in flavors())
     return tuple(one for one in found if not one.problem)
+
+
+# Our own adapters that declare what many commands ask for. To load all of them takes longer than to
+# make a list of sessions. A test compares it with the declarations.
+DECLARED_BY = {
+    "model_prefix": frozenset({"claude", "gemini"}),
+    "has_statusline": frozenset({"claude"}),
+}
+
+
+def declaring(name: str) -> Iterator[Agent]:
+    """The agents that declare something of this name. Only adapters that may do so are loaded."""
+    for flavor in flavors():
+        if flavor in DECLARED_BY[name] or flavor not in _built_in():
+            one = agent_or_substitute(flavor)
+            if not one.problem and getattr(one, name):
+                yield one
 
 
 def broken_adapters() -> dict[str, str]:
@@ -125,7 +143,7 @@ def worktree_places() -> tuple[str, ...]:
 @cache
 def model_prefixes() -> tuple[str, ...]:
     """Prefixes of model names that a table may leave out."""
-    return tuple(one.model_prefix for one in agents() if one.model_prefix)
+    return tuple(one.model_prefix for one in declaring("model_prefix"))
 
 
 @cache

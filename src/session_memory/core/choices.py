@@ -1,7 +1,6 @@
 """A value that must be one of a few names."""
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 from session_memory.core.errors import InvalidRecord, did_you_mean
 from session_memory.core.text import short_repr
@@ -19,6 +18,8 @@ def no_such(field: str, value: object, known: Iterable[str]) -> InvalidRecord:
     """The error for a name that does not exist. Its hint lists those that do."""
     choices = list(known)
     hint = f"Choose one of: {', '.join(choices)}."
+    from difflib import get_close_matches  # noqa: PLC0415
+
     near = get_close_matches(value, choices, n=1) if isinstance(value, str) else []
     if meant := did_you_mean(near):
         hint = f"{hint} {meant}"

@@ -6,7 +6,6 @@ belong to another Python. So the hint is made from what the installation recorde
 """
 
 import shlex
-import shutil
 import sys
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -69,7 +68,9 @@ class Installation:
 
     def _pip(self) -> list[str]:
         """``pip`` if it belongs to this environment, otherwise this Python with ``-m pip``."""
-        on_path = shutil.which("pip")
+        from shutil import which  # noqa: PLC0415
+
+        on_path = which("pip")
         if on_path is not None and Path(on_path).parent == self.python.parent:
             return ["pip"]
         return [str(self.python), "-m", "pip"]

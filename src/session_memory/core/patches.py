@@ -4,7 +4,6 @@ A diff is a list of lines that start with ``+``, ``-``, a blank or ``@@``. The t
 and may be hostile, so every function here has bounded cost.
 """
 
-import difflib
 import json
 from collections.abc import Iterable, Iterator
 
@@ -52,7 +51,9 @@ def _hunks_between(before: list[str], after: list[str]) -> list[str]:
     if len(before) * len(after) > MOST_COMPARED:
         hunk = f"@@ -1,{len(before)} +1,{len(after)} @@"
         return [hunk, *(f"-{line}" for line in before), *(f"+{line}" for line in after)]
-    return list(difflib.unified_diff(before, after, n=CONTEXT, lineterm=""))[2:]
+    from difflib import unified_diff  # noqa: PLC0415
+
+    return list(unified_diff(before, after, n=CONTEXT, lineterm=""))[2:]
 
 
 def _bare_lines(text: str) -> list[str]:

@@ -13,6 +13,7 @@ from session_memory.adapters.registry import (
     agents,
     all_instruction_files,
     broken_adapters,
+    declaring,
     flavors,
     instruction_files,
     model_prefixes,
@@ -76,4 +77,4 @@ def handoff_targets() -> list[str]:
 
 def statusline_flavor() -> str:
     """The agent that runs a program for its status line; the first one if there are several."""
-    return next((one.flavor for one in agents() if one.has_statusline), "")
+    return next((one.flavor for one in declaring("has_statusline")), "")

@@ -9,7 +9,6 @@ that writes into the directory removes it.
 import errno
 import fcntl
 import os
-import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -218,7 +217,7 @@ def _staging(path: Path) -> Iterator[Path]:
     try:
         yield partial
     finally:
-        shutil.rmtree(partial, ignore_errors=True)
+        _remove_tree(partial)
         os.close(descriptor)
 
 
@@ -273,8 +272,15 @@ def _remove_if_left(path: Path) -> None:
         if found.st_uid != os.geteuid() or not _lock(descriptor):
             return
         if stat.S_ISDIR(found.st_mode):
-            shutil.rmtree(path, ignore_errors=True)
+            _remove_tree(path)
         elif stat.S_ISREG(found.st_mode):
             path.unlink(missing_ok=True)
     finally:
         os.close(descriptor)
+
+
+def _remove_tree(path: Path) -> None:
+    # It loads all libraries for compressed files, and a command that only reads needs none.
+    from shutil import rmtree  # noqa: PLC0415
+
+    rmtree(path, ignore_errors=True)

@@ -1,7 +1,6 @@
 """Search results: hits with snippets, grouped by session, and suggestions for unknown words."""
 
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -201,6 +200,8 @@ def unmatched(store: Store, filters: Filters) -> list[tuple[str, str, list[str]]
         "kind": set(KINDS) | store.names.all(),
         "tool": store.names.all(),
     }
+    from difflib import get_close_matches  # noqa: PLC0415
+
     for name, known in there.items():
         lower = {value.lower(): value for value in known}
         for value in getattr(filters, _NAMES[name]):
@@ -288,6 +289,8 @@ def _suggestions(store: Store, query: Query) -> dict[str, list[str]]:
 
 
 def _near(store: Store, word: QueryWord) -> list[str]:
+    from difflib import get_close_matches  # noqa: PLC0415
+
     size = len(word.text)
     known = {
         term: docs

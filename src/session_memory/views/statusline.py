@@ -120,8 +120,9 @@ def statusline(
         start = _block_start(store, at)
         since = min(month_of(now, tz)[0], at if start is None else start)
         found = charges(store, ("day", "hour"), UsageFilter(since=since), clock=offsets(tz))
-        uid = f"{flavor or statusline_flavor()}:{status.session_id}"
-        session = _session(store, uid) if status.session_id else None
+        session = None
+        if status.session_id:
+            session = _session(store, f"{flavor or statusline_flavor()}:{status.session_id}")
     stand = list(periods(found, limits, tz, now))
     block = None
     if start is not None:

@@ -2,7 +2,6 @@
 
 import re
 import shlex
-import shutil
 import sys
 from pathlib import Path
 
@@ -17,7 +16,9 @@ def how_to_call() -> str:
     script = _script()
     if script is None:
         return PROGRAM
-    on_path = shutil.which(PROGRAM)
+    from shutil import which
+
+    on_path = which(PROGRAM)
     if on_path is not None and Path(on_path).resolve() == script.resolve():
         return PROGRAM
     return shlex.quote(str(script))

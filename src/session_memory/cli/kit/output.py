@@ -1,6 +1,5 @@
 """Printing: JSON for programs, tables for people."""
 
-import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -71,7 +70,12 @@ class Cell(NamedTuple):
 
 def terminal_width() -> int | None:
     """The width of the terminal; None when the output is not a terminal and must not be cut."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    if not sys.stdout.isatty():
+        return None
+    # It loads all libraries for compressed files.
+    from shutil import get_terminal_size
+
+    return get_terminal_size().columns
 
 
 def table(

@@ -6,7 +6,6 @@ line, and the exit status is always 0. docs/cost.md shows how to set it up.
 """
 
 import os
-import sys
 from datetime import tzinfo
 
 import click
@@ -15,9 +14,8 @@ from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.output import print_json
 from session_memory.cli.kit.settings import Settings
 from session_memory.cli.kit.when import Zone
+from session_memory.hooks.status_bar import brief, read_status
 from session_memory.render.text import safe
-
-MOST_BYTES = 1 << 20
 
 
 @make_command(
@@ -41,23 +39,14 @@ def command(settings: Settings, flavor: str | None, tz: tzinfo | None) -> None:
     except Exception as error:
         if os.environ.get("SESSION_MEMORY_DEBUG"):
             raise
-        click.echo(f"session-memory: {safe(_brief(error))}")
+        click.echo(f"session-memory: {safe(brief(error))}")
 
 
 def _print(settings: Settings, flavor: str | None, tz: tzinfo | None) -> None:
     from session_memory.views.statusline import parse_status, statusline
 
-    status = parse_status(b"" if sys.stdin.isatty() else sys.stdin.buffer.read(MOST_BYTES))
+    status = parse_status(read_status())
     config = settings.configuration()
     with settings.opened(config) as store:
         found = statusline(store, status, config.budget, flavor=flavor, tz=tz)
     print_json(found.to_dict()) if settings.as_json else click.echo(safe(found.text))
-
-
-def _brief(error: Exception) -> str:
-    from session_memory.core.errors import SessionMemoryError, StoreNotFound
-
-    if isinstance(error, StoreNotFound):
-        return "nothing collected yet"
-    text = str(error) if isinstance(error, SessionMemoryError) else type(error).__name__
-    return text.splitlines()[0][:80] if text else type(error).__name__

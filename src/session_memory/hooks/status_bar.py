@@ -1,0 +1,50 @@
+"""Print the status line without the command line, which takes longer to load than the answer.
+
+An agent starts this after every message. Errors are shown in the line, because a status bar drops
+the line of a program that fails.
+"""
+
+import os
+import sys
+
+from session_memory.render.text import safe
+
+MOST_BYTES = 1 << 20
+
+
+def run() -> int:
+    """Read the record of the agent, and print one line about the default store."""
+    try:
+        print(safe(_line()))
+    except Exception as error:
+        if os.environ.get("SESSION_MEMORY_DEBUG"):
+            raise
+        print(f"session-memory: {safe(brief(error))}")
+    return 0
+
+
+def _line() -> str:
+    from session_memory.config import default_store, load_config
+    from session_memory.store import open_store
+    from session_memory.views.statusline import parse_status, statusline
+
+    status = parse_status(read_status())
+    config = load_config()
+    with open_store(default_store(lambda: config), create=False) as store:
+        store.own_prices = lambda: config.prices
+        return statusline(store, status, config.budget).text
+
+
+def read_status() -> bytes:
+    """What the agent wrote; nothing if a person started the command."""
+    return b"" if sys.stdin.isatty() else sys.stdin.buffer.read(MOST_BYTES)
+
+
+def brief(error: Exception) -> str:
+    """An error in a few words."""
+    from session_memory.core.errors import SessionMemoryError, StoreNotFound
+
+    if isinstance(error, StoreNotFound):
+        return "nothing collected yet"
+    text = str(error) if isinstance(error, SessionMemoryError) else type(error).__name__
+    return text.splitlines()[0][:80] if text else type(error).__name__

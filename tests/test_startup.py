@@ -1,0 +1,60 @@
+"""What a command does not load. Modules are most of the time that a short command takes."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from session_memory.adapters.registry import DECLARED_BY, agents
+from session_memory.store.store import open_store
+
+LIST = "import sys; sys.stderr.write(' '.join(['modules:', *sys.modules]))"
+START = f"import atexit; atexit.register(lambda: exec({LIST!r}));"
+START += "from session_memory.start import main; main()"
+# Terminals, servers and other databases; compressed files and text differences.
+HEAVY = {"rich", "pygments", "psycopg", "http.client", "asyncio", "lzma", "difflib", "hyperscan"}
+HEAVY |= {
+    "session_memory.learn.analyze",
+    "session_memory.web.server",
+    "session_memory.collect.sync",
+}
+NO_COMMAND_LINE = HEAVY | {"click", "session_memory.cli", "shutil", "tomllib", "socket"}
+
+pytestmark = pytest.mark.only("sqlite")
+
+
+def loaded(home: Path, *args: str) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", START, *args],
+        env={"HOME": str(home), "PATH": "/usr/bin:/bin"},
+        input="{}",
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert "modules:" in done.stderr, done.stderr
+    return set(done.stderr.partition("modules:")[2].split())
+
+
+@pytest.mark.parametrize(
+    ("command", "without"),
+    [
+        (("statusline",), NO_COMMAND_LINE | {"session_memory.adapters.codex"}),
+        (("sessions",), HEAVY | {"session_memory.adapters.kimi"}),
+        # Nothing is found here, so similar words are looked for.
+        (("search", "webhook"), HEAVY - {"difflib", "lzma"} | {"session_memory.adapters.kimi"}),
+    ],
+)
+def test_a_quick_command_loads_nothing_that_it_does_not_need(
+    command: tuple[str, ...], without: set[str], tmp_path: Path
+) -> None:
+    place = tmp_path / ".session-memory" / "memory.db"
+    place.parent.mkdir(mode=0o700)
+    open_store(place).close()
+    assert loaded(tmp_path, *command) & without == set()
+
+
+def test_the_registry_knows_which_of_our_adapters_declare_something() -> None:
+    for name, known in DECLARED_BY.items():
+        assert {one.flavor for one in agents() if getattr(one, name)} == known
