@@ -1,5 +1,6 @@
 """Documents that an agent rewrites as a whole, collected again and again."""
 
+import itertools
 import json
 import os
 from pathlib import Path
@@ -14,7 +15,7 @@ from session_memory.config import Config, RetentionConfig
 from session_memory.core.time import now_ms
 from session_memory.retain.native_files import restore_native
 from session_memory.retain.retention_run import retain
-from session_memory.store import Store
+from session_memory.store import Store, open_store
 from session_memory.testing.collecting import (
     check_same,
     check_sound,
@@ -258,3 +259,48 @@ def test_a_document_that_is_too_long_is_a_problem(
     with collected(document.home) as store:
         ((_, problem),) = [(p.reason, p.detail) for p in store.problems.every()]
         assert "too long" in problem
+
+
+class Killed(BaseException):
+    """Nothing catches it, as nothing can be done when a process is killed."""
+
+
+@pytest.mark.parametrize("write", [1, 4, 7, 10, 13, 16])
+def test_killed_while_a_rewritten_document_is_collected_the_next_run_goes_on(
+    document: Document, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: int
+) -> None:
+    place = str(tmp_path / "memory.db")
+    with new_store() as unharmed:
+        document.write(*TALK[:6])
+        collect(unharmed, document.home)
+        with open_store(place) as store:
+            collect(store, document.home)
+        document.write(*TALK[:4], answer("a9", "another answer"), *TALK[8:])
+        collect(unharmed, document.home)
+        with (
+            open_store(place) as store,
+            monkeypatch.context() as patched,
+            pytest.raises(Killed),
+        ):
+            _kill_at(patched, type(store.db), write)
+            collect(store, document.home)
+        with open_store(place) as store:
+            collect(store, document.home)
+            check_sound(store)
+            check_same(contents(unharmed), contents(store))
+
+
+def _kill_at(patched: pytest.MonkeyPatch, driver: type, write: int) -> None:
+    """End the program at its write with this number."""
+    numbers = itertools.count(1)
+
+    def counted(method: Any) -> Any:
+        def call(*words: Any, **named: Any) -> Any:
+            if next(numbers) == write:
+                raise Killed
+            return method(*words, **named)
+
+        return call
+
+    for name in ("execute", "_many"):
+        patched.setattr(driver, name, counted(getattr(driver, name)))
