@@ -92,6 +92,7 @@ def digest(asked: Asked) -> Response:
         found,
         "digest",
         "digest",
+        result=value.outcome.outcome,
         reason=value.outcome.reason,
         evidence=[event_address(uid, event) for event in value.outcome.evidence],
         is_stored=shown.is_stored,
