@@ -229,8 +229,8 @@ def test_nothing_is_evicted_while_a_sync_is_between_reading_and_writing(
     keeper: Keeper, other: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     grown(keeper)
-    hook, flush = busy(lambda: evicted_by(keeper, other)), Batches._flush
-    monkeypatch.setattr(Batches, "_flush", lambda self: (hook(), flush(self))[1])
+    hook, flush = busy(lambda: evicted_by(keeper, other)), Batches.flush
+    monkeypatch.setattr(Batches, "flush", lambda self: (hook(), flush(self))[1])
     keeper.collect()
     assert calls(hook)
     assert evicted_by(keeper, other) == 1
