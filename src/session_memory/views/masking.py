@@ -56,14 +56,15 @@ def _each_masked(
 ) -> Iterator[TranscriptItem]:
     """Mask the items. One search over their ``texts`` says in which of them a secret may be."""
     every = list(texts)
-    possible = {every[number] for number in possible_secrets(every)}
+    clean = set(every) - {every[number] for number in possible_secrets(every)}
 
     def mask_possible(text: str) -> str:
-        if text not in possible:
+        # A text that was masked once is none of ``texts``, and may have another secret.
+        if text in clean:
             return text
         hidden = mask(text)
         if hidden == text:
-            possible.discard(text)
+            clean.add(text)
         return hidden
 
     for item in items:
