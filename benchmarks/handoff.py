@@ -122,6 +122,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--to", dest="targets", default=",".join(NAMES))
     parser.add_argument("--scenarios", default="basic,tools,tool_errors")
     parser.add_argument("--real", type=Path, metavar="HOME", help="logs for the source real")
+    parser.add_argument("--sessions", default="", help="parts of the names of real sessions")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="the scratch directory, kept")
     parser.add_argument("--installed", action="store_true", help="look for no newer releases")
     parser.add_argument("--json", action="store_true")
@@ -142,6 +143,7 @@ def _prepare(scratch: Path, options: argparse.Namespace) -> None:
         words += [{"sources": "--from", "targets": "--to"}[name], getattr(options, name)]
     words += ["--scenarios", options.scenarios]
     words += ["--real", str(options.real.resolve())] if options.real else []
+    words += ["--sessions", options.sessions] if options.sessions else []
     words, environment = isolation.words_without_network(words)
     process = subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True)
     results = []
@@ -195,7 +197,9 @@ def _sources(
     if "hostile" in asked:
         yield hostile_source(scratch)
     if "real" in asked and options.real:
-        yield from real_sources(scratch, options.real)
+        for one in real_sources(scratch, options.real):
+            if any(part in one.scenario for part in options.sessions.split(",")):
+                yield one
 
 
 def _played(

@@ -103,6 +103,7 @@ def test_as_a_text_for_any_agent(claude: ClaudeHome, tmp_path: Path, own_home: P
     printed = ran(tmp_path / "memory.db", "handoff", uid, "--as", "text").stdout
     assert "## User\n\nprompt 2\n" in printed
     assert "printed 1" in printed
+    assert "```\ncommand: echo 1; " in printed
     assert SECRET not in printed
 
 
@@ -150,3 +151,18 @@ def test_a_live_session_is_handed_over_to_its_last_message(
     assert printed["origin"] == f"live:{session}"
     assert "ls | wc -l" in text
     assert "seven files" in text
+
+
+def test_a_task_that_the_agent_began_with_itself_is_handed_over(
+    claude: ClaudeHome, tmp_path: Path
+) -> None:
+    """After a plan was accepted, Claude Code begins a new session with it."""
+    log = claude.session("planned")
+    plan = "Implement the following plan:\n\n# Plan: count the tides\n\nOne step."
+    log.prompt(plan, planContent="# Plan: count the tides\n\nOne step.")
+    log.answer("I count.", call("Bash", command="tide"))
+    log.result("7")
+    with Memory(tmp_path / "memory.db") as memory:
+        memory.sync(roots=[claude.write()])
+        assert "## User\n\nImplement the following plan" in memory.session("planned").handoff_text()
+        assert [one.kind for one in memory.session("planned").events][0] == "lifecycle"

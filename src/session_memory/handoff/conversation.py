@@ -21,6 +21,8 @@ NO_RESULT = "(no result: the session ended here)"
 # A notice that there was a compaction is shorter than a summary.
 _FEWEST_WORDS = 6
 DEEPEST = 20
+# Markup, a notice in brackets, or instructions that every session gets.
+_FRAMES = ("<", "[", "#", "Caveat:")
 
 
 class StoredCall(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,6 +77,11 @@ def conversation_of(store: Store, uid: str, mask: Any, depth: int = 0) -> Stored
     results = {one.event.call_id: one for one in events if one.sort == "result"}
     answered = False
     for one in events:
+        if one.sort == "note" and not is_compaction(one.event):
+            # An agent may begin with a task by itself, such as a plan that was accepted before.
+            if not found.steps and _is_task(one.text):
+                found.steps.append(StoredPrompt(one.text))
+            continue
         found.images += len(one.images)
         if one.sort == "result":
             answered = True
@@ -121,8 +128,15 @@ def _events(
         event = item.event
         if event.branch is not None or event.is_sidechain:
             continue
-        if item.sort in ("prompt", "answer", "call", "result") or is_compaction(event):
+        is_said = item.sort in ("prompt", "answer", "call", "result")
+        is_given = item.sort == "note" and event.role == "user"
+        if is_said or is_given or is_compaction(event):
             yield item
+
+
+def _is_task(text: str) -> bool:
+    """Whether an injected text is one that a model works on, and no frame or list of settings."""
+    return len(text.split()) >= _FEWEST_WORDS and not text.lstrip().startswith(_FRAMES)
 
 
 def _call(call: TranscriptEvent, result: TranscriptEvent | None) -> StoredCall:

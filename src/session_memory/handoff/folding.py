@@ -78,7 +78,7 @@ def _lines(turns: list[Turn], digest: Digest) -> Iterator[str]:
     tests = [f"{one.command}: {_passed(one.passed)}" for one in digest.tests[-3:]]
     yield from _part("Last test runs", tests)
     solved = [one for one in digest.error_snippets if one.resolution is not None]
-    fixes = [f"{one.sample} → {one.resolution.text}" for one in solved if one.resolution]
+    fixes = [_fixed(one.sample, one.resolution.text) for one in solved if one.resolution]
     yield from _part("Errors that were resolved", fixes)
     still = [one.sample for one in digest.error_snippets if one.resolution is None]
     yield from _part("Errors that may be open", still)
@@ -100,6 +100,10 @@ def _part(heading: str, texts: list[str]) -> Iterator[str]:
     yield from (f"- {one_line(text, LONGEST_LINE)}" for text in shown)
     if left > 0:
         yield f"- ({left} more)"
+
+
+def _fixed(error: str, text: str) -> str:
+    return f"{error} → {text}" if text.strip() else error
 
 
 def _times(count: int) -> str:

@@ -42,7 +42,7 @@ def _parts(uid: str, cwd: str | None, steps: list[StoredPrompt | StoredAnswer]) 
             yield f"## {'Summary' if step.is_summary else 'User'}\n\n{step.text}"
             continue
         for text in step.texts:
-            yield f"## Assistant\n\n{text}"
+            yield f"## Assistant\n\n{text.strip()}"
         for call in step.calls:
             yield _call(call)
     yield "## End of the session\n\nSay in one sentence where the work stands, then go on."
@@ -51,10 +51,17 @@ def _parts(uid: str, cwd: str | None, steps: list[StoredPrompt | StoredAnswer]) 
 def _call(call: StoredCall) -> str:
     given = call.text
     if isinstance(call.arguments, dict):
-        given = json.dumps(call.arguments, ensure_ascii=False, default=str)
+        given = "\n".join(f"{name}: {_value(value)}" for name, value in call.arguments.items())
     failed = ", which failed" if call.failed else ""
     heading = f"## Call of {one_line(call.tool)}{failed}"
     return "\n\n".join((heading, _fenced(given), _fenced(_cut(call.result))))
+
+
+def _value(value: object) -> str:
+    """A text as it is, from the next line on if it has several; anything else as JSON."""
+    if not isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    return f"\n{value}" if "\n" in value else value
 
 
 def _fenced(text: str) -> str:
