@@ -166,3 +166,19 @@ def test_a_task_that_the_agent_began_with_itself_is_handed_over(
         memory.sync(roots=[claude.write()])
         assert "## User\n\nImplement the following plan" in memory.session("planned").handoff_text()
         assert [one.kind for one in memory.session("planned").events][0] == "lifecycle"
+
+
+def test_from_the_list_to_the_other_agent_in_two_commands(
+    claude: ClaudeHome, tmp_path: Path, own_home: Path, fake_codex: Path
+) -> None:
+    place = tmp_path / "memory.db"
+    filled(claude, place)
+    spent = json.loads(ran(place, "--json", "cost").stdout)["totals"]
+    (listed,) = json.loads(ran(place, "--json", "sessions").stdout)["sessions"]
+    made = ran(place, "--json", "handoff", listed["session_uid"], "--to", "codex")
+    new = json.loads(made.stdout)["session_uid"]
+    with Memory(place) as memory:
+        memory.sync(roots=[own_home])
+        record = memory.session(new).record
+    assert (record.relation, record.parent_uid) == ("handoff", listed["session_uid"])
+    assert json.loads(ran(place, "--json", "cost").stdout)["totals"] == spent
