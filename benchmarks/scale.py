@@ -6,9 +6,9 @@
 
 Sessions are small invented logs of Claude Code (`listing.write_logs`), collected by
 ``session-memory sync`` as any log is. Every command runs in a new process. The least of several
-runs counts: CPU time of the command, and the wall time of the same run. On PostgreSQL the wall time has
-the server's work. A million sessions need about 12 GB for the logs and both stores. The command
-looks at the free space first, and takes away what it made.
+runs counts: CPU time of the command, and the wall time of the same run. On PostgreSQL the wall
+time has the server's work. A million sessions need about 16 GB for the logs and both stores. The
+command looks at the free space first, and deletes the stores that it made.
 """
 
 import argparse
