@@ -73,7 +73,9 @@ def conversation_of(store: Store, uid: str, mask: Any, depth: int = 0) -> Stored
     A session that was handed over itself begins with the conversation of its origin."""
     options = TranscriptOptions(level="full", inherited=True, children=False)
     found = _before(store, uid, mask, depth)
-    events = list(_events(masked(Transcript(store, options).items(uid), mask), found))
+    events = list(
+        _events(masked(Transcript(store, options).items(uid), mask, only_secrets=True), found)
+    )
     results = {one.event.call_id: one for one in events if one.sort == "result"}
     answered = False
     for one in events:

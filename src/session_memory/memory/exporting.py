@@ -58,7 +58,7 @@ def transcript_text(
     mask = _mask() if redacted else None
 
     def items(uid: str, how: TranscriptOptions) -> "Iterator[TranscriptItem]":
-        return masked(Transcript(store, how).items(uid), mask)
+        return masked(Transcript(store, how).items(uid), mask, only_secrets=True)
 
     for uid in uids:
         if kind == "html":

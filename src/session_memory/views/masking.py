@@ -31,8 +31,14 @@ _TEXT_FIELDS: dict[type[ValidatedRecord], tuple[str, ...]] = {
 }
 
 
-def masked(items: Iterable[TranscriptItem], mask: Mask | None) -> Iterator[TranscriptItem]:
-    """The items with ``mask`` applied to every text. Unchanged if ``mask`` is None."""
+def masked(
+    items: Iterable[TranscriptItem], mask: Mask | None, *, only_secrets: bool = False
+) -> Iterator[TranscriptItem]:
+    """The items with ``mask`` applied to every text. Unchanged if ``mask`` is None.
+
+    ``only_secrets``: the mask changes nothing but secrets, so texts that cannot have one are left
+    out.
+    """
     if mask is None:
         yield from items
         return
@@ -45,10 +51,10 @@ def masked(items: Iterable[TranscriptItem], mask: Mask | None) -> Iterator[Trans
         size += sum(map(len, islice(texts, known, None)))
         waiting.append(item)
         if size > SEARCHED_AT_ONCE:
-            yield from _each_masked(waiting, texts, mask)
+            yield from _each_masked(waiting, texts if only_secrets else (), mask)
             waiting, size = [], 0
             texts.clear()
-    yield from _each_masked(waiting, texts, mask)
+    yield from _each_masked(waiting, texts if only_secrets else (), mask)
 
 
 def _each_masked(
