@@ -1,8 +1,7 @@
 """Real agents, driven through one scenario and read to the token.
 
 They are installed from npm, in pinned versions, into a directory that stays for the next run. The
-installation of Grok takes 8 seconds of processor time once; the test itself takes two for each
-agent. That of pi takes 11 more: it is driven where it is installed, or with `EFFORT`.
+installation takes 19 seconds of processor time once; the test itself takes two for each agent.
 `session-memory conformance` does the same for all agents, scenarios and the newest releases.
 """
 
@@ -18,7 +17,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from effort import EFFORT
 
 from session_memory.conformance.drivers import DRIVERS
 from session_memory.conformance.kit import Order, carried_out
@@ -29,7 +27,6 @@ pytestmark = [pytest.mark.only("sqlite"), pytest.mark.no_store, pytest.mark.slow
 
 # Those that install and answer in the shortest time.
 VERSIONS = {"pi": "0.87.1", "grok": "1.0.41"}
-QUICK = "grok"
 NEEDED = 2 << 30
 # A test that takes four minutes counts as hanging.
 PATIENCE_S = 80
@@ -67,26 +64,16 @@ def scratch(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield place
 
 
-def wanted(place: Path) -> dict[str, str]:
-    """The agents to drive, and their versions."""
-    return {
-        name: version
-        for name, version in VERSIONS.items()
-        if EFFORT > 1 or name == QUICK or (place / "npm" / f"{name}@{version}").exists()
-    }
-
-
 def install(place: Path) -> None:
     """Install what is not there, all agents at once; skip the test if that is not possible."""
-    versions = wanted(place)
-    drivers = [driver() for driver in DRIVERS if driver.name in versions]
-    is_there = all((place / "npm" / f"{name}@{versions[name]}").exists() for name in versions)
+    drivers = [driver() for driver in DRIVERS if driver.name in VERSIONS]
+    is_there = all((place / "npm" / f"{name}@{one}").exists() for name, one in VERSIONS.items())
     if not is_there and shutil.disk_usage(place).free < NEEDED:
         pytest.skip(f"less than {NEEDED >> 30} GB are free for agents")
     try:
         npm = Npm(place, patience_s=PATIENCE_S)
         with ThreadPoolExecutor() as together:
-            found = list(together.map(lambda one: npm.install(one, versions[one.name]), drivers))
+            found = list(together.map(lambda one: npm.install(one, VERSIONS[one.name]), drivers))
     except NpmFailed as error:
         pytest.skip(f"npm cannot install what agents need: {error}")
     except subprocess.TimeoutExpired:
@@ -99,15 +86,14 @@ def install(place: Path) -> None:
 
 
 def test_real_agents_are_read_to_the_token(scratch: Path, tmp_path: Path) -> None:
-    versions = wanted(scratch)
-    order = Order(str(scratch), tuple(versions), ("basic",), versions, str(tmp_path / "recorded"))
+    order = Order(str(scratch), tuple(VERSIONS), ("basic",), VERSIONS, str(tmp_path / "recorded"))
     results = list(carried_out(order))
     assert {one.agent: (one.version, one.text) for one in results} == {
-        agent: (version, EQUAL) for agent, version in versions.items()
+        agent: (version, EQUAL) for agent, version in VERSIONS.items()
     }
     truths = sorted((tmp_path / "recorded").rglob("EXPECTED.json"))
     agents = [json.loads(path.read_text())["agent"] for path in truths]
-    assert agents == sorted(versions)
+    assert agents == sorted(VERSIONS)
 
 
 def test_without_a_registry_the_reason_is_said(
