@@ -133,3 +133,13 @@ def test_the_sample_is_another_one_each_time(filled: Memory) -> None:
         assert len(sample_of(store, None, VerifyReport())) == SESSIONS + 1
         found = verify(store, sample=2)
         assert found.sessions >= 2 and found.checked["sessions"].of == SESSIONS + 1
+
+
+@pytest.mark.only("sqlite")
+def test_a_session_of_an_interrupted_sync_needs_a_sync_and_no_rebuild(filled: Memory) -> None:
+    with Remembered(filled.where) as memory:
+        with memory.store.transaction():
+            _statement(f"update events set summary = 'old' where id = {ONE_EVENT}")(memory.store)
+            _statement("update sessions set stale = 1 where id = :id")(memory.store)
+        (finding,) = memory.verify(None).findings
+    assert finding.endswith("a sync was interrupted; run: session-memory sync")

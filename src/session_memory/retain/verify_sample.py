@@ -115,7 +115,7 @@ def _copy_with_relatives(store: Store, uid: str, scratch: Store) -> list[str]:
     if row is None:
         return []
     cluster = connected_sessions(store, row.id)
-    if _is_partly_evicted(store, cluster):
+    if not _is_comparable(store, cluster):
         return []
     tables = [source for session in cluster for source in store.sources.read_by(session)]
     if any(is_reordered(store, source) for source in tables if is_table(source)):
@@ -133,11 +133,15 @@ def _copy_with_relatives(store: Store, uid: str, scratch: Store) -> list[str]:
     return uids
 
 
-def _is_partly_evicted(store: Store, cluster: list[int]) -> bool:
-    """Whether raw that is needed to derive a session is evicted, so it cannot be compared."""
+def _is_comparable(store: Store, cluster: list[int]) -> bool:
+    """Whether all raw that is needed to derive a session is stored and derived.
+
+    Evicted raw is not stored. A stale session was read by a sync that was interrupted, and the next
+    sync derives it: that is a finding of its own.
+    """
     rows = [store.sessions.row_by_id(session_id) for session_id in cluster]
     kin = [relative for row in rows for relative in _relatives(store, row)]
-    return any(row.evicted_at is not None for row in (*rows, *kin))
+    return not any(row.stale or row.evicted_at is not None for row in (*rows, *kin))
 
 
 def _adopt(store: Store, source_id: int, scratch: Store) -> None:
