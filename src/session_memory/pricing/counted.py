@@ -82,7 +82,10 @@ _KEYS = {
     "seq": "u.seq",
     "reported": "u.reported_cost",
 }
-_ACTIVE = f"select distinct {_KEYS['hour']} as hour {_USAGE} where {_TIME} >= :since order by hour"
+_ACTIVE = f"select distinct {_KEYS['hour']} as hour {_USAGE} where {{when}} order by hour"
+_EVER = _ACTIVE.format(when=f"{_TIME} is not null")
+# Written so that the index on the times of usage finds what is recent.
+_RECENTLY = _ACTIVE.format(when=f"u.ts >= :since or u.ts is null and {_SESSION_TIME} >= :since")
 _UNPRICED = Price("", 0, DAY_MS, 0, 0, 0, 0, 0, 0, 0)
 
 Offsets = Sequence[tuple[int, int]]
@@ -202,9 +205,11 @@ def _shift(offsets: Offsets) -> str:
     return f"case {cases} else {first} end" if cases else str(first)
 
 
-def active_hours(store: Store, since: int) -> list[int]:
+def active_hours(store: Store, since: int | None = None) -> list[int]:
     """The hours in UTC, counted from 1970, in which anything was used, in order."""
-    return [hour for (hour,) in store.db.all(_ACTIVE, {"since": since})]
+    db = store.db
+    rows = db.all(_EVER) if since is None else db.all(_RECENTLY, {"since": since})
+    return [hour for (hour,) in rows]
 
 
 def _where(filters: UsageFilter) -> tuple[str, dict[str, Any]]:

@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 
 from session_memory.core.money import Limits
-from session_memory.core.time import MIN_MS
 from session_memory.derive.agents import statusline_flavor
 from session_memory.pricing import dollars, shown
 from session_memory.pricing.amounts import UsageFilter, active_hours, charges
@@ -150,7 +149,7 @@ def _block_start(store: Store, at: int) -> int | None:
         n for n, (hour, after) in enumerate(pairwise(hours), 1) if after - hour >= BLOCK_HOURS
     )
     first = next(pauses, None)
-    hours = active_hours(store, MIN_MS) if hours and first is None else hours[first:]
+    hours = active_hours(store) if hours and first is None else hours[first:]
     start = max((s for s in block_starts(hours) if s * HOUR_MS <= at), default=None)
     if start is None or at >= (start + BLOCK_HOURS) * HOUR_MS:
         return None
