@@ -38,7 +38,7 @@ class Measured:
 def measure(bench: Bench, home: Path, store: Path) -> Measured:
     """Ours and, where it is installed, theirs, in turns."""
     found = Measured()
-    ccusage = _ccusage()
+    ccusage = _ccusage(bench)
     for _ in range(TIMES):
         options = ("--store", store, "--json")
         found.runs.setdefault("cost", []).append(bench.cli("cost", "--tz", "UTC", *options))
@@ -56,8 +56,16 @@ def measure(bench: Bench, home: Path, store: Path) -> Measured:
     return found
 
 
-def _ccusage() -> str | None:
-    return os.environ.get("SESSION_MEMORY_CCUSAGE") or shutil.which("ccusage")
+def _ccusage(bench: Bench) -> str | None:
+    """Its program; None if there is none, or it does not start."""
+    found = os.environ.get("SESSION_MEMORY_CCUSAGE") or shutil.which("ccusage")
+    try:
+        if found:
+            bench.program([found, "--version"])
+    except Failed as error:
+        print(f"  ccusage is not measured: {error}", file=sys.stderr)
+        return None
+    return found
 
 
 def _theirs(bench: Bench, program: str, home: Path, by: str) -> Run:
