@@ -26,6 +26,7 @@ from session_memory.web.serving import WebServer
 PLACE = Path(__file__).parent.parent / "docs" / "web"
 SESSION = "91d4f0a7"
 PAGES = {
+    "overview": "/",
     "sessions": "/sessions",
     "search": "/sessions?q=tide",
     "session": f"/s/{SESSION}",
@@ -34,6 +35,15 @@ PAGES = {
     "map": f"/s/{SESSION}/map?by=cost",
     "cost": "/cost?range=all&by=outcome",
     "work": "/work?all=1",
+    "changes": f"/s/{SESSION}/changes",
+    "digest": f"/s/{SESSION}/digest",
+    "session-cost": f"/s/{SESSION}/cost",
+    "family": f"/s/{SESSION}/family",
+    "learn": "/learn",
+    "lessons": "/lessons",
+    "retro": "/retro?since=2025-01-01",
+    "keep": "/keep",
+    "settings": "/settings",
 }
 WIDTH, HEIGHT = 1200, 760
 

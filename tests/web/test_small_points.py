@@ -1,0 +1,80 @@
+"""Small points of single pages: what is about to vanish, compactions, models without a price."""
+
+import os
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from session_memory import Memory
+from session_memory.config import Config
+from session_memory.testing.claude import ClaudeHome, text, usage
+from session_memory.testing.collecting import collected
+
+from .conftest import Client
+
+pytestmark = pytest.mark.only("sqlite")
+
+DAY_S = 86_400
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ClaudeHome:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    return ClaudeHome(tmp_path / "home")
+
+
+def stored(home: ClaudeHome, place: Path) -> Path:
+    home.write()
+    collected(home.path, place / "memory.db")
+    return place / "memory.db"
+
+
+def write_old(home: ClaudeHome) -> None:
+    """Claude Code deletes logs after thirty days."""
+    home.write()
+    old = round(time.time()) // DAY_S * DAY_S - 26 * DAY_S
+    for log in home.path.rglob("*.jsonl"):
+        os.utime(log, times=(old, old))
+
+
+def test_what_is_about_to_vanish_is_red_only_if_it_is_not_kept(
+    home: ClaudeHome, client_of: Client, tmp_path: Path
+) -> None:
+    home.session("kept").prompt("go")
+    write_old(home)
+    store = tmp_path / "memory.db"
+    with Memory(str(store), Config()) as memory:
+        memory.sync()
+    page = client_of(store).get("/").text
+    assert "all kept" in page and 'class="vbig bad"' not in page
+    home.session("new").prompt("go on")
+    write_old(home)
+    page = client_of(store).get("/").text
+    assert 'class="vbig bad"' in page and "1 not kept yet" in page
+
+
+def test_a_compaction_is_a_band_with_its_sizes(
+    home: ClaudeHome, client_of: Client, tmp_path: Path
+) -> None:
+    log = home.session("aaaaaaaa")
+    log.prompt("go")
+    log.answer(text("first"), used=usage(50, write=20_000))
+    log.note("system", subtype="compact_boundary", content="Conversation compacted")
+    log.answer(text("second"), used=usage(50, write=2_000))
+    page = client_of(stored(home, tmp_path)).get("/s/aaaaaaaa").text
+    assert re.search(r"Compacted here: 20[.,\d]*k? tokens became 2[.,\d]*k?\.", page)
+    assert page.index("first") < page.index("Compacted here") < page.index("second")
+
+
+def test_models_without_a_price_stand_apart(
+    home: ClaudeHome, client_of: Client, tmp_path: Path
+) -> None:
+    log = home.session("aaaaaaaa")
+    log.prompt("go")
+    log.answer(text("done"), used=usage(1_234), model="unheard-of-9")
+    page = client_of(stored(home, tmp_path)).get("/cost?range=all").text
+    found = re.search(r"unheard-of-9: ([\d,]+) tokens have no price", page)
+    assert found is not None and int(found[1].replace(",", "")) >= 1_234
