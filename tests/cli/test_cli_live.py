@@ -210,7 +210,7 @@ def test_rewind_and_undo_go_back_and_forth(live: SessionStore, run: Any) -> None
     [
         (("rewind", ONE, "99"), 1, "message 99 is not on the path"),
         (("rewind", ONE, "-1"), 2, "no such option '-1'"),
-        (("rewind", ONE, "two"), 2, "'two' is not a valid integer range"),
+        (("rewind", ONE, "two"), 2, "'two' is not a whole number"),
         (("rewind", ONE), 2, "missing argument 'SEQ'"),
         (("undo", ONE), 1, "has no rewind or clear to undo"),
         (("undo", ONE, "--compaction"), 1, "cannot undo a compaction"),

@@ -1,7 +1,7 @@
 """Print the status line without the command line, which takes longer to load than the answer.
 
-An agent starts this after every message. Errors are shown in the line, because a status bar drops
-the line of a program that fails.
+An agent runs this after every message. An error is printed as the status line itself: agents show
+nothing when the program fails.
 """
 
 import os

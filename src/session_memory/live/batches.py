@@ -12,7 +12,7 @@ class Batch:
         db.crowd()
 
     def postpone(self) -> None:
-        """Note that an operation was committed and is not synced."""
+        """Count an operation that was committed, but may not be on the disk yet."""
         self.postponed += 1
 
     def sync(self) -> None:

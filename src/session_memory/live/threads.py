@@ -89,12 +89,14 @@ class _Together(NamedTuple):
     has_ended: bool = False
 
     def wait_for_as_many(self, queue: Queue) -> None:
-        """Callers of the last batch are about to come again. The first alone would have to sync.
+        """Wait until as many operations are there as in the last batch, to sync once for all.
 
-        Waits for a quarter of a sync at most.
+        Callers often send the next operation as soon as they have an answer. Waits for a quarter of
+        a sync at most.
         """
         until = time.monotonic() + min(self.sync_s / 4, LONGEST_WAIT_S)
         while queue.qsize() + 1 < self.size and time.monotonic() < until:
+            # Lets the callers run. A longer sleep would take longer than most syncs.
             time.sleep(0)
 
 

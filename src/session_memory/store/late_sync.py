@@ -44,7 +44,10 @@ class LateSync:
         self._crowded_until = time.monotonic() + CROWDED_S
 
     def retry(self, times: int) -> bool:
-        """The busy handler: another process writes at the moment."""
+        """Wait before SQLite tries again to get the write lock, which another process has.
+
+        False: it was tried for long enough.
+        """
         self.crowd()
         return pause(times) < BUSY_S
 

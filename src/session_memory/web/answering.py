@@ -65,7 +65,7 @@ class Answering:
         if found is not None:
             return found
         with self._making.of(asked):
-            # Another request may have asked the same meanwhile.
+            # Another request for the same page may have just been answered.
             return kept() or self._made(route, request, asked, Dependency(mark, stamp()), stopping)
 
     def _made(

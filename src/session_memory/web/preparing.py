@@ -1,6 +1,6 @@
-"""The start page is made once before anybody asks for it, in a thread of its own.
+"""A separate thread makes the start page once, before anybody asks for it.
 
-Its modules are loaded and its parts are kept, so that the first look at it is as quick as the next.
+This loads the modules of the page and keeps its parts. So the first visit is as quick as the next.
 """
 
 import logging

@@ -100,7 +100,7 @@ def _changed(ref: SourceRef, change: dict[str, Any], record: Record, state: Gemi
     """
     record.bookkeeping = "$set"
     record.ts = time_or_none(change.get("lastUpdated"))
-    # The summary of a subagent is its answer.
+    # In the log of a subagent, the summary is its answer.
     if (title := string(change.get("summary"))) and not ref.agent:
         record.facts = {"ai_title": one_line(title)}
     messages = [mapping(message) for message in items(change.get("messages"))]

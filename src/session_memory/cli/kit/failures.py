@@ -99,6 +99,9 @@ def _usage(error: click.UsageError) -> Failure:
     path = error.ctx.command_path if error.ctx else "session-memory"
     hint = f"See: {path} --help"
     message = error.format_message()
+    # What click says of a number: "is not a valid integer", with bounds "integer range".
+    for words in ("a valid integer range", "a valid integer"):
+        message = message.replace(f"is not {words}", "is not a whole number")
     near = getattr(error, "possibilities", None)
     if near:
         # click puts near names into the message; we put them into the hint.

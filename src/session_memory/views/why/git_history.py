@@ -63,7 +63,8 @@ class StartedBlame:
             found = _parsed(output or "", self._path)
             origins = {one.number: one.origin for one in found}
             return [_from(line, origins.get(line.number)) for line in lines]
-        # From the commit that put a line there: most lines came from nowhere else.
+        # Was a line moved or copied to this place? Git looks at the commit that added it. Few lines
+        # were, so this is quicker than looking at the whole history.
         started = {
             (sha, path): StartedGit(
                 self._root,
