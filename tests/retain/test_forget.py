@@ -66,7 +66,7 @@ def _everything(keeper: Keeper) -> Iterator[tuple[str, bytes]]:
         for _, body in Archive(keeper.archive).dictionaries(file).values():
             yield f"{file} dictionary", zstd.decompress(body)
     for table in ("words", "title_words"):
-        terms = store.db.word_engine(table).terms(like="%")
+        terms = store.db.word_engine(table).terms(last="\U0010ffff")
         yield table, " ".join(term for term, _ in terms).encode()
 
 

@@ -63,11 +63,15 @@ def _expanded(
     ready: list[Term] = []
     replaced: dict[str, tuple[str, ...]] = {}
     is_cut = False
-    for term in terms:
-        if not needs_words(term):
+    chosen = [needs_words(term) for term in terms]
+    parts = {term.words[0].text for term, is_chosen in zip(terms, chosen, strict=True) if is_chosen}
+    known = index.terms_with(sorted(parts))
+    for term, is_chosen in zip(terms, chosen, strict=True):
+        if not is_chosen:
             ready.append(term)
             continue
-        found = sorted(_words_with(index, term), key=lambda word: (-word[1], word[0]))
+        words_with = _possible(term, known[term.words[0].text])
+        found = sorted(words_with, key=lambda word: (-word[1], word[0]))
         words = tuple(word for word, _ in found[:MOST_WORDS])
         replaced[term.shown] = words
         too_many = len(found) > MOST_WORDS
@@ -76,17 +80,16 @@ def _expanded(
     return ExpandedTerms(tuple(ready), replaced, is_cut)
 
 
-def _words_with(index: WordIndex, term: Term) -> list[tuple[str, int]]:
-    """The words of the index that contain the first word of a term.
+def _possible(term: Term, words: list[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Those of ``words``, which contain the first word of a term, that the term can begin with.
 
-    For an exact text such as ``a-b`` only words that end with its first word are returned, because
-    the separator follows it. The index cuts very long words, so those are returned as well.
+    For an exact text such as ``a-b`` these are words that end with its first word, because the
+    separator follows it. The index cuts very long words, so those are returned as well.
     """
-    text = term.words[0].text
-    found = index.terms_with(text)
     if term.literal is None:
-        return found
-    return [one for one in found if one[0].endswith(text) or len(one[0]) >= LONGEST]
+        return words
+    text = term.words[0].text
+    return [one for one in words if one[0].endswith(text) or len(one[0]) >= LONGEST]
 
 
 def _any_of(term: Term, words: Sequence[str], too_many: bool) -> Term:

@@ -10,7 +10,6 @@ from contextlib import AbstractContextManager, contextmanager
 
 from session_memory.core.index_words import LONGEST
 from session_memory.store.database import Database
-from session_memory.store.row_values import containing
 from session_memory.store.word_query import (
     TABLE,
     TITLES,
@@ -204,10 +203,14 @@ class WordIndex:
         self._write_titles()
         return self._titles.find(_cut(query), None, ALL, ALL)
 
-    def terms_with(self, part: str) -> list[tuple[str, int]]:
-        """Indexed words that contain ``part``, each with its number of events. Reads all words."""
+    def terms_with(self, parts: Sequence[str]) -> dict[str, list[tuple[str, int]]]:
+        """For each of ``parts``, the indexed words that contain it, with their number of events.
+
+        Reads all words once, however many parts there are.
+        """
         self._write_docs()
-        return self._words.terms(like=containing(part))
+        found = self._words.terms_with(parts) if parts else []
+        return {part: [one for one in found if part in one[0]] for part in parts}
 
     def terms_from(self, beginning: str) -> list[tuple[str, int]]:
         """Indexed words that start with ``beginning``, each with its number of events."""

@@ -137,14 +137,17 @@ class PostgresWordEngine:
         """
         return nullcontext()
 
-    def terms(self, *, like: str = "", first: str = "", last: str = "") -> list[tuple[str, int]]:
+    def terms(self, *, first: str = "", last: str = "") -> list[tuple[str, int]]:
         sql = _STAT.format(table=self._table)
-        if like:
-            sql += " and word like :like escape '!'"
-            return [(row[0], int(row[1])) for row in self._db.all(sql, {"like": like})]
         sql += ' and word collate "C" >= :first and word collate "C" < :last'
         rows = self._db.all(sql, {"first": first, "last": last})
         return [(row[0], int(row[1])) for row in rows]
+
+    def terms_with(self, parts: Sequence[str]) -> list[tuple[str, int]]:
+        params = {f"part_{at}": part for at, part in enumerate(parts)}
+        has_one = " or ".join(f"strpos(word, :{name}) > 0" for name in params)
+        sql = f"{_STAT.format(table=self._table)} and ({has_one})"
+        return [(row[0], int(row[1])) for row in self._db.all(sql, params)]
 
     def beginning(self, text: str, most: int) -> tuple[QueryWord, ...]:
         """The beginning itself: the index has its words in order, and no list of words."""

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from session_memory.core.index_words import JOINT, LONGEST, with_joints
+from session_memory.store.fts5_pages import LEAVES, words_in_pages
 from session_memory.store.word_query import PreparedDocs, QueryWord, WordQuery
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ LAST = "\U0010ffff"
 # Written in one step of a merge, and deleted in one step of removing an index.
 MERGED_PAGES = 32
 ROWS_AT_ONCE = 200
+# Of words that contain a part, at most this many are looked up one by one. Otherwise, and for parts
+# that very many words contain, all words are read with their numbers of texts.
+MOST_LOOKED_UP, SHORTEST_PART = 500, 3
 # The large tables of an FTS5 index. Rows up to the number describe the whole index.
 _PARTS = (("data", 10), ("docsize", 0))
 
@@ -114,21 +118,48 @@ class SqliteWordEngine:
     def stable_docs(self) -> AbstractContextManager[None]:
         return self._db.snapshot()
 
-    def terms(self, *, like: str = "", first: str = "", last: str = "") -> list[tuple[str, int]]:
+    def terms(self, *, first: str = "", last: str = "") -> list[tuple[str, int]]:
+        sql = f"{self._known_words()} and term >= :first and term < :last"
+        return self._db.all(sql, {"first": first, "last": last})
+
+    def terms_with(self, parts: Sequence[str]) -> list[tuple[str, int]]:
+        known = self._known_words()
+        # Only a query of the list of words makes FTS5 write what it has collected in memory.
+        self._db.all(f"{known} and term = ''")
+        words = self._words_with(parts) if min(map(len, parts)) >= SHORTEST_PART else None
+        if words is None or len(words) > MOST_LOOKED_UP:
+            params = {f"part_{at}": part for at, part in enumerate(parts)}
+            has_one = " or ".join(f"instr(word, :{name})" for name in params)
+            return self._db.all(f"{known} and ({has_one})", params)
+        found = (self._db.one(f"{known} and term = :word", {"word": word}) for word in words)
+        return [(row[0], row[1]) for row in found if row is not None]
+
+    def _known_words(self) -> str:
+        """The statement that lists words. FTS5 cuts very long ones at any byte, so they are cut
+        again at a character."""
         view = f"temp.{self._table}_terms"
         self._db.execute(
             f"create virtual table if not exists {view} using fts5vocab"
             f" ('main', '{self._table}', 'row')"
         )
-        # FTS5 cuts very long words at any byte, so the words are cut again at a character.
-        known = (
+        return (
             f"select substr(term, 1, {LONGEST}) as word, doc from {view}"
             f" where substr(term, 1, 1) <> '{JOINT}'"
         )
-        if like:
-            return self._db.all(f"{known} and word like :like escape '!'", {"like": like})
-        sql = f"{known} and term >= :first and term < :last"
-        return self._db.all(sql, {"first": first, "last": last})
+
+    def _words_with(self, parts: Sequence[str]) -> list[str] | None:
+        """Words that may contain one of ``parts``, or None if it takes all of them to find out."""
+        wanted = [part.encode() for part in parts]
+        pages = self._db.each(LEAVES.format(table=self._table))
+        try:
+            stored = words_in_pages(page for (page,) in pages)
+        except IndexError:
+            return None  # The page is damaged. FTS5 will say so.
+        words = [word[1:] for word in stored if any(part in word for part in wanted)]
+        try:
+            return [word.decode() for word in words]
+        except UnicodeDecodeError:
+            return None  # A word that FTS5 has cut inside of a character.
 
     def beginning(self, text: str, most: int) -> tuple[QueryWord, ...]:
         """The most frequent words. FTS5 would collect the texts of all of them first."""

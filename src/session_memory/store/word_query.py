@@ -77,11 +77,14 @@ class WordEngine(Protocol):
     def stable_docs(self) -> AbstractContextManager[None]:
         """Within this block, a doc that was found belongs to the same event all the time."""
 
-    def terms(self, *, like: str = "", first: str = "", last: str = "") -> list[tuple[str, int]]:
-        """Indexed words with the number of texts that have them: ``like`` a pattern, or in a range.
+    def terms(self, *, first: str = "", last: str = "") -> list[tuple[str, int]]:
+        """Indexed words in a range, with the number of texts that have them.
 
         Longer words are cut to `LONGEST` characters.
         """
+
+    def terms_with(self, parts: Sequence[str]) -> list[tuple[str, int]]:
+        """Indexed words that contain one of ``parts``, as `terms` returns them."""
 
     def beginning(self, text: str, most: int) -> tuple[QueryWord, ...]:
         """What to ask for, to find words that begin with ``text``: at most so many words."""
