@@ -49,9 +49,20 @@ class Work:
         log.prompt(prompt)
         return log
 
-    def write(self, log: ClaudeLog, path: str, text: str, *, fails: bool = False) -> None:
-        log.answer("I write it.", call("Write", file_path=str(self.root / path), content=text))
-        log.result("no" if fails else "written", is_error=fails)
+    def write(
+        self, log: ClaudeLog, path: str, text: str, *, fails: bool = False, noted: bool = True
+    ) -> None:
+        """With ``noted``, the result has what was there before, as that of Claude Code."""
+        place = self.root / path
+        log.answer("I write it.", call("Write", file_path=str(place), content=text))
+        before = place.read_text() if place.exists() else None
+        details = {"type": "create" if before is None else "update", "filePath": str(place)}
+        details |= {"content": text, "originalFile": before}
+        log.result(
+            "no" if fails else "written",
+            is_error=fails,
+            details=details if noted and not fails else None,
+        )
         if not fails:
             self.save(path, text)
 
@@ -74,6 +85,11 @@ class Work:
         with Memory(self.root.parent / "memory.db") as memory:
             memory.sync(roots=[self.home.write()])
             return [line.session_uid for line in memory.why(self.root / path).lines]
+
+    def certainties(self, path: str) -> list[str | None]:
+        with Memory(self.root.parent / "memory.db") as memory:
+            memory.sync(roots=[self.home.write()])
+            return [line.certainty for line in memory.why(self.root / path).lines]
 
 
 @pytest.fixture
@@ -265,8 +281,74 @@ def test_lines_of_a_file_that_is_written_again_are_likely(work: Work) -> None:
     log = work.session("first", "compute the area")
     work.write(log, "area.py", BODY)
     again = work.session("second", "and the volume")
-    work.write(again, "area.py", f"{BODY}    # by a person, perhaps\n")
-    work.authors("area.py")
-    with Memory(work.root.parent / "memory.db") as memory:
-        lines = memory.why(work.root / "area.py").lines
-    assert [line.certainty for line in lines] == ["certain", "certain", "likely"]
+    work.write(again, "area.py", f"{BODY}    # by a person, perhaps\n", noted=False)
+    assert work.certainties("area.py") == ["certain", "certain", "likely"]
+
+
+@sqlite_only
+def test_lines_that_an_agent_found_in_a_file_are_not_its_own(work: Work) -> None:
+    """The person's file is not committed, so only the log shows that it was there."""
+    work.save("other.py", "x = 1\n")
+    work.commit("Begin")
+    work.save("area.py", BODY)
+    log = work.session("s", "and the volume")
+    work.write(log, "area.py", f"{BODY}def volume(width, height, depth): ...\n")
+    work.commit("Both")
+    assert work.authors("area.py") == [None, None, "claude:s"]
+    assert work.certainties("area.py") == [None, None, "certain"]
+
+
+@sqlite_only
+def test_a_file_that_may_have_been_there_gives_likely_lines(work: Work) -> None:
+    log = work.session("s", "compute the area")
+    work.write(log, "area.py", BODY, noted=False)
+    work.commit("Area")
+    assert work.certainties("area.py") == ["likely", "likely"]
+
+
+@sqlite_only
+def test_a_result_that_says_created_makes_lines_certain(work: Work) -> None:
+    log = work.session("s", "compute the area")
+    log.answer(call("Write", file_path=str(work.root / "area.py"), content=BODY))
+    log.result("Successfully created and wrote to new file: area.py")
+    log.answer(call("Write", file_path=str(work.root / "more.py"), content=BODY))
+    log.result("Successfully overwrote file: more.py, a file created before")
+    for path in ("area.py", "more.py"):
+        work.save(path, BODY)
+    work.commit("Area")
+    assert work.certainties("area.py") == ["certain", "certain"]
+    assert work.certainties("more.py") == ["likely", "likely"]
+
+
+@sqlite_only
+def test_a_line_that_two_sessions_wrote_is_likely(work: Work) -> None:
+    first = work.session("first", "compute the area")
+    work.write(first, "area.py", BODY)
+    work.save("area.py", "# Nothing is left of it.\n")
+    second = work.session("second", "compute the area again")
+    work.edit(second, "area.py", "# Nothing is left of it.\n", BODY)
+    work.commit("Area")
+    assert set(work.certainties("area.py")) == {"likely"}
+
+
+@sqlite_only
+def test_a_short_line_is_likely_unless_a_line_beside_it_is_of_the_same_edit(work: Work) -> None:
+    log = work.session("s", "stop early")
+    work.write(log, "stop.py", "def stop_early_if_nothing_is_left():\n    return None\n")
+    work.commit("Stop")
+    assert work.certainties("stop.py") == ["certain", "certain"]
+    work.save("stop.py", "def somebody_else_wrote_this_function():\n    return None\n")
+    work.commit("By hand")
+    assert work.certainties("stop.py")[0] is None
+    assert work.certainties("stop.py")[1] != "certain"
+
+
+@sqlite_only
+def test_edits_under_an_earlier_name_count(work: Work) -> None:
+    log = work.session("s", "compute the area")
+    work.write(log, "area.py", f"{BODY}    # twice\n    # twice\n")
+    work.commit("Area")
+    work.git("mv", "area.py", "rectangle.py")
+    work.commit("Move")
+    assert work.authors("rectangle.py") == ["claude:s"] * 4
+    assert work.certainties("rectangle.py")[:2] == ["certain", "certain"]

@@ -32,9 +32,21 @@ def _kept_where_same(old: list[WrittenLine], new: list[WrittenLine]) -> list[Wri
 
 
 class GeneratedRepository:
-    def __init__(self, directory: Path, chance: random.Random, *, shell: float = 0) -> None:
-        """``shell`` is the share of whole files that sessions write with a shell command."""
-        self.directory, self._chance, self._shell = directory, chance, shell
+    def __init__(
+        self,
+        directory: Path,
+        chance: random.Random,
+        *,
+        shell: float = 0,
+        noted: float = 1,
+        tags: int = 10_000,
+    ) -> None:
+        """``shell`` is the share of whole files that sessions write with a shell command.
+
+        ``noted`` is the share of results that say what was there before, as Claude Code's do.
+        With few ``tags``, several authors write the same lines."""
+        self.directory, self._chance = directory, chance
+        self._shell, self._noted, self._tags = shell, noted, tags
         self.root, self.home = directory / "code" / "demo", directory / "home"
         self.root.mkdir(parents=True)
         self._agents = ClaudeHome(self.home, cwd=str(self.root))
@@ -89,13 +101,11 @@ class GeneratedRepository:
         if path is None or self._chance.random() < 0.25:
             path = f"src/{self._chance.choice(_NOUNS)}_{self._number}_{len(self._files)}.py"
             self._files[path] = [WrittenLine(text, uid) for text in self._code(3)]
-            self._save(path)
             self._call_to_write(log, path)
         elif self._chance.random() < 0.15:
             lines = self._files[path]
             kept = [line for line in lines if self._chance.random() < 0.8]
             lines[:] = [*kept, *(WrittenLine(text, uid) for text in self._code(1))]
-            self._save(path)
             self._call_to_write(log, path)
         else:
             self._agent_edits(log, uid, path)
@@ -115,11 +125,18 @@ class GeneratedRepository:
         self._call(log, "Edit", file_path=str(self.root / path), old_string=old, new_string=new)
 
     def _call_to_write(self, log: ClaudeLog, path: str) -> None:
-        text = self._text(path)
+        text, place = self._text(path), self.root / path
+        before = place.read_text() if place.exists() else None
+        self._save(path)
         if self._shell and self._chance.random() < self._shell:
             self._call(log, "Bash", command=f"cat > {path} <<'EOF'\n{text}EOF")
+        elif self._chance.random() >= self._noted:
+            self._call(log, "Write", file_path=str(place), content=text)
         else:
-            self._call(log, "Write", file_path=str(self.root / path), content=text)
+            log.answer(call("Write", file_path=str(place), content=text))
+            kind = "create" if before is None else "update"
+            details = {"type": kind, "filePath": str(place), "content": text}
+            log.result("done", details={**details, "originalFile": before})
 
     def _call(self, log: ClaudeLog, tool: str, **given: str) -> None:
         log.answer(call(tool, **given))
@@ -215,7 +232,7 @@ class GeneratedRepository:
         lines = []
         for _ in range(functions):
             verb, noun = self._chance.choice(_VERBS), self._chance.choice(_NOUNS)
-            tag = self._chance.randrange(10_000)
+            tag = self._chance.randrange(self._tags)
             lines += [
                 f"def {verb}_{noun}_{tag}({noun}):",
                 f"    value = {noun}.{self._chance.choice(_VERBS)}('{tag}')",

@@ -115,6 +115,7 @@ def why_lines(store: Store, place: Path, first: int | None = None, last: int | N
     attribution = Attribution(LoggedEdits(store, repository), history, path)
     attribution.replay(path)
     lines = blame.lines()
+    attribution.follow(lines)
     wanted = range(first or 1, (last or first or len(lines)) + 1)
     sources = attribution.of(lines, wanted)
     asked = [

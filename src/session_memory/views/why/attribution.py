@@ -6,9 +6,15 @@ from collections.abc import Sequence
 import msgspec
 
 from session_memory.views.why.git_history import BlamedLine, GitHistory
-from session_memory.views.why.line_text import RareLines, squeezed, without_brackets
+from session_memory.views.why.line_text import (
+    RareLines,
+    is_import,
+    is_long,
+    squeezed,
+    without_brackets,
+)
 from session_memory.views.why.logged_edits import LoggedEdits
-from session_memory.views.why.replay import LoggedEdit, PlacedLine, Replay, attributed
+from session_memory.views.why.replay import LoggedEdit, PlacedLine, Replay, places_in
 
 CERTAIN, LIKELY = "certain", "likely"
 # Clocks differ a little, and git knows only seconds.
@@ -32,6 +38,7 @@ class Attribution:
         self._history = history
         self._path = path
         self._replays: dict[str, Replay] = {}
+        self._earlier_names: tuple[str, ...] = ()
 
     def of(
         self, lines: Sequence[BlamedLine], wanted: range | None = None
@@ -54,29 +61,42 @@ class Attribution:
     def replay(self, path: str) -> Replay:
         """A file as its edits made it. It is kept."""
         if path not in self._replays:
-            edits = self._edits.of_file(path)
-            before = self._history.before(path, edits[0].ts) if edits else None
+            names = self._earlier_names if path == self._path else ()
+            edits = [edit for name in (path, *names) for edit in self._edits.of_file(name)]
+            edits.sort(key=lambda edit: edit.ts)
+            before = self._history.before(edits[0].path, edits[0].ts) if edits else None
             replay = self._replays[path] = Replay(before)
             for edit in edits:
                 replay.apply(edit)
         return self._replays[path]
 
-    def _certainty(self, edit: LoggedEdit) -> str:
-        return LIKELY if edit.event_uid in self.replay(edit.path).rewrites else CERTAIN
+    def follow(self, lines: Sequence[BlamedLine]) -> None:
+        """Count edits of the file under its earlier names, which git knows, as edits of it."""
+        names = {line.path_then for line in lines if line.commit} - {self._path}
+        # An earlier name may be that of another file now, with edits of its own.
+        self._earlier_names = tuple(sorted(filter(self._history.is_gone, names)))
+        if self._earlier_names:
+            self._replays.pop(self._path, None)
 
     def _by_place(
         self, lines: Sequence[BlamedLine], telling: Sequence[bool]
     ) -> list[LineSource | None]:
         """Lines that are where the edits of this file put them."""
-        placed = attributed(self.replay(self._path), [line.text for line in lines])
-        return [
-            LineSource(one.edit, self._certainty(one.edit) if is_rare else LIKELY)
-            if one is not None
-            and one.edit is not None
-            and _is_in_time(one.edit, line, is_rare=is_rare)
-            else None
-            for one, line, is_rare in zip(placed, lines, telling, strict=True)
-        ]
+        replay = self.replay(self._path)
+        placed = places_in(replay, [line.text for line in lines])
+        found: list[LineSource | None] = []
+        for number, (place, line) in enumerate(zip(placed, lines, strict=True)):
+            edit = None if place is None or replay.lines is None else replay.lines[place].edit
+            if edit is None or not _is_in_time(edit, line, is_rare=telling[number]):
+                found.append(None)
+                continue
+            is_sure = (
+                telling[number]
+                and not replay.is_doubtful(line.text, edit)
+                and (is_long(line.text) or _has_neighbour(replay, placed, lines, number))
+            )
+            found.append(LineSource(edit, CERTAIN if is_sure else LIKELY))
+        return found
 
     def _by_text(self, lines: Sequence[BlamedLine], place: int) -> LineSource | None:
         """A rare line that an edit of this or another file introduced: it was moved, or came
@@ -84,10 +104,17 @@ class Attribution:
         line = lines[place]
         for path in dict.fromkeys((line.path_then, self._path)):
             if found := self._introduced(lines, place, path):
-                best = _best(found)
-                return LineSource(best, self._certainty(best))
-        files = dict.fromkeys(one.path for one in self._edits.with_text(line.text))
-        others = [one for path in files for one in self._introduced(lines, place, path)]
+                return LineSource(_best(found), LIKELY)
+        elsewhere = [] if is_import(line.text) else self._edits.with_text(line.text)
+        files = dict.fromkeys(one.path for one in elsewhere)
+        # Short lines are alike by chance, and so are imports.
+        least = 1 if is_long(line.text) else 2
+        others = [
+            found
+            for path in files
+            for found in self._introduced(lines, place, path)
+            if found[0] >= least
+        ]
         if others:
             return LineSource(_best(others), LIKELY)
         return self._by_part(line, squeezed(line.text))
@@ -152,6 +179,23 @@ class Attribution:
                 edits[one.edit.event_uid] = one.edit
         found = [edits[uid] for uid, parts in texts.items() if wanted in "".join(parts)]
         return LineSource(max(found, key=lambda one: one.ts), LIKELY) if found else None
+
+
+def _has_neighbour(
+    replay: Replay, placed: Sequence[int | None], lines: Sequence[BlamedLine], number: int
+) -> bool:
+    """Whether a line beside this one is beside it in the replayed file too, by the same edit."""
+    kept, place = replay.lines or [], placed[number]
+    for step in (-1, 1):
+        at = number + step
+        while 0 <= at < len(lines) and not lines[at].text.strip():
+            at += step
+        other = placed[at] if 0 <= at < len(lines) else None
+        if place is None or other is None or other - place != at - number:
+            continue
+        if kept[other].edit is kept[place].edit:
+            return True
+    return False
 
 
 def _around(

@@ -111,6 +111,10 @@ class GitHistory:
         """
         return StartedBlame(self._root, path, f"-L{first},{'' if last is None else last}")
 
+    def is_gone(self, path: str) -> bool:
+        """Whether the checkout has no such file now."""
+        return not (self._root / path).exists()
+
     def before(self, path: str, moment: int) -> list[str] | None:
         """The lines of a file in the last commit before a moment."""
         # Which of the commits changed the file takes git far longer to find.

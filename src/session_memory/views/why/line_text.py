@@ -3,13 +3,18 @@
 import re
 from collections import Counter
 from collections.abc import Iterable
+from functools import lru_cache
 
 _WORDS = re.compile(r"\w+")
 _CHANGED_BY_FORMATTERS = str.maketrans({"'": '"', "`": '"', ";": None, ",": None})
 _FEWEST_LETTERS = 6
+_LONG = 16
+_MOST_KEPT = 20_000
+_IMPORT = re.compile(r"\s*(?:import|from|use|using|package|#\s*include)\b|.*\brequire\(")
 _BRACKETS = re.compile(r"[(){}\[\]]")
 
 
+@lru_cache(maxsize=_MOST_KEPT)
 def squeezed(text: str) -> str:
     """The line without white space, with one sort of quotes, without commas and semicolons."""
     return "".join(text.translate(_CHANGED_BY_FORMATTERS).split())
@@ -31,5 +36,19 @@ class RareLines:
         return self._counts[squeezed(text)] <= 1 and _says_something(text)
 
 
+def is_import(text: str) -> bool:
+    """Whether a line only names a module, as lines of many files do."""
+    return _IMPORT.match(text) is not None
+
+
+def is_long(text: str) -> bool:
+    """Whether a line is so long that hardly anybody writes the same one by chance."""
+    return _letters(text) >= _LONG
+
+
 def _says_something(text: str) -> bool:
-    return sum(map(len, _WORDS.findall(text))) >= _FEWEST_LETTERS
+    return _letters(text) >= _FEWEST_LETTERS
+
+
+def _letters(text: str) -> int:
+    return sum(map(len, _WORDS.findall(text)))

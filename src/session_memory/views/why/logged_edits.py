@@ -1,23 +1,34 @@
 """Edits in the logs that may have written a line: found by words, then read from the logs."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from posixpath import normpath
 
+from msgspec.structs import replace
+
+from session_memory.core.changes import Change
 from session_memory.core.index_words import vocabulary
-from session_memory.derive.agents import changes_asked
+from session_memory.derive.agents import changes_asked, changes_noted
 from session_memory.derive.bodies import Bodies
 from session_memory.derive.detecting import command_of
+from session_memory.derive.raw_records import RawRecords, place_of
 from session_memory.store import Store
 from session_memory.store.hits import Hit, Hits, HitSession
 from session_memory.store.index import CALL, event_of
 from session_memory.store.word_query import QueryWord, WordQuery
 from session_memory.views.current_repository import CurrentRepository
+from session_memory.views.payloads import decoded
 from session_memory.views.why.replay import LoggedEdit
 from session_memory.views.why.shell_writes import shell_writes
 
 MOST_EDITS = 2000
 _MOST_WORDS = 24
+# Results in which agents say that a file is new.
+_CREATED = re.compile(
+    r"\b(?:file created|created (?:file|new|and wrote|successfully)|(?:wrote|to) new file)\b", re.I
+)
+_WAS_THERE = re.compile(r"\b(?:updated|overwr\w+|overwrote|replaced|exist(?:s|ed|ing))\b", re.I)
 
 
 class LoggedEdits:
@@ -27,7 +38,7 @@ class LoggedEdits:
         self._store = store
         self._repository = repository
         self._hits = Hits(store.db, store.names)
-        self._bodies = Bodies(store)
+        self._bodies, self._records = Bodies(store), RawRecords(store)
         self._sessions: dict[int, HitSession] = {}
 
     def of_file(self, path: str) -> list[LoggedEdit]:
@@ -48,10 +59,10 @@ class LoggedEdits:
         hits = [hit for hit in self._hits.of(list(map(event_of, docs))).values() if _is_edit(hit)]
         self._load({hit.session_id for hit in hits} - self._sessions.keys())
         hits = [hit for hit in hits if self._is_here(hit)]
-        succeeded = self._succeeded(hits)
+        results = self._results(hits)
         for hit in hits:
-            if (hit.session_id, hit.call_id) in succeeded:
-                yield from self._edits(hit)
+            if (result := results.get((hit.session_id, hit.call_id))) is not None:
+                yield from self._edits(hit, result)
 
     def _load(self, ids: Iterable[int]) -> None:
         self._sessions.update(self._hits.sessions_of(list(ids)))
@@ -64,30 +75,48 @@ class LoggedEdits:
         below = (session.cwd or "") == root or (session.cwd or "").startswith(f"{root}/")
         return below or session.repo in self._repository.names
 
-    def _succeeded(self, hits: list[Hit]) -> set[tuple[int, str | None]]:
+    def _results(self, hits: list[Hit]) -> dict[tuple[int, str | None], int]:
+        """Where the result of each call is, of those that succeeded."""
         calls: dict[int, list[str]] = defaultdict(list)
         for hit in hits:
             calls[hit.session_id].append(hit.call_id or "")
         return {
-            (session, call)
+            (session, call): seq
             for session, asked in calls.items()
-            for call, (_, _, _, is_error, _) in self._store.events.results_of(
+            for call, (seq, _, _, is_error, _) in self._store.events.results_of(
                 session, asked
             ).items()
             if not is_error
         }
 
-    def _edits(self, hit: Hit) -> Iterator[LoggedEdit]:
+    def _edits(self, hit: Hit, result: int) -> Iterator[LoggedEdit]:
         session = self._sessions[hit.session_id]
         body = self._bodies.at(hit.source, hit.place, hit.length, hit.block)
         asked = changes_asked(session.uid, body.arguments, body.text, hit.path)
-        if all(change.action == "command" for change in asked):
+        is_command = all(change.action == "command" for change in asked)
+        if is_command:
             command = command_of(hit.tool or "", body.arguments)
             asked = list(shell_writes(command)) if command and "<<" in command else []
         for change in asked:
             path = self._inside(change.moved_to or change.path, session)
             if path is not None and change.action != "command":
-                yield LoggedEdit(session.uid, hit.event_uid, hit.seq, hit.ts or 0, path, change)
+                if change.action == "write" and not is_command:
+                    change = self._with_result(change, session, result)
+                yield LoggedEdit(
+                    session.uid, hit.event_uid, hit.seq, hit.ts or 0, path, change, is_command
+                )
+
+    def _with_result(self, change: Change, session: HitSession, result: int) -> Change:
+        """A file written as a whole: was it there before, and with which lines?"""
+        event = self._store.events.at(session.id, session.uid, result)
+        if event is None:
+            return change
+        record = decoded(self._records.at(place_of(event)))
+        for noted in changes_noted(session.uid, record):
+            if noted.path == change.path and noted.content is not None:
+                return replace(change, action=noted.action, before=noted.before)
+        is_new = _CREATED.search(event.summary) and not _WAS_THERE.search(event.summary)
+        return replace(change, action="create") if is_new else change
 
     def _inside(self, path: str, session: HitSession) -> str | None:
         """The path below the repository. Sessions may have worked in another checkout of it."""

@@ -4,6 +4,7 @@ Pure functions of texts. What the logs do not hold, such as changes by a person 
 the next edits float: their lines are known, but not where they are in the file.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
@@ -18,7 +19,8 @@ _MOST_COMPARED = 25_000_000
 
 
 class LoggedEdit(msgspec.Struct, frozen=True):
-    """One change to one file by a call that succeeded."""
+    """One change to one file by a call that succeeded. Of a shell command the logs show what it
+    was asked to do, and not what it did."""
 
     session_uid: str
     event_uid: str
@@ -26,6 +28,7 @@ class LoggedEdit(msgspec.Struct, frozen=True):
     ts: int
     path: str
     change: Change
+    is_command: bool = False
 
 
 class PlacedLine(msgspec.Struct, frozen=True):
@@ -40,12 +43,19 @@ class Replay:
 
     def __init__(self, before: Sequence[str] | None = None) -> None:
         self.lines: list[PlacedLine] | None = None
-        if before is not None:
-            self.lines = [PlacedLine(text, None) for text in before]
         self.introduced: list[PlacedLine] = []
         """Every line that an edit introduced, in order, also if it is gone now."""
-        self.rewrites: set[str] = set()
-        """Edits that wrote a file again that was there. A person may have changed it before."""
+        self._authors: dict[str, set[str | None]] = defaultdict(set)
+        self._blind: set[str] = set()
+        if before is not None:
+            self.lines = self._of_nobody(before)
+
+    def is_doubtful(self, text: str, edit: LoggedEdit) -> bool:
+        """Whether somebody else may have written this line, although the edit did.
+
+        A file that was written as a whole may have been there before, with this line."""
+        is_shared = len(self._authors[squeezed(text)]) > 1
+        return is_shared or edit.is_command or edit.event_uid in self._blind
 
     def apply(self, edit: LoggedEdit) -> None:
         change = edit.change
@@ -58,16 +68,32 @@ class Replay:
                 self._replace(old, new, everywhere, edit)
 
     def _write(self, content: list[str], edit: LoggedEdit) -> None:
+        change = edit.change
+        if change.before is not None:
+            self._meet(change.before.splitlines())
+        elif change.action != "create":
+            self._blind.add(edit.event_uid)
+        self.lines = self._merged(self.lines or [], content, edit)
+
+    def _meet(self, found: list[str]) -> None:
+        """Take over the file as the agent found it. Nobody knows who wrote what is new in it."""
         before = self.lines or []
-        if before:
-            self.rewrites.add(edit.event_uid)
-        self.lines = self._merged(before, content, edit)
+        rare = RareLines(found)
+        self.lines = [
+            before[place] if is_same else self._of_nobody([text])[0]
+            for is_same, place, text in _aligned([one.text for one in before], found, rare)
+        ]
+
+    def _of_nobody(self, texts: Sequence[str]) -> list[PlacedLine]:
+        for text in texts:
+            self._authors[squeezed(text)].add(None)
+        return [PlacedLine(text, None) for text in texts]
 
     def _replace(self, old: str, new: str, everywhere: bool, edit: LoggedEdit) -> None:
         places = [] if self.lines is None else _places(self.lines, old)
         if self.lines is None or not places or (len(places) > 1 and not everywhere):
             # Where it belongs is unknown. What the edit adds is known all the same.
-            self._merged([PlacedLine(text, None) for text in _split(old)], _split(new), edit)
+            self._merged(self._of_nobody(_split(old)), _split(new), edit)
             return
         # From the end, so that earlier places stay where they are.
         for first, last, start, end in reversed(places):
@@ -88,20 +114,16 @@ class Replay:
             else:
                 merged.append(PlacedLine(text, edit))
                 self.introduced.append(merged[-1])
+                self._authors[squeezed(text)].add(edit.session_uid)
         return merged
 
 
-def attributed(replay: Replay, now: Sequence[str]) -> list[PlacedLine | None]:
-    """For each line of the file as it is now, the replayed line that it is. None for the others."""
+def places_in(replay: Replay, now: Sequence[str]) -> list[int | None]:
+    """For each line of the file as it is now, the place of the replayed line that it is."""
     placed = replay.lines or []
     rare = RareLines(now)
-    found: list[PlacedLine | None] = [None] * len(now)
-    for number, (is_same, place, _) in enumerate(
-        _aligned([one.text for one in placed], list(now), rare)
-    ):
-        if is_same:
-            found[number] = placed[place]
-    return found
+    aligned = _aligned([one.text for one in placed], list(now), rare)
+    return [place if is_same else None for is_same, place, _ in aligned]
 
 
 def _aligned(
