@@ -11,11 +11,12 @@ from session_memory.adapters.detectors.calls import shell_text
 from session_memory.adapters.detectors.commits import arrived, given_subjects, logged_commits
 from session_memory.adapters.detectors.programs import Program
 from session_memory.adapters.detectors.programs import programs as programs_in
-from session_memory.adapters.detectors.shell import SimpleCommand
+from session_memory.adapters.detectors.shell import EXAMINED, SimpleCommand
 from session_memory.adapters.detectors.shell import simple_commands as simple_commands_in
 from session_memory.adapters.operations import operations_of
 
 __all__ = [
+    "EXAMINED",
     "Program",
     "SimpleCommand",
     "TestResult",

@@ -42,6 +42,8 @@ class _Words(dict[int | None, str | None]):
         self._db = db
 
     def __missing__(self, number: int | None) -> str | None:
+        # Half of the columns of a row are None.
+        self[None] = None
         if number is None:
             return None
         # Another process may have added the name since the table was read.

@@ -6,7 +6,6 @@ in ``recall_terms``, so that this table holds no text of a session.
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 
 
 LEVEL = 3
+MOST_NUMBERS = 1 << 15
 # A place is the number of a term, and in its lower bits the number of a session.
 SESSION_BITS = 24
 TERM_BITS = 63 - SESSION_BITS
@@ -74,7 +74,7 @@ class SessionTerms(NamedTuple):
 def session_terms(terms: Mapping[str, int]) -> SessionTerms:
     """The terms, which map to weights, for `Recall.save`. Make them before the transaction."""
     # Two terms with the same number are one term for the index.
-    return SessionTerms(_packed(terms), {_number(term): terms[term] for term in terms})
+    return SessionTerms(_packed(terms), {_numbers[term]: weight for term, weight in terms.items()})
 
 
 class Recall:
@@ -190,14 +190,22 @@ class Recall:
         return {number for (number,) in self._db.all(_OF_REPO, {"repo": repo})}
 
 
-@lru_cache(maxsize=1 << 15)
-def _number(term: str) -> int:
-    digest = blake2b(term.encode(errors="replace"), digest_size=8).digest()
-    return int.from_bytes(digest, "big") >> (64 - TERM_BITS)
+class _TermNumbers(dict[str, int]):
+    """Term → its number. To ask it is three times as fast as to call a function with a cache."""
+
+    def __missing__(self, term: str) -> int:
+        if len(self) >= MOST_NUMBERS:
+            self.clear()
+        digest = blake2b(term.encode(errors="replace"), digest_size=8).digest()
+        number = self[term] = int.from_bytes(digest, "big") >> (64 - TERM_BITS)
+        return number
+
+
+_numbers = _TermNumbers()
 
 
 def _place(term: str, session: int) -> int:
-    return _number(term) << SESSION_BITS | session
+    return _numbers[term] << SESSION_BITS | session
 
 
 def _range(term: str) -> dict[str, int]:

@@ -19,6 +19,7 @@ from session_memory.learn.digest.command_parts import (
     lead_of,
     parts_of,
     run_again,
+    runs_check,
 )
 from session_memory.learn.digest.error_lines import ErrorLine, error_line
 from session_memory.learn.digest.experiments import is_experiment
@@ -91,7 +92,7 @@ class Action:
     @cached_property
     def is_check(self) -> bool:
         """Whether the call runs a compiler, a linter, tests or a hook, as far as words show."""
-        return self.is_test or any(map(_is_check, self.parts))
+        return self.is_test or (self.is_shell and runs_check(self.command))
 
     @cached_property
     def only_looks(self) -> bool:
@@ -216,18 +217,3 @@ class Action:
         if self.is_edit or self.is_test:
             return False
         return self.result.exit_code is None or self.is_check
-
-
-_CHECKING = """
-    lint check tsc typecheck types build compile test tests vet clippy biome eslint ruff mypy
-    pyright golangci-lint oxlint prettier format fmt verify ci validate commit push make mvn
-    gradle cargo
-"""
-_CHECK_WORDS = frozenset(_CHECKING.split())
-
-
-def _is_check(part: Part) -> bool:
-    words = (piece for word in part.words[:5] for piece in word.replace(":", " ").split())
-    return not _CHECK_WORDS.isdisjoint(words) or any(
-        piece in _CHECK_WORDS for word in part.words[:3] for piece in word.split("-")
-    )

@@ -8,7 +8,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from session_memory.derive.detecting import SimpleCommand, simple_commands
+from session_memory.derive.detecting import EXAMINED, SimpleCommand, simple_commands
 
 MOST_PARTS = 20
 _LONGEST_WORD = 60
@@ -21,6 +21,15 @@ _BESIDE_WORDS = """
 """
 _BESIDE = frozenset(_BESIDE_WORDS.split())
 _PYTHON = re.compile(r"python[\d.]*")
+_CHECKING = """
+    lint check tsc typecheck types build compile test tests vet clippy biome eslint ruff mypy
+    pyright golangci-lint oxlint prettier format fmt verify ci validate commit push make mvn
+    gradle cargo
+"""
+_CHECK_WORDS = frozenset(_CHECKING.split())
+_CHECK_WORD = re.compile(rf"(?<![A-Za-z0-9_])(?:{'|'.join(sorted(_CHECK_WORDS))})(?![A-Za-z0-9_])")
+# A shell removes these from inside of a word.
+_QUOTING = str.maketrans("", "", "'\"\\$")
 _INLINE = re.compile(
     r"\b(?:python[\d.]*|node|ruby|perl|php|deno|bash|sh|zsh)\b[^|;&\n]{0,80}?\s(?:-[a-z]*[ce]|-|<<)[\s'\"]"
 )
@@ -29,6 +38,7 @@ _COMMON_CODE = "import print from open read json python python3 node console"
 _CODE_WORDS = frozenset(_COMMON_CODE.split())
 _SAME_SCRIPT = 0.6
 _HIDING_END = 300
+_HIDING_SIGNS = ("||", ";")
 _HIDING = re.compile(
     r"""(?:\|\|\s*(?:true|:|exit\ 0|(?:echo|printf)\b[^|;&]*)|;\s*(?:true|:))[\s)}]*$"""
 )
@@ -134,6 +144,21 @@ def _name(word: str) -> str:
     return "python" if _PYTHON.fullmatch(name) else name
 
 
+def runs_check(text: str) -> bool:
+    """Whether a shell text runs a compiler, a linter, tests or a hook, as far as words show."""
+    # Most texts have no such word, and splitting takes long.
+    if _CHECK_WORD.search(text[:EXAMINED].translate(_QUOTING)) is None:
+        return False
+    return any(map(_is_check, parts_of(text)))
+
+
+def _is_check(part: Part) -> bool:
+    words = (piece for word in part.words[:5] for piece in word.replace(":", " ").split())
+    return not _CHECK_WORDS.isdisjoint(words) or any(
+        piece in _CHECK_WORDS for word in part.words[:3] for piece in word.split("-")
+    )
+
+
 def is_same_check(one: Part, other: Part) -> bool:
     """Whether two commands check the same, perhaps one of them through a wrapper."""
     first, second = check_identity(one), check_identity(other)
@@ -142,6 +167,7 @@ def is_same_check(one: Part, other: Part) -> bool:
     return second[len(second) - len(first) :] == first
 
 
+@lru_cache(maxsize=2_000)
 def check_identity(part: Part) -> tuple[str, ...]:
     """The words that tell checks apart: of ``git commit -m x`` only ``git commit``."""
     words = part.words
@@ -183,7 +209,8 @@ def _without_filters(text: str) -> tuple[tuple[str, ...], ...]:
 
 def hides_failure(text: str) -> bool:
     """Whether a shell text ends well whatever happened: ``ls x || echo missing``."""
-    return _HIDING.search(text[-_HIDING_END:]) is not None
+    end = text[-_HIDING_END:]
+    return any(sign in end for sign in _HIDING_SIGNS) and _HIDING.search(end) is not None
 
 
 def file_names(text: str) -> frozenset[str]:
@@ -196,6 +223,7 @@ def file_names(text: str) -> frozenset[str]:
     )
 
 
+@lru_cache(maxsize=500)
 def is_inline(text: str) -> bool:
     """Whether a shell text has a script in it: ``python -c …``, ``node - <<EOF``."""
     return _INLINE.search(text) is not None

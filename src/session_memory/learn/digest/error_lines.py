@@ -168,12 +168,13 @@ def _matches(lines: list[str], hints: bool) -> Iterator[tuple[int, LineForm, re.
 
 def _without_tasks(lines: list[str]) -> list[str]:
     """The lines without the name of the task or container, if one stands before most of them."""
-    first = "\n".join(lines[:_TASK_LINES])
+    some = lines[:_TASK_LINES]
+    fewest = max(_FEWEST_TASK_LINES, (len(some) + 1) // 2)
+    first = "\n".join(some)
     for part, start in _OF_TASKS:
-        if part not in first:
+        if first.count(part) < fewest:
             continue
-        some = [line for line in lines[:_TASK_LINES] if start.match(line)]
-        if len(some) >= _FEWEST_TASK_LINES and 2 * len(some) >= len(lines[:_TASK_LINES]):
+        if sum(1 for line in some if part in line and start.match(line)) >= fewest:
             return [rest for line in lines if (rest := start.sub("", line).strip(_BLANKS))]
     return lines
 

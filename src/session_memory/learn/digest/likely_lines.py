@@ -49,20 +49,19 @@ _CHECK_PARTS = (
     "[ERROR]", "[warn]", "[error]", "(fail) ", "FAIL", "● ", "rspec ", "not ok ", "assist/",
     "suppressions/", "parse/",
 )  # fmt: skip
+# Each with a part that it needs, which is found much faster.
 _CHECK_PATTERNS = tuple(
-    map(
-        lazy_pattern,
-        (
-            r"error(?: [A-Z]+\d|\[E\d)",
-            r":\d+\s+error\s",
-            r"e: (?<![^\s\]\ufeff]e: )\S",
-            r"E  (?<![^\s\]\ufeff]E  )",
-            r"lint/(?<![^\s\]\ufeff]lint/)\w",
-            r" format *━*[ \t\u2009\u00a0\ufeff]*(?:[\r\n]|\Z)",
-            r"\([\w/-]+\): ",
-            r"ERROR: \w+ \(",
-            r"\) (?<=\d\) )[A-Z]",
-        ),
+    (part, lazy_pattern(pattern))
+    for part, pattern in (
+        ("error", r"error(?: [A-Z]+\d|\[E\d)"),
+        ("error", r":\d+\s+error\s"),
+        ("e: ", r"e: (?<![^\s\]\ufeff]e: )\S"),
+        ("E  ", r"E  (?<![^\s\]\ufeff]E  )"),
+        ("lint/", r"lint/(?<![^\s\]\ufeff]lint/)\w"),
+        (" format", r" format *━*[ \t\u2009\u00a0\ufeff]*(?:[\r\n]|\Z)"),
+        ("): ", r"\([\w/-]+\): "),
+        ("ERROR: ", r"ERROR: \w+ \("),
+        (") ", r"\) (?<=\d\) )[A-Z]"),
     )
 )
 # The code of a rule. Capital letters have the shape A, digits the shape 0.
@@ -111,7 +110,7 @@ def may_be_of_check(text: str) -> bool:
     """Whether a line may have a form of a compiler, linter or test runner that names it."""
     return (
         any(part in text for part in _CHECK_PARTS)
-        or any(pattern.search(text) for pattern in _CHECK_PATTERNS)
+        or any(part in text and pattern.search(text) for part, pattern in _CHECK_PATTERNS)
         or (_may_have_code(text) and _CODE.search(text) is not None)
     )
 
