@@ -183,6 +183,16 @@ def test_what_a_failed_transaction_gathered_is_not_there() -> None:
         assert store.index.title_terms() == []
 
 
+def test_a_text_with_many_words_is_found_by_each_of_them(monkeypatch) -> None:
+    monkeypatch.setattr("session_memory.store.postgres_word_index.PART_BYTES", 60)
+    words = [f"word{number}é" for number in range(40)]
+    with one_doc(" ".join(words) + " a-b") as store:
+        plain = {f"word{number}e" for number in range(40)}
+        assert dict(store.index.terms_from("word")) == dict.fromkeys(plain, 1)
+        everything = WordQuery(tuple((QueryWord(word),) for word in (*plain, JOINT + "ab")))
+        assert store.index.find(everything) == [7]
+
+
 def test_a_long_text_has_the_same_words_whole_or_in_pieces(monkeypatch) -> None:
     monkeypatch.setattr("session_memory.core.index_words.PIECE", 10)
     text = "one two three-four\tfünf 日本語 six_seven " * 9 + "end"

@@ -1,6 +1,7 @@
 """What only a server brings: addresses, passwords, lost connections, neighbours, many at once."""
 
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -25,6 +26,7 @@ from session_memory.core.installation import install_hint
 from session_memory.demo import demo_home
 from session_memory.store import Store, connections, open_store
 from session_memory.store.address import shown
+from session_memory.store.copy_batches import EncodedRows
 from session_memory.store.migrations import NEWEST, TABLES
 from session_memory.store.postgres import Postgres
 from session_memory.store.postgres_errors import to_store_error
@@ -523,26 +525,34 @@ def test_the_tables_are_those_of_the_migrations(admin: Postgres, store: Store) -
     assert store.db.value(sql) == len(TABLES) + 3
 
 
-def test_a_statement_beside_is_part_of_its_transaction(store: Store) -> None:
+def encoded(*names: str) -> EncodedRows:
+    rows = [struct.pack("!hi", 1, len(name)) + name.encode() for name in names]
+    return EncodedRows("names", ("name",), rows)
+
+
+def test_a_copy_beside_is_part_of_its_transaction(store: Store) -> None:
     db = store.db
     assert isinstance(db, Postgres)
     with db.loading(), db.transaction():
-        db.execute_beside("insert into names (name) values (:name)", {"name": "beside"})
+        db.insert("names", ("name",), [("before",)])
+        db.copy_beside(encoded("beside"))
         db.insert("names", ("name",), [("next",)])
-    assert db.value("select count(*) from names where name in ('beside', 'next')") == 2
+    names = "select count(*) from names where name in ('before', 'beside', 'next')"
+    assert db.value(names) == 3
 
 
-def test_an_error_of_a_statement_beside_rolls_back_and_is_raised_by_the_next(store: Store) -> None:
+def test_an_error_of_a_copy_beside_rolls_back_and_is_raised_by_the_next(store: Store) -> None:
     db = store.db
     assert isinstance(db, Postgres)
-    with pytest.raises(StoreError, match="zero"), db.loading(), db.transaction():
+    twice = encoded("twice", "twice")
+    with pytest.raises(StoreError, match="twice"), db.loading(), db.transaction():
         db.insert("names", ("name",), [("lost",)])
-        db.execute_beside("select 1 / :nothing", {"nothing": 0})
+        db.copy_beside(twice)
         db.value("select 1")
-    with pytest.raises(StoreError, match="zero"), db.loading(), db.transaction():
+    with pytest.raises(StoreError, match="twice"), db.loading(), db.transaction():
         db.insert("names", ("name",), [("lost",)])
-        db.execute_beside("select 1 / :nothing", {"nothing": 0})
-    assert db.value("select count(*) from names where name = 'lost'") == 0
+        db.copy_beside(twice)
+    assert db.value("select count(*) from names where name in ('lost', 'twice')") == 0
 
 
 def test_only_tables_that_had_rows_are_rewritten(store: Store) -> None:

@@ -6,8 +6,14 @@ A statement that names a table first sends the pending rows of that table, so ca
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+if TYPE_CHECKING:
+    import psycopg
+
+# What a binary ``COPY`` begins and ends with.
+_BEGIN = b"PGCOPY\n\xff\r\n\0" + bytes(8)
+_END = b"\xff\xff"
 MOST_ROWS = 20_000
 MOST_BYTES = 8 * 1024 * 1024
 
@@ -34,8 +40,32 @@ class CopyBatch:
         self.rows += new
 
     @property
+    def statement(self) -> bytes:
+        return _statement(self.table, self.columns)
+
+    def send(self, copy: "psycopg.Copy") -> None:
+        copy.set_types(self.types)
+        for row in self.rows:
+            copy.write_row(row)
+
+    @property
     def is_large(self) -> bool:
         return len(self.rows) >= MOST_ROWS or self.bytes >= MOST_BYTES
+
+
+class EncodedRows:
+    """Rows of one table as parts of a binary ``COPY``."""
+
+    def __init__(self, table: str, columns: Sequence[str], parts: list[bytes]) -> None:
+        self.statement = _statement(table, columns)
+        self._parts = parts
+
+    def send(self, copy: "psycopg.Copy") -> None:
+        copy.write(b"".join([_BEGIN, *self._parts, _END]))
+
+
+def _statement(table: str, columns: Sequence[str]) -> bytes:
+    return f"copy {table} ({', '.join(columns)}) from stdin (format binary)".encode()
 
 
 class PendingRows(dict[tuple[str, tuple[str, ...]], CopyBatch]):

@@ -16,7 +16,7 @@ import psycopg
 
 from session_memory.core.errors import StoreError, StoreNotFound
 from session_memory.store.connections import Channel, Connections
-from session_memory.store.copy_batches import CopyBatch
+from session_memory.store.copy_batches import CopyBatch, EncodedRows
 from session_memory.store.database import Key, Params, Row, Unswept
 from session_memory.store.lock_holds import HeldLock
 from session_memory.store.migrations import TABLES
@@ -124,17 +124,16 @@ alter table dictionaries alter column body set storage external;
     def execute(self, sql: str, params: Params | None = None) -> Iterator[Row]:
         return iter(self.all(sql, params))
 
-    def execute_beside(self, sql: str, params: Params) -> None:
-        """Execute a statement of a first load while this process reads the next logs.
+    def copy_beside(self, rows: EncodedRows) -> None:
+        """Insert rows. A first load goes on meanwhile.
 
-        The next statement waits for it and raises its error. The transaction stays one.
+        The next statement waits for them and raises their error. The transaction stays one.
         """
-        if not self._is_loading:
-            self.execute(sql, params)
-            return
         channel = self._connections.channel()
-        self._send(channel)
-        channel.run_beside(lambda: self._run_on(channel, sql, params))
+        if self._is_loading:
+            channel.run_beside(lambda: self._copy(channel, rows))
+        else:
+            self._copy(channel, rows)
 
     def all(self, sql: str, params: Params | None = None) -> list[Row]:
         cursor = self._run(sql, params)
@@ -210,13 +209,10 @@ alter table dictionaries alter column body set storage external;
             if batch.rows:
                 self._copy(channel, batch)
 
-    def _copy(self, channel: Channel, batch: CopyBatch) -> None:
-        sql = f"copy {batch.table} ({', '.join(batch.columns)}) from stdin (format binary)"
+    def _copy(self, channel: Channel, batch: CopyBatch | EncodedRows) -> None:
         try:
-            with channel.cursor.copy(sql.encode()) as copy:
-                copy.set_types(batch.types)
-                for row in batch.rows:
-                    copy.write_row(row)
+            with channel.cursor.copy(batch.statement) as copy:
+                batch.send(copy)
         except psycopg.Error as error:
             raise self._connections.translated(error) from error
 

@@ -5,10 +5,12 @@ A ``tsvector`` holds at most a megabyte, so a text with more words becomes sever
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from itertools import chain
+from itertools import accumulate
+from struct import Struct
 from typing import TYPE_CHECKING
 
-from session_memory.core.index_words import JOINT, indexable, joints_in, vocabulary
+from session_memory.core.index_words import JOINT, index_terms
+from session_memory.store.copy_batches import EncodedRows
 from session_memory.store.word_query import PreparedDocs, QueryWord, WordQuery
 
 if TYPE_CHECKING:
@@ -16,17 +18,17 @@ if TYPE_CHECKING:
 
 BATCH_BYTES = 1024 * 1024
 PART_BYTES = 500_000
+# A row for a binary ``COPY``: two columns, the doc in eight bytes, and the size of the words.
+_ROW_HEAD = Struct("!hiqi")
+# A binary ``tsvector``: the number of words; then each word, a NUL and its number of positions.
+_COUNT = Struct("!i")
+_LEXEME_END = "\0\0\0"
 
 CREATE = """
 create table {table} (doc bigint not null, lexemes tsvector not null);
 alter table {table} alter column lexemes set statistics 0;
 create index {table}_by_doc on {table} (doc);
 create index {table}_by_word on {table} using gin (lexemes) with (fastupdate = on)
-"""
-_ADD = """
-    insert into {table} (doc, lexemes)
-    select doc, words::tsvector
-    from unnest(cast(:docs as bigint[]), cast(:words as text[])) as given (doc, words)
 """
 _STAT = f"""
     select word, ndoc from ts_stat('select lexemes from {{table}}') where left(word, 1) <> '{JOINT}'
@@ -59,28 +61,28 @@ class PostgresWordEngine:
         self.destroy()
 
     def prepared(self, docs: Iterable[tuple[int, str]]) -> PreparedDocs:
-        return list(_all_parts(docs))
+        return list(_all_rows(docs))
 
     def add(self, docs: Iterable[tuple[int, str]]) -> None:
-        self._add(_all_parts(docs))
+        self._add(_all_rows(docs))
 
     def add_prepared(self, docs: PreparedDocs) -> None:
         self._add(docs)
 
-    def _add(self, parts: Iterable[tuple[int, str]]) -> None:
-        sql = _ADD.format(table=self._table)
-        numbers: list[int] = []
-        words: list[str] = []
+    def _add(self, rows: Iterable[tuple[int, bytes]]) -> None:
+        batch: list[bytes] = []
         size = 0
-        for doc, part in parts:
-            numbers.append(doc)
-            words.append(part)
-            size += len(part)
+        for doc, lexemes in rows:
+            batch += (_ROW_HEAD.pack(2, 8, doc, len(lexemes)), lexemes)
+            size += len(lexemes)
             if size > BATCH_BYTES:
-                self._db.execute_beside(sql, {"docs": _array(numbers), "words": words})
-                numbers, words, size = [], [], 0
-        if numbers:
-            self._db.execute_beside(sql, {"docs": _array(numbers), "words": words})
+                self._copy(batch)
+                batch, size = [], 0
+        if batch:
+            self._copy(batch)
+
+    def _copy(self, batch: list[bytes]) -> None:
+        self._db.copy_beside(EncodedRows(self._table, ("doc", "lexemes"), batch))
 
     def drop(self, docs: Sequence[int]) -> None:
         sql = f"delete from {self._table} where doc = any(cast(:docs as bigint[]))"
@@ -167,21 +169,24 @@ def _array(numbers: Sequence[int]) -> str:
     return f"{{{','.join(map(str, numbers))}}}"
 
 
-def _all_parts(docs: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    return ((doc, part) for doc, text in docs for part in _parts(text))
+def _all_rows(docs: Iterable[tuple[int, str]]) -> Iterator[tuple[int, bytes]]:
+    return ((doc, row) for doc, text in docs for row in _rows(index_terms(text)))
 
 
-def _parts(text: str) -> Iterator[str]:
-    part: list[str] = []
-    size = 0
-    for word in chain(vocabulary(text), joints_in(indexable(text))):
-        part.append(word)
-        size += 4 * len(word) + 8
-        if size > PART_BYTES:
-            yield " ".join(part)
-            part, size = [], 0
-    if part:
-        yield " ".join(part)
+def _rows(words: list[str]) -> Iterator[bytes]:
+    """The words as a binary ``tsvector``, or as several if there are many."""
+    while words:
+        count = _fitting(words)
+        yield _COUNT.pack(count) + _LEXEME_END.join([*words[:count], ""]).encode()
+        words = words[count:]
+
+
+def _fitting(words: list[str]) -> int:
+    """How many of the first words fit into a row."""
+    if 4 * sum(map(len, words)) + 8 * len(words) <= PART_BYTES:
+        return len(words)
+    sizes = accumulate(4 * len(word) + 8 for word in words)
+    return next(count for count, size in enumerate(sizes, 1) if size > PART_BYTES)
 
 
 def _word(word: QueryWord) -> str:

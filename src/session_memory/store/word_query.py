@@ -7,7 +7,7 @@ stored logs.
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -31,7 +31,7 @@ class WordQuery(msgspec.Struct, frozen=True):
     without: tuple[QueryWord, ...] = ()
 
 
-PreparedDocs = list[tuple[int, str]]
+PreparedDocs = list[tuple[int, Any]]
 """Docs, each with its words as its engine stores them. A long text may have several entries."""
 
 
