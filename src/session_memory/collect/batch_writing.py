@@ -13,7 +13,7 @@ from session_memory.core.roles import LOGS
 from session_memory.core.text import escaped
 from session_memory.derive.forgotten import Forgotten
 from session_memory.derive.ingest import Ingest
-from session_memory.derive.line_counts import LineCounts, problems_in
+from session_memory.derive.line_counts import lines_of
 from session_memory.derive.repository_names import RepositoryNames
 from session_memory.derive.stored_keys import StoredKeys
 from session_memory.store.problems import UNREADABLE
@@ -85,19 +85,20 @@ class BatchWriting:
         run, task, row = self._run, chunk.task, chunk.task.row
         if run.is_forgotten(task.flavor, task.ref, row.path, row if row.id else None):
             return True
+        if chunk.settled is not None:
+            # Nobody can tell any more which lines are of the session. The next sync reads it.
+            return True
         masks = run.forgotten.masks(task.flavor, chunk.records)
         return not set(masks) <= set(chunk.masks)
 
     def _write_chunk(self, ingest: Ingest, chunk: Chunk) -> None:
-        run, row, records = self._run, chunk.task.row, chunk.records
+        run, row, lines = self._run, chunk.task.row, chunk.settled or lines_of(chunk.records)
         store, is_known = run.store, bool(row.id)
         if row.starts_at is None and row.role in LOGS:
-            row.starts_at = next((r.ts for r in records if r.ts is not None), None)
+            row.starts_at = lines.starts_at
             if is_known and row.starts_at is not None:
                 self._reorder(row)
-        counts = LineCounts()
-        counts.add(records)
-        counts.add_to(row)
+        lines.counts.add_to(row)
         run.outcome.report.bytes += max(chunk.kept - max(row.kept, chunk.start), 0)
         self._move_cursor(chunk)
         store.sources.save(row)
@@ -114,8 +115,11 @@ class BatchWriting:
             if row.role not in LOGS and chunk.packs:
                 # It was read again whole. One that was only touched keeps its problems.
                 store.problems.forget(row.id)
-        run.add_problems(row, problems_in(records))
-        ingest.add(row, records)
+        run.add_problems(row, lines.problems)
+        if chunk.settled is None:
+            ingest.add(row, chunk.records)
+        else:
+            ingest.add_settled(row, chunk.settled.sessions)
 
     def _move_cursor(self, chunk: Chunk) -> None:
         """Set how far the source is read; after its last chunk also its size and times."""

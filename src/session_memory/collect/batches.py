@@ -11,6 +11,7 @@ from session_memory.adapters.base import Cursor, Record, SourceRef
 from session_memory.collect.interrupts import interrupt_delayed
 from session_memory.collect.native import Stat
 from session_memory.derive.forgotten import Mask
+from session_memory.derive.settled_ahead import SettledSource
 from session_memory.store.pieces import PieceShare
 from session_memory.store.raw import Packed
 from session_memory.store.sources import SourceRow
@@ -60,6 +61,7 @@ class Chunk(msgspec.Struct):
     """A part of a source, translated and compressed, ready to be written.
 
     ``start`` is the offset of the packs, ``kept`` the offset up to which the source is stored.
+    ``settled``: the records of a whole new log are settled already, and ``records`` is empty.
     """
 
     task: ReadTask
@@ -71,6 +73,7 @@ class Chunk(msgspec.Struct):
     tail_hash: str
     is_last: bool
     masks: list[Mask] = []
+    settled: SettledSource | None = None
 
 
 class Batches:
@@ -92,7 +95,7 @@ class Batches:
 
     def add(self, chunk: Chunk) -> None:
         self._chunks.append(chunk)
-        self._records += len(chunk.records)
+        self._records += len(chunk.records) if chunk.settled is None else chunk.settled.records
         self._bytes += chunk.kept - chunk.start
         if self._first_load:
             is_full = self._bytes >= FIRST_LOAD_BYTES or self._records >= FIRST_LOAD_RECORDS

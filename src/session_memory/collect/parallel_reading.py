@@ -106,7 +106,9 @@ class ParallelReading:
         self._run.progress.advance(sent.read)
         packs = [self._pack(one) for one in sent.packs]
         cursor, kept, tail = sent.cursor, sent.kept, sent.tail_hash
-        return Chunk(task, sent.start, packs, sent.records, cursor, kept, tail, sent.is_last)
+        chunk = Chunk(task, sent.start, packs, sent.records, cursor, kept, tail, sent.is_last)
+        chunk.settled = sent.settled
+        return chunk
 
     def _pack(self, sent: SentPack) -> Packed:
         known = None if sent.dictionary is None else self._dictionaries[sent.dictionary]

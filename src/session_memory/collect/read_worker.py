@@ -8,15 +8,20 @@ import msgspec
 
 from session_memory.adapters.base import Cursor, Record
 from session_memory.collect.batches import Chunk, ReadTask
+from session_memory.collect.file_pieces import SEGMENT
 from session_memory.collect.file_reading import FileReading
 from session_memory.collect.native import Stat, grew_in_place, opened, unpacked
 from session_memory.collect.sync_report import ReadProgress
 from session_memory.config import Config
+from session_memory.core.roles import LOG
 from session_memory.derive.forgotten import Mask
+from session_memory.derive.settled_ahead import SettledSource, settled_source
 from session_memory.store.raw import Dictionary, Packed, Packer
 from session_memory.store.sources import SourceRow
 
 TARGET = f"{__name__}:worker"
+# The rows of a log are held until its end, so larger ones are sent in pieces and settled later.
+MOST_SETTLED = 6000
 # The id of a dictionary that the parent stores with the first pack that uses it.
 _SENT = 0
 
@@ -57,6 +62,7 @@ class SentChunk(msgspec.Struct):
     tail_hash: str = ""
     is_last: bool = True
     left_out: bool = False
+    settled: SettledSource | None = None
 
 
 class NeedsStore(Exception):
@@ -118,8 +124,28 @@ class ReadWorker(FileReading):
             if task.is_new and self.is_left_out(task, file):
                 yield SentChunk(task.stat, left_out=True)
                 return
-            for chunk in self.new_chunks(task, file, size):
+            for chunk in self._settled_ahead(task, self.new_chunks(task, file, size)):
                 yield self._sent_chunk(chunk)
+
+    def _settled_ahead(self, task: ReadTask, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+        """The chunks of a source. Those of a new log, if it is not large, become one chunk, whose
+        records are settled."""
+        held: list[Chunk] = []
+        if task.is_new and task.ref.role == LOG:
+            records = 0
+            for chunk in chunks:
+                held.append(chunk)
+                records += len(chunk.records)
+                if records > MOST_SETTLED or chunk.kept > SEGMENT:
+                    break
+            else:
+                whole = _joined(held)
+                whole.settled = settled_source(task.row, whole.records)
+                if whole.settled is not None:
+                    whole.records = []
+                held = [whole]
+        yield from held
+        yield from chunks
 
     def _sent_chunk(self, chunk: Chunk) -> SentChunk:
         new: dict[bytes, bytes] = {}
@@ -135,6 +161,7 @@ class ReadWorker(FileReading):
             kept=chunk.kept,
             tail_hash=chunk.tail_hash,
             is_last=chunk.is_last,
+            settled=chunk.settled,
         )
 
     def _sent_pack(self, pack: Packed, new: dict[bytes, bytes]) -> SentPack:
@@ -152,6 +179,21 @@ class ReadWorker(FileReading):
                 new[digest] = dictionary.body
             name = self._sent[id(dictionary)][1]
         return SentPack(pack.start, pack.length, pack.hash, name, pack.body)
+
+
+def _joined(chunks: list[Chunk]) -> Chunk:
+    """All chunks of a source as one."""
+    last = chunks[-1]
+    return Chunk(
+        last.task,
+        chunks[0].start,
+        [pack for chunk in chunks for pack in chunk.packs],
+        [record for chunk in chunks for record in chunk.records],
+        last.cursor,
+        last.kept,
+        last.tail_hash,
+        last.is_last,
+    )
 
 
 def worker(setting: ReadSetting) -> ReadWorker:

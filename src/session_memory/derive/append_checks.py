@@ -6,9 +6,9 @@ derived again from the stored logs, so the result never depends on the order in 
 
 import json
 
-from session_memory.adapters.base import Record
-from session_memory.core.roles import DOCUMENT, REWRITTEN, TIMELINE
+from session_memory.core.roles import DOCUMENT, REWRITTEN
 from session_memory.derive.facts import base_of
+from session_memory.derive.record_needs import Needs
 from session_memory.store.sessions import CollectedSession
 from session_memory.store.sources import SourceRow, reading_order
 from session_memory.store.store import Store
@@ -27,12 +27,9 @@ class NeedsDerivation(Exception):
         self.may_be_fork = may_be_fork
 
 
-def check_order(
-    store: Store, row: CollectedSession, source: SourceRow, records: list[Record]
-) -> None:
+def check_order(store: Store, row: CollectedSession, source: SourceRow, needs: Needs) -> None:
     """Raise when another source of the session, which is read already, belongs after this one."""
-    is_timeline = source.role == TIMELINE
-    if not row.id or not any(_depends_on_order(record, is_timeline) for record in records):
+    if not row.id or not needs.order:
         return
     known = store.sessions.source_ids(row.id)
     logs = [store.sources.get(other) for other in known if other != source.id]
@@ -48,19 +45,7 @@ def _gives_nothing(log: SourceRow) -> bool:
     return log.role == REWRITTEN and log.lines == sum(json.loads(log.bookkeeping).values())
 
 
-def _depends_on_order(record: Record, is_timeline: bool) -> bool:
-    """Whether earlier records matter. Outcomes of a timeline need none: they name their calls."""
-    return bool(
-        record.events
-        or record.usage is not None
-        or record.continues
-        or record.facts
-        or record.link is not None
-        or (record.outcomes and not is_timeline)
-    )
-
-
-def check_references(store: Store, row: CollectedSession, records: list[Record]) -> None:
+def check_references(store: Store, row: CollectedSession, needs: Needs) -> None:
     """Raise if its history refers to another session's records, or another's refers to these."""
     sessions = store.sessions
     base = base_of(row)
@@ -72,10 +57,10 @@ def check_references(store: Store, row: CollectedSession, records: list[Record])
             sessions.save(origin)
         if origin is not None:
             raise NeedsDerivation({origin.id})
-    ordinals = [record.ordinal for record in records if record.ordinal is not None]
-    if not ordinals:
+    first = needs.ordinal
+    if first is None:
         return
     bases = ((fork.id, base_of(fork)) for fork in sessions.forks_of(row.uid))
-    forks = {fork for fork, base in bases if base is not None and min(ordinals) < base[1]}
+    forks = {fork for fork, base in bases if base is not None and first < base[1]}
     if forks:
         raise NeedsDerivation(forks)

@@ -4,14 +4,13 @@ from collections.abc import Iterable
 
 from session_memory.adapters.base import Record
 from session_memory.derive.cluster_records import ClusterRecords
+from session_memory.derive.found_usage import Response, usage_in
 from session_memory.derive.owners import Owners, is_single
 from session_memory.derive.same_responses import (
     Lines,
-    Response,
     SameResponses,
     rows_nearby,
     times_of,
-    usage_in,
     usage_key,
 )
 from session_memory.store.sessions import CollectedSession

@@ -19,17 +19,6 @@ MOST_LOOKUPS = 100
 LOOKUP_COST = 8
 
 
-def have_same_contents(records: list[Record]) -> bool:
-    """Whether all records with the same id have the same content. They must have keys."""
-    contents: dict[bytes, int] = {}
-    for record in records:
-        if record.native_id and record.events:
-            content = content_of(record.events)
-            if contents.setdefault(record.key, content) != content:
-                return False
-    return True
-
-
 def repeats_stored(store: Store, session_id: int, records: list[Record], keys: set[bytes]) -> bool:
     """Whether the records with these keys repeat records that their session has stored."""
     repeated = [r for r in records if r.key in keys and r.native_id and r.events]

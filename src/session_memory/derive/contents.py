@@ -9,7 +9,7 @@ from hashlib import blake2b
 
 import msgspec
 
-from session_memory.adapters.base import NativeEvent
+from session_memory.adapters.base import NativeEvent, Record
 from session_memory.adapters.event_text import strings_in
 
 _encode = msgspec.json.Encoder(order="sorted").encode
@@ -23,6 +23,17 @@ def content_of(events: Iterable[NativeEvent]) -> int:
             content.update(b"%d:" % len(part))
             content.update(part)
     return int.from_bytes(content.digest())
+
+
+def have_same_contents(records: list[Record]) -> bool:
+    """Whether all records with the same id have the same content. They must have keys."""
+    contents: dict[bytes, int] = {}
+    for record in records:
+        if record.native_id and record.events:
+            content = content_of(record.events)
+            if contents.setdefault(record.key, content) != content:
+                return False
+    return True
 
 
 def _parts(event: NativeEvent) -> Iterable[bytes]:

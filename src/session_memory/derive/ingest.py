@@ -10,7 +10,7 @@ from typing import Any
 
 from session_memory.adapters.base import Record
 from session_memory.core.ids import make_uid
-from session_memory.core.roles import DOCUMENT
+from session_memory.core.roles import DOCUMENT, TIMELINE
 from session_memory.core.text import escaped, one_line
 from session_memory.derive.append_checks import NeedsDerivation, check_order, check_references
 from session_memory.derive.facts import (
@@ -28,8 +28,11 @@ from session_memory.derive.first_records import gives_way, replace_first
 from session_memory.derive.live_sources import flavor_of
 from session_memory.derive.placement import Placement, infer_parent
 from session_memory.derive.plain_forks import plain_origin
+from session_memory.derive.raw_source import stored_records
+from session_memory.derive.record_needs import needs_of
 from session_memory.derive.repository_names import DomainOf, RepositoryNames, place_of
 from session_memory.derive.settle import SettleState
+from session_memory.derive.settled_ahead import SettledSession
 from session_memory.derive.stored_keys import StoredKeys
 from session_memory.derive.turns_with_subagents import set_sums, subtract_subagents
 from session_memory.derive.writing import SessionWriting, decode_state, encode_state
@@ -100,6 +103,43 @@ class Ingest:
             return
         self._append(row, source, records)
 
+    def add_settled(self, source: SourceRow, sessions: list[SettledSession]) -> None:
+        """Store the sessions of a new log that were settled before. Its packs must be stored."""
+        for settled in sessions:
+            row = self._session_row(source, settled.native)
+            if not self._adopt(row, source, settled):
+                records = stored_records(self._store, source)
+                own = [r for r in records if r.session == settled.native and r.problem is None]
+                self._add_to_session(source, settled.native, own)
+
+    def _adopt(self, row: CollectedSession, source: SourceRow, settled: SettledSession) -> bool:
+        """Append a new session as it was settled. If that could be wrong, change nothing."""
+        if not self._is_without_records(row):
+            return False
+        if row.relation is None and settled.origin is not None:
+            self._add_origin(row, [settled.origin])
+        if (row.relation == "subagent") != settled.is_subagent or base_of(row) is not None:
+            return False
+        row.state = settled.state
+        writing = SessionWriting(self._store, row, source)
+        try:
+            check_references(self._store, row, settled.needs)
+            writing.check_keys(settled.keys, settled.usage_ids, self._stored_keys)
+        except NeedsDerivation:
+            return False
+        writing.adopt(settled)
+        row.own_records += writing.named_records
+        self.finish(row, writing)
+        self._store.sessions.link_source(row.id, source.id)
+        return True
+
+    def _is_without_records(self, row: CollectedSession) -> bool:
+        """Whether the store has nothing of a session, or only documents about it."""
+        if not row.is_new or row.stale or row.has_shared or row.evicted_at is not None:
+            return False
+        sources = self._store.sessions.source_ids(row.id) if row.id else ()
+        return all(self._store.sources.get(one).role == DOCUMENT for one in sources)
+
     def _append(self, row: CollectedSession, source: SourceRow, records: list[Record]) -> None:
         """Append records to their session, or mark it stale when that could be wrong."""
         others = self.append_if_safe(row, source, records)
@@ -114,8 +154,9 @@ class Ingest:
         writing = SessionWriting(self._store, row, source)
         origin: CollectedSession | None = None
         try:
-            check_order(self._store, row, source, records)
-            check_references(self._store, row, records)
+            needs = needs_of(records, is_timeline=source.role == TIMELINE)
+            check_order(self._store, row, source, needs)
+            check_references(self._store, row, needs)
             writing.check_new(records, self._stored_keys)
         except NeedsDerivation as reason:
             if row.is_new:

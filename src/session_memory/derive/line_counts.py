@@ -39,6 +39,24 @@ class LineCounts:
             source.bookkeeping = msgspec.json.encode(dict(sorted(counts.items()))).decode()
 
 
+class SourceLines(msgspec.Struct):
+    """What the row and the report of a source need to know about its lines.
+
+    ``starts_at`` is the first time in them.
+    """
+
+    starts_at: int | None
+    counts: LineCounts
+    problems: list[tuple[int, int, str, str]]
+
+
+def lines_of(records: list[Record]) -> SourceLines:
+    counts = LineCounts()
+    counts.add(records)
+    starts_at = next((record.ts for record in records if record.ts is not None), None)
+    return SourceLines(starts_at, counts, problems_in(records))
+
+
 def problems_in(records: Iterable[Record]) -> list[tuple[int, int, str, str]]:
     """``(offset, length, reason, detail)`` of every record that is a problem, or has one.
 

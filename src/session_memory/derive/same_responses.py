@@ -15,21 +15,12 @@ Each other response counts for its own session.
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 
-from session_memory.adapters.base import NativeUsage, Record
+from session_memory.adapters.base import Record
+from session_memory.derive.found_usage import usage_in
 from session_memory.derive.owners import positions
 from session_memory.store.sessions import CollectedSession
 from session_memory.store.store import Store
 from session_memory.store.usage import BUCKETS, StoredUsage
-
-Response = tuple[str, bool]
-"""The id of a response, and whether it was only reported. Both kinds are counted apart."""
-
-
-def usage_in(record: Record) -> tuple[NativeUsage, ...]:
-    """Every usage that a record holds; nearly always none or one."""
-    if record.usage is None:
-        return ()
-    return (record.usage, *record.more_usage) if record.more_usage else (record.usage,)
 
 
 class Lines:

@@ -10,14 +10,13 @@ from operator import add, sub
 
 from session_memory.adapters.base import NativeUsage, Record
 from session_memory.derive.connected import connected_sessions
+from session_memory.derive.found_usage import FoundUsage, Response, usage_in
 from session_memory.derive.reported_usage import settle_reports
 from session_memory.derive.response_ids import note_shared_ids
 from session_memory.derive.same_responses import (
     Lines,
-    Response,
     rows_nearby,
     times_of,
-    usage_in,
     usage_key,
 )
 from session_memory.derive.turns_with_subagents import store_turns
@@ -51,7 +50,7 @@ class UsageWriting:
         self._begin()
 
     def _begin(self) -> None:
-        self._found: dict[Response, tuple[NativeUsage, int | None, int]] = {}
+        self._found = FoundUsage()
         # Each with those that were only reported.
         self._new: dict[bool, list[NewUsage]] = {False: [], True: []}
         self._shared: dict[bool, list[NewUsage]] = {False: [], True: []}
@@ -61,16 +60,18 @@ class UsageWriting:
 
     def add(self, record: Record, seq: int) -> None:
         """Take the usage of a record, which belongs to the event ``seq``."""
-        found = self._found
-        for used in usage_in(record):
-            response = used.usage_id, used.is_reported
-            earlier = found.get(response)
-            if earlier is None or used.output_tokens >= earlier[0].output_tokens:
-                found[response] = (used, record.ts, seq)
-            else:
-                found[response] = (earlier[0], earlier[1], seq)
+        self._found.add(record, seq)
+
+    def adopt(self, found: FoundUsage) -> None:
+        """Take usage that was collected before."""
+        self._found = found
 
     # ------------------------------------------------------------ what is stored already
+
+    def are_any_stored(self, usage_ids: Iterable[str]) -> bool:
+        """Whether the store has a response with one of these ids."""
+        keys = [usage_key(self._flavor, usage_id) for usage_id in usage_ids]
+        return bool(keys) and self._store.usage.stored_if_few(keys) != []
 
     def other_counters(
         self, records: list[Record], responses: set[Response], holders: set[int]
@@ -183,7 +184,7 @@ class UsageWriting:
                 if stored.owner_id is not None:
                     gained = tuple(map(sub, map(add, gained, row.buckets), stored.buckets))
         self._flushed.update(self._found)
-        self._found = {}
+        self._found = FoundUsage()
         for name, more in zip(BUCKETS, gained, strict=True):
             setattr(self._row, name, getattr(self._row, name) + more)
 

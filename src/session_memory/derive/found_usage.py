@@ -1,0 +1,28 @@
+"""The usage that records hold, each response once: with its largest output, which is the whole
+answer, and at the event of its last block."""
+
+from session_memory.adapters.base import NativeUsage, Record
+
+Response = tuple[str, bool]
+"""The id of a response, and whether it was only reported. Both kinds are counted apart."""
+
+
+def usage_in(record: Record) -> tuple[NativeUsage, ...]:
+    """Every usage that a record holds; nearly always none or one."""
+    if record.usage is None:
+        return ()
+    return (record.usage, *record.more_usage) if record.more_usage else (record.usage,)
+
+
+class FoundUsage(dict[Response, tuple[NativeUsage, int | None, int]]):
+    """By response: its usage, the time of its record, and the seq of its event."""
+
+    def add(self, record: Record, seq: int) -> None:
+        """Take the usage of a record, which belongs to the event ``seq``."""
+        for used in usage_in(record):
+            response = used.usage_id, used.is_reported
+            earlier = self.get(response)
+            if earlier is None or used.output_tokens >= earlier[0].output_tokens:
+                self[response] = (used, record.ts, seq)
+            else:
+                self[response] = (earlier[0], earlier[1], seq)
