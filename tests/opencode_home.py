@@ -28,11 +28,11 @@ BEGUN = 1_790_000_000_000
 class OpencodeHome:
     """Writes rows. ``now`` is the clock; each write moves it on by ``step`` milliseconds."""
 
-    def __init__(self, home: Path, *, wal: bool = False) -> None:
-        directory = home / ".local/share/opencode"
+    def __init__(self, home: Path, *, wal: bool = False, program: str = "opencode") -> None:
+        directory = home / ".local/share" / program
         directory.mkdir(parents=True, exist_ok=True)
         self.home = home
-        self.path = directory / "opencode.db"
+        self.path = directory / f"{program}.db"
         self.now, self.step, self._ids = BEGUN, 1000, 0
         self.db = apsw.Connection(str(self.path))
         self.db.execute("pragma synchronous = off")

@@ -9,7 +9,7 @@ import pytest
 from session_memory.adapters.gemini import AGENT as adapter
 from session_memory.derive.bodies import Bodies
 from session_memory.testing.adapters import AdapterContract
-from session_memory.testing.collecting import collected, events_of
+from session_memory.testing.collecting import collected, events_of, usage_of
 
 DATA = Path(__file__).parent.parent / "data" / "gemini"
 
@@ -91,6 +91,15 @@ def test_a_message_that_is_written_again_gives_only_what_is_new(tmp_path: Path) 
         assert bodies.of(events[5]).text.startswith("Output: no")
         cost = store.sessions.get("gemini:s1").cost
         assert (cost.input_tokens, cost.cache_read_tokens, cost.output_tokens) == (80, 120, 20)
+
+
+def test_an_answer_without_words_counts_for_the_model_of_the_answer_before(tmp_path: Path) -> None:
+    unnamed = message("m4", "gemini", [], tokens={"input": 40, "cached": 0, "output": 2})
+    write(tmp_path, prompt("m1", "build it"), answer("m2"), prompt("m3", "and?"), unnamed)
+    with collected(tmp_path) as store:
+        used = [(usage.usage_id, usage.model) for usage in usage_of(store, "gemini:s1")]
+        assert used == [("m2", "gemini-2.5-pro"), ("m4", "gemini-2.5-pro")]
+        assert events_of(store, "gemini:s1")[-1].model == "gemini-2.5-pro"
 
 
 def test_a_history_that_is_written_again_counts_once(tmp_path: Path) -> None:

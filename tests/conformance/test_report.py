@@ -8,6 +8,7 @@ from click.testing import CliRunner
 from session_memory.cli import main
 from session_memory.conformance.drivers import DRIVERS
 from session_memory.conformance.isolation import words_without_network
+from session_memory.conformance.npm import why_failed
 from session_memory.conformance.report import details, keep, page, rows, summary
 from session_memory.conformance.result import CANNOT, DIFFERS, EQUAL, MISSING, Result
 from session_memory.conformance.scenarios import NAMES
@@ -84,6 +85,15 @@ def test_without_npm_the_hint_says_what_to_install(
     words = ["conformance", "pi", "--scratch", str(tmp_path / "scratch"), "--json"]
     done = CliRunner().invoke(main, words)
     assert done.exit_code != 0 and "no npm" in done.output
+
+
+def test_the_reason_why_a_release_does_not_install_names_no_directory() -> None:
+    missing = "No matching version found for @kilo/linux@7.8.1."
+    failed = (
+        f"npm error code 1\nnpm error path /home/mira/x\nnpm error npm error notarget {missing}\n"
+    )
+    assert why_failed(failed) == missing
+    assert why_failed("npm error code 1\nnpm error path /x\nnpm error it broke\n") == "it broke"
 
 
 def test_the_network_is_left_out_where_the_machine_allows_it() -> None:

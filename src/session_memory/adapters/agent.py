@@ -117,7 +117,8 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
       that fits the pattern.
     - ``keeps_days(root)``: after how many days the agent deletes a log; None when it never does.
     - ``resume_command``: the program and options that resume a session; its id is added, unless
-      ``resumes_without_id``: the agent continues what its directory has.
+      ``resumes_without_id``: the agent continues what its directory has. ``resumable_ids``: how the
+      ids begin that it can resume, if an older program of this flavor gave other ones.
     - ``copies_are_resumes(agent_version)``: whether a session that repeats another's history
       resumes it. Otherwise it is a fork.
     - ``instruction_files``: the files of a project that the agent reads, its main one first.
@@ -163,6 +164,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     keeps_days: Callable[[Path], int | None] = _keeps_for_ever
     resume_command: tuple[str, ...] = ()
     resumes_without_id: bool = False
+    resumable_ids: str = ""
     copies_are_resumes: Callable[[str], bool] = _never_resumes
     instruction_files: tuple[str, ...] = ("AGENTS.md", "AGENTS.override.md")
     provider: str | None = None

@@ -41,7 +41,7 @@ def checked_agent(flavor: str, loaded: Any) -> Agent:
         value = getattr(found, name)
         if not callable(value) and (value is not None or name in _FUNCTIONS):
             raise TypeError(f"{name} is {short_repr(value)}, not a function")
-    for name in ("model_prefix", "problem", "reason_follows", "usage_note"):
+    for name in ("model_prefix", "problem", "reason_follows", "resumable_ids", "usage_note"):
         _check_text(name, getattr(found, name))
     if found.provider is not None:
         _check_text("provider", found.provider)

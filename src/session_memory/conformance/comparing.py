@@ -11,6 +11,7 @@ from typing import Any
 
 from session_memory.conformance.found import FoundInLogs, buckets, sum_of
 from session_memory.core.schema import Session, Usage
+from session_memory.core.text import one_line
 
 TALK = ("main", "subagents")
 SIDE = ("summary", "aux")
@@ -135,7 +136,8 @@ def _turns(truth: dict[str, Any], found: FoundInLogs) -> Iterator[Difference]:
 
 
 def _prompts(truth: dict[str, Any], found: FoundInLogs) -> Iterator[Difference]:
-    expected = Counter(truth["prompts"])
+    # The first words of a prompt on one line are what an event shows of it.
+    expected = Counter(one_line(prompt) for prompt in truth["prompts"])
     have = Counter(event.summary.strip().strip('"') for event in found.of_kind("user_msg"))
     for name, texts in (("missing", expected - have), ("not sent", have - expected)):
         if texts:

@@ -16,6 +16,7 @@ from session_memory.conformance.scenario import (
     EditFile,
     ReadFile,
     RunShell,
+    Scenario,
     Step,
     WriteFile,
 )
@@ -121,6 +122,11 @@ class Driver(ABC):
     def delegate(self, prompt: str) -> ModelCall:
         """The call that starts a subagent and waits for its answer."""
         raise TypeError(f"{type(self).__name__} needs a delegate, or `subagent` in its `cannot`")
+
+    def why_not(self, scenario: Scenario) -> str:
+        """Why the agent cannot do a scenario; nothing if it can."""
+        names = (scenario.name, *scenario.needs)
+        return next((self.cannot[name] for name in names if name in self.cannot), "")
 
     def is_summary(self, sent: Sent) -> bool:
         """Whether a request asks for the summary that replaces the history."""

@@ -135,7 +135,7 @@ def _result(
         date=datetime.now(UTC).date().isoformat(),
         remark=program.remark,
     )
-    if reason := driver.cannot.get(scenario.name):
+    if reason := driver.why_not(scenario):
         return replace(blank, differences=[reason])
     directory = Path(order.scratch) / "runs" / driver.name / scenario.name
     try:

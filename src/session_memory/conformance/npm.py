@@ -90,8 +90,7 @@ class Npm:
         if done.returncode == 0:
             return None
         shutil.rmtree(place / "node_modules", ignore_errors=True)
-        told = re.findall(r"npm error (?:notarget )?(.+)", done.stderr)
-        return next((line for line in told if not line.startswith("code ")), done.stderr[-200:])
+        return why_failed(done.stderr)
 
     def _run(self, command: list[str], cwd: Path) -> "subprocess.CompletedProcess[str]":
         # The machine's own variables may say how the registry is reached.
@@ -116,6 +115,14 @@ class Npm:
         if not directory.exists() and (failure := self._add(place, f"{package}@{NODE}")):
             raise NpmFailed(f"Node.js {NODE} cannot be installed: {failure}")
         return directory
+
+
+def why_failed(errors: str) -> str:
+    """The line of npm's errors that says most. It names no directory of this machine."""
+    lines = re.findall(r"^(?:npm error )+(?:notarget )?(.+)", errors, re.MULTILINE)
+    missing = [line for line in lines if line.startswith("No matching version")]
+    told = [line for line in lines if not line.startswith(("code ", "path "))]
+    return next(iter(missing or told), errors[-200:])
 
 
 def _version_of(node: Path) -> tuple[int, ...]:

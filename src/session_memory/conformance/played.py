@@ -77,6 +77,8 @@ class Played:
         # How many requests came after the end of the script.
         self.over = 0
         self._turn: ScriptedTurn | None = None
+        # The last turn whose command was a prompt.
+        self._command_of: ScriptedTurn | None = None
         # Those that are prompts for the agent too. A command is one if the model answers it.
         self.prompts: list[str] = []
         self._lock = threading.Lock()
@@ -162,7 +164,8 @@ class Played:
     def _note_command(self, lane: str) -> None:
         command = self._driver.compact_prompt
         is_answered = lane == MAIN and self._turn is not None and self._turn.start == COMPACT
-        if is_answered and command not in self.prompts:
+        if is_answered and self._command_of is not self._turn:
+            self._command_of = self._turn
             self.prompts.append(command)
 
     def _next(self, lane: str, sent: Sent) -> Reply:

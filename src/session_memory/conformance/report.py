@@ -46,6 +46,7 @@ and its calls: samples for the author of an [adapter](adding-an-adapter.md).
 | `differs` | something is not; the list below says what |
 | `cannot` | the agent has no such thing |
 | `recorded` | the scenario was played to its end, but there is no adapter for the agent yet |
+| – | not played yet |
 """
 
 

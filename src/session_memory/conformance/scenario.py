@@ -90,12 +90,14 @@ class ScriptedTurn:
 
 @dataclass(frozen=True)
 class Scenario:
-    """`subagents`: the prompt of each, and the answers that it gets."""
+    """`subagents`: the prompt of each, and the answers that it gets. `needs`: an agent that cannot
+    do one of these scenarios cannot do this one either."""
 
     name: str
     title: str
     turns: tuple[ScriptedTurn, ...]
     subagents: dict[str, tuple[Step, ...]] = field(default_factory=dict)
+    needs: tuple[str, ...] = ()
 
     @property
     def interrupted(self) -> bool:

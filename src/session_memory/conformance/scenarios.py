@@ -1,5 +1,6 @@
 """The scenarios that every agent must survive."""
 
+from session_memory.conformance.rare_scenarios import RARE_SCENARIOS
 from session_memory.conformance.reply import CUT, HANG
 from session_memory.conformance.scenario import (
     COMPACT,
@@ -63,7 +64,7 @@ _LOOK = ScriptedTurn(
     (Step("I look.", (RunShell("ls"),)), Step("There is a README.md.")),
 )
 
-SCENARIOS: tuple[Scenario, ...] = (
+_COMMON_SCENARIOS: tuple[Scenario, ...] = (
     Scenario("basic", "create, test, edit, test again", (_BASIC,)),
     Scenario(
         "tools",
@@ -269,4 +270,5 @@ SCENARIOS: tuple[Scenario, ...] = (
     ),
 )
 
+SCENARIOS = (*_COMMON_SCENARIOS, *RARE_SCENARIOS)
 NAMES = tuple(scenario.name for scenario in SCENARIOS)

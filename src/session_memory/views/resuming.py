@@ -50,13 +50,13 @@ def resume(store: Store, session: Session, here: str) -> Resume:
             f"{session.session_uid} is a subagent and cannot be resumed alone",
             f"Open the session that started it: session-memory open {session.parent_uid}",
         )
-    command = about(session.flavor).resume_command
-    if not command:
+    agent, native = about(session.flavor), session.native_session_id
+    command = agent.resume_command
+    if not command or not native.startswith(agent.resumable_ids):
         raise CannotResume(
-            f"the command that resumes a session of {session.flavor} is not known",
+            f"the command that resumes {session.session_uid} is not known",
             f"Read it instead: session-memory show {name}",
         )
-    native = session.native_session_id
     if not _ID.fullmatch(native) or not _is_plain(session.cwd):
         raise CannotResume(
             f"the id or directory of {session.session_uid} is not safe to start a program with",
@@ -64,7 +64,7 @@ def resume(store: Store, session: Session, here: str) -> Resume:
         )
     return Resume(
         session_uid=session.session_uid,
-        argv=command if about(session.flavor).resumes_without_id else (*command, native),
+        argv=command if agent.resumes_without_id else (*command, native),
         cwd=session.cwd,
         is_gone=not _is_there(store, session, here),
         is_cwd_gone=session.cwd is not None and not Path(session.cwd).is_dir(),

@@ -115,7 +115,7 @@ def _from_model(message: dict[str, Any], state: GeminiState) -> list[NativeEvent
         events += made
     if not events:
         events.append(NativeEvent("lifecycle", "assistant", "", "gemini/empty"))
-    model = string(message.get("model")) or None
+    model = state.model_of(message) or None
     for event in events:
         if event.role == "assistant":
             event.model, event.response_id = model, own or None
@@ -236,7 +236,7 @@ def children(message: dict[str, Any]) -> list[ChildLink]:
     ]
 
 
-def usage_of_message(message: dict[str, Any]) -> NativeUsage | None:
+def usage_of_message(message: dict[str, Any], state: GeminiState) -> NativeUsage | None:
     """What an answer used: ``input`` includes cached tokens, ``output`` no thoughts."""
     used, own = message.get("tokens"), name_in(message.get("id"))
     kind = message.get("type")
@@ -246,7 +246,7 @@ def usage_of_message(message: dict[str, Any]) -> NativeUsage | None:
     given, thought = count_of(used.get("output")), count_of(used.get("thoughts"))
     return NativeUsage(
         own,
-        string(message.get("model")) or "unknown",
+        state.model_of(message) or "unknown",
         input_tokens=together(without(sent, cached), count_of(used.get("tool"))),
         # Qwen Code has the same form, but its output includes the thoughts.
         output_tokens=together(given, thought) if kind == "gemini" else given,

@@ -18,7 +18,8 @@ _UNKNOWN = "?"
 class GeminiState(msgspec.Struct):
     """``written``: the last messages, and how many times each was written. ``asked``: the last
     calls, and the message of each. ``answered``: the calls that have a result. ``before``: for each
-    prompt on the path, the record before it and a checksum of its words."""
+    prompt on the path, the record before it and a checksum of its words. ``model``: the one of the
+    last answer that names it."""
 
     session: str = ""
     last: str = ""
@@ -27,6 +28,14 @@ class GeminiState(msgspec.Struct):
     asked: dict[str, str] = {}
     answered: dict[str, int] = {}
     before: dict[str, tuple[str, int]] = {}
+    model: str = ""
+
+    def model_of(self, message: dict[str, Any]) -> str:
+        """The model of an answer. One without words does not name it: it is the last one's."""
+        named = message.get("model")
+        if isinstance(named, str) and named:
+            self.model = named
+        return self.model
 
     def write(self, message: str) -> int:
         """Note a message, and return how many times it was written before."""

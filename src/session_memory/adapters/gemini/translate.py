@@ -137,7 +137,7 @@ def _message(native: dict[str, Any], record: Record, state: GeminiState) -> None
     own = name_in(native.get("id"))
     record.ts = time_or_none(native.get("timestamp"))
     times = state.write(own) if own else 0
-    record.usage = usage_of_message(native)
+    record.usage = usage_of_message(native, state)
     record.events = events_of_message(native, state, again=times > 0)
     if links := children(native):
         record.link, record.more_links = links[0], links[1:]

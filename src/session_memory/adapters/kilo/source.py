@@ -1,4 +1,4 @@
-"""The tasks of Kilo Code."""
+"""Sessions of Kilo Code: tasks of its old extension, and the database of the program since 7.0."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -6,19 +6,35 @@ from pathlib import Path
 from session_memory.adapters.base import Cursor, Readable, Record, SourceRef, Unlisted
 from session_memory.adapters.editor_tasks.layout import discover_tasks, storage_roots
 from session_memory.adapters.editor_tasks.translate import read_task
+from session_memory.adapters.gathered import files_below, is_an_agents
+from session_memory.adapters.opencode import layout, source
+from session_memory.core.roles import LOG
 
 EXTENSION = "kilocode.kilo-code"
+PROGRAM = "kilo"
 
 
 def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
-    return storage_roots(environ, home, EXTENSION)
+    """The program's directory, and the old extension's in each editor that is there."""
+    tasks = storage_roots(environ, home, EXTENSION)
+    return [*layout.data_roots(environ, home, PROGRAM), *tasks]
 
 
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """The tasks below a home or the directory of Kilo Code."""
-    return discover_tasks(root, EXTENSION, loose=False)
+    """The sessions below a home, a directory of Kilo Code, or in databases somewhere else."""
+    base = layout.own_base(root, PROGRAM)
+    if base is not None:
+        yield from layout.own_sessions(base, PROGRAM)
+    elif root.is_dir() and not is_an_agents(root):
+        for name, problem in files_below(str(root)):
+            path = Path(name)
+            if not problem and path.match(f"{PROGRAM}*.db"):
+                yield from layout.sessions_of(path, PROGRAM, set(), root)
+    yield from discover_tasks(root, EXTENSION, loose=False)
 
 
-def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
+def read(origin: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
     """Every record from ``cursor`` on."""
-    return read_task(source, cursor, may_include_cache=True)
+    if origin.ref.role == LOG:
+        return source.read(origin, cursor)
+    return read_task(origin, cursor, may_include_cache=True)

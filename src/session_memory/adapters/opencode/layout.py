@@ -18,24 +18,37 @@ from session_memory.adapters.opencode.tables import has_our_tables, stamps_in
 from session_memory.adapters.opencode.tree import SESSIONS, stamp_of
 from session_memory.core.roles import REWRITTEN
 
-HOME = ".local/share/opencode"
-_DATABASES = "opencode*.db"
+DATA = ".local/share"
+NAME = "opencode"
+HOME = f"{DATA}/{NAME}"
+# Programs that came from opencode and keep the same tables, each with an adapter of its own.
+_FORKS = ("kilo",)
 _SNIFFED = 4096
 
 
-def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
-    """``$XDG_DATA_HOME/opencode`` when set, else ``~/.local/share/opencode``."""
+def data_roots(environ: Mapping[str, str], home: Path, program: str) -> list[Path]:
+    """The program's directory in ``$XDG_DATA_HOME`` when set, else in ``~/.local/share``."""
     configured = environ.get("XDG_DATA_HOME")
-    return [Path(configured).expanduser() / "opencode" if configured else home / HOME]
+    return [Path(configured).expanduser() / program if configured else home / DATA / program]
+
+
+def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
+    return data_roots(environ, home, NAME)
+
+
+def own_base(root: Path, program: str) -> Path | None:
+    """The directory with a program's sessions, if the root is a home or that directory."""
+    bases = (root, root / DATA / program, root / program)
+    found = (one for one in bases if (one / SESSIONS).is_dir() or any(databases(one, program)))
+    return next(found, None)
 
 
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
     """The sessions of a home or a directory of opencode, or of databases somewhere else."""
-    for base in (root, root / HOME, root / "opencode"):
-        if (base / SESSIONS).is_dir() or any(_databases(base)):
-            yield from _own(base)
-            return
-    if root.is_file():
+    base = own_base(root, NAME)
+    if base is not None:
+        yield from own_sessions(base, NAME)
+    elif root.is_file():
         yield from _loose(root, root.parent)
     elif root.is_dir() and not is_an_agents(root):
         for name, problem in files_below(str(root)):
@@ -51,7 +64,8 @@ def recognizes(head: bytes) -> bool:
 def _loose(path: Path, root: Path) -> Iterator[SourceRef | Unlisted]:
     """The sessions in a file that somebody copied or exported."""
     if path.suffix == ".db":
-        yield from _named(path, set(), root)
+        if not path.name.startswith(_FORKS):
+            yield from sessions_of(path, NAME, set(), root)
     elif path.suffix == ".json":
         try:
             with path.open("rb") as file:
@@ -64,36 +78,42 @@ def _loose(path: Path, root: Path) -> Iterator[SourceRef | Unlisted]:
             yield SourceRef(path, REWRITTEN, f"{HOME}/exported/{below}", path.stem)
 
 
-def _databases(base: Path) -> list[Path]:
+def databases(base: Path, program: str) -> list[Path]:
+    """The databases of a program in its directory, one for each channel of releases."""
     try:
-        return sorted(base.glob(_DATABASES))
+        return sorted(base.glob(f"{program}*.db"))
     except OSError:
         return []
 
 
-def _own(base: Path) -> Iterator[SourceRef | Unlisted]:
+def own_sessions(base: Path, program: str) -> Iterator[SourceRef | Unlisted]:
+    """The sessions in a program's directory."""
     known: set[str] = set()
-    for path in _databases(base):
-        yield from _named(path, known)
+    for path in databases(base, program):
+        yield from sessions_of(path, program, known)
     for path in sorted((base / SESSIONS).glob("*/ses_*.json")):
         # The first release with a database copied all sessions into it, and left the files.
         if path.stem not in known:
-            yield from _from_tree(path, base)
+            yield from _from_tree(path, base, program)
 
 
-def _named(path: Path, known: set[str], root: Path | None = None) -> Iterator[SourceRef | Unlisted]:
-    """The sessions of a database. Adds their ids to ``known``."""
+def sessions_of(
+    path: Path, program: str, known: set[str], root: Path | None = None
+) -> Iterator[SourceRef | Unlisted]:
+    """The sessions of a database. Adds their ids to ``known``.
+
+    ``root``: somebody copied the database below it."""
     below = path.name if root is None else path.relative_to(root).as_posix()
-    for found in sessions_in_database(
-        path, f"{HOME}/{below}", has_our_tables, stamps_in, is_certain=root is None
-    ):
+    place = f"{DATA}/{program}/{below}"
+    certain = root is None
+    for found in sessions_in_database(path, place, has_our_tables, stamps_in, is_certain=certain):
         known.add(getattr(found, "session", ""))
         yield found
 
 
-def _from_tree(path: Path, base: Path) -> Iterator[SourceRef | Unlisted]:
+def _from_tree(path: Path, base: Path, program: str) -> Iterator[SourceRef | Unlisted]:
     below = path.relative_to(base).as_posix()
     try:
-        yield part_of_database(path, path.stem, stamp_of(path), f"{HOME}/{below}")
+        yield part_of_database(path, path.stem, stamp_of(path), f"{DATA}/{program}/{below}")
     except OSError as error:
         yield Unlisted(path, error.strerror or str(error))

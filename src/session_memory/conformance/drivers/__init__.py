@@ -12,6 +12,7 @@ from session_memory.conformance.drivers.copilot import Copilot
 from session_memory.conformance.drivers.droid import Droid
 from session_memory.conformance.drivers.gemini import GeminiCli
 from session_memory.conformance.drivers.grok import Grok
+from session_memory.conformance.drivers.kilo import Kilo
 from session_memory.conformance.drivers.kimi import Kimi
 from session_memory.conformance.drivers.opencode import OpenCode
 from session_memory.conformance.drivers.pi import Pi
@@ -27,6 +28,7 @@ DRIVERS: tuple[type[Driver], ...] = (
     Qwen,
     Copilot,
     OpenCode,
+    Kilo,
     Pi,
     Kimi,
     Cline,

@@ -14,7 +14,13 @@ class Copilot(Driver):
     logs = (".copilot/session-state", ".copilot/session-store.db")
     compact_prompt = "/compact"
     subagents_inside = True
-    known = {"compact": {"summary tokens": "Copilot CLI sums up summaries without their reasoning"}}
+    known = {
+        "compact": {"summary tokens": "Copilot CLI sums up summaries without their reasoning"},
+        "compact_twice": {
+            "summary tokens": "Copilot CLI sums up summaries without their reasoning"
+        },
+        "empty": {"script": "an answer without words is the last one for Copilot CLI"},
+    }
     models = ("gpt-4.1", "gpt-5.4")
     cannot = {"fork": "Copilot CLI has no fork"}
 

@@ -29,6 +29,14 @@ class GeminiCli(Driver):
         "compact": {"summary requests": "Gemini CLI logs no usage of the request for the summary"},
         "interrupt": {"interrupt": "stopped by Ctrl-C in one-shot mode, it writes nothing more"},
         "cut": {"script": "Gemini CLI ends with an error when a stream is cut"},
+        "cut_call": {"script": "Gemini CLI ends with an error when a stream is cut"},
+        "interrupt_twice": {
+            "interrupt": "stopped by Ctrl-C in one-shot mode, it writes nothing more"
+        },
+        "compact_twice": {
+            "summary requests": "Gemini CLI logs no usage of the request for the summary"
+        },
+        "empty": {"script": "an answer without words is the last one for Gemini CLI"},
     }
 
     def configure(self, place: AgentPlace) -> None:

@@ -32,8 +32,8 @@ _CONFIG = """\
 _SERVER = '"other": {"type": "local", "command": ["true"], "enabled": false}'
 
 
-def _fetched(directory: Path) -> None:
-    library = {"dependencies": {"@opencode-ai/plugin": "*"}}
+def _fetched(directory: Path, plugin: str) -> None:
+    library = {"dependencies": {plugin: "*"}}
     (directory / "package.json").write_text(json.dumps(library))
     (directory / "package-lock.json").write_text(json.dumps({"packages": {"": library}}))
     (directory / "node_modules").mkdir()
@@ -42,6 +42,8 @@ def _fetched(directory: Path) -> None:
 class OpenCode(Driver):
     name, title, program = "opencode", "opencode", "opencode"
     package = "opencode-ai"
+    # The library of its plugins.
+    plugin = "@opencode-ai/plugin"
     seconds = 240.0
     known = {
         "*": {"aux requests": "opencode logs no usage of its request for a title"},
@@ -56,10 +58,10 @@ class OpenCode(Driver):
     def configure(self, place: AgentPlace) -> None:
         server = _SERVER if self.has_server else ""
         names = {"model": MODEL, "other": OTHER_MODEL, "url": place.url, "key": KEY}
-        place.write(".config/opencode/opencode.json", _CONFIG % {**names, "server": server})
+        place.write(f".config/{self.name}/{self.name}.json", _CONFIG % {**names, "server": server})
         # As after the first start with a network. Otherwise each start with a plugin waits for the
         # npm registry for a minute and a half.
-        _fetched(place.home / ".config" / "opencode")
+        _fetched(place.home / ".config" / self.name, self.plugin)
 
     def environment(self, place: AgentPlace) -> dict[str, str]:
         return {
@@ -71,7 +73,7 @@ class OpenCode(Driver):
     def variables(self, launch: Launch) -> dict[str, str]:
         # Without a person to ask, what is asked for is refused.
         asks = json.dumps({"permission": {"edit": "ask"}})
-        return {} if launch.approve else {"OPENCODE_CONFIG_CONTENT": asks}
+        return {} if launch.approve else {f"{self.name.upper()}_CONFIG_CONTENT": asks}
 
     def arguments(self, launch: Launch, place: AgentPlace) -> list[str]:
         words = ["run", "-m", f"script/{launch.model}"]

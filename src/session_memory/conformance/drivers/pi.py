@@ -18,6 +18,15 @@ class Pi(Driver):
 
     known = {
         "interrupt": {"interrupt": "stopped by Ctrl-C in one-shot mode, pi writes nothing more"},
+        "interrupt_twice": {
+            "interrupt": "stopped by Ctrl-C in one-shot mode, pi writes nothing more"
+        },
+        "killed_early": {"prompts": "pi creates the log of a session with the first answer"},
+        "compact_twice": {
+            "summary requests": "pi logs one sum for the two requests of a second compaction",
+            "extra": "pi logs one sum for the two requests of a second compaction",
+        },
+        "empty": {"script": "an answer without words is the last one for pi"},
     }
 
     def configure(self, place: AgentPlace) -> None:

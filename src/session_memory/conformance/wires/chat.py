@@ -64,6 +64,15 @@ def _parts(
     yield delta({"role": "assistant", "content": ""})
     yield from (delta({"reasoning_content": text}) for text in pieces(reply.thinking))
     yield from (delta({"content": text}) for text in pieces(reply.text))
-    yield from (delta({"tool_calls": [call]}) for call in calls)
+    for call in calls:
+        yield from (delta({"tool_calls": [part]}) for part in _call_parts(call))
     yield delta({}, _reason(reply))
     yield {"choices": [], "usage": usage}
+
+
+def _call_parts(call: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """A call as it is streamed: its name, then its arguments in pieces."""
+    function = call["function"]
+    yield {**call, "function": {**function, "arguments": ""}}
+    for text in pieces(function["arguments"], 40):
+        yield {"index": call["index"], "function": {"arguments": text}}

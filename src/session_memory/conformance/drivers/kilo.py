@@ -1,0 +1,20 @@
+from session_memory.conformance.drivers.opencode import OpenCode
+from session_memory.conformance.place import AgentPlace
+
+
+class Kilo(OpenCode):
+    """A fork of opencode with the same options and settings under its own name."""
+
+    name, title, program = "kilo", "Kilo", "kilo"
+    package = "@kilocode/cli"
+    plugin = "@kilocode/plugin"
+    logs = (".local/share/kilo",)
+
+    def environment(self, place: AgentPlace) -> dict[str, str]:
+        return {
+            "KILO_DISABLE_AUTOUPDATE": "1",
+            "KILO_DISABLE_MODELS_FETCH": "1",
+            "KILO_DISABLE_LSP_DOWNLOAD": "1",
+            "KILO_DISABLE_SESSION_INGEST": "1",
+            "KILO_DISABLE_SHARE": "1",
+        }

@@ -1,0 +1,222 @@
+"""Scenarios that are rarer: stops at bad moments, odd texts, and several of the common ones in one
+session."""
+
+from session_memory.conformance.reply import CUT, HANG
+from session_memory.conformance.scenario import (
+    COMPACT,
+    INTERRUPT,
+    KILL,
+    RESUME,
+    Delegate,
+    ReadFile,
+    RunShell,
+    Scenario,
+    ScriptedTurn,
+    Step,
+    WriteFile,
+)
+
+_HALF = "This answer is never heard to its end, because the line goes dead while it is spoken."
+_GAMMA = "Subagent gamma: count the words of README.md."
+_ODD = "Grüße, 世界, \u202eright to left\u202c, 👩\u200d💻, tab\there, \u2028 and\r\nWindows."
+_LINES = "".join(f"line {number} of a long file\n" for number in range(3000))
+
+RARE_SCENARIOS: tuple[Scenario, ...] = (
+    Scenario(
+        "killed_early",
+        "the agent is killed before the first answer is complete, then started again",
+        (
+            ScriptedTurn("Say something long.", (Step(_HALF, fault=HANG),), stopped_by=KILL),
+            ScriptedTurn("Say something short.", (Step("Here I am."),), RESUME),
+        ),
+        needs=("killed",),
+    ),
+    Scenario(
+        "killed_call",
+        "the agent is killed in the middle of a call, then resumed",
+        (
+            ScriptedTurn(
+                "Run a command and another one.",
+                (
+                    Step("", (RunShell("pwd"),)),
+                    Step("I write.", (WriteFile("long.txt", _LINES[:2000]),), fault=HANG),
+                ),
+                stopped_by=KILL,
+            ),
+            ScriptedTurn("Go on after the half call.", (Step("I went on."),), RESUME),
+        ),
+        needs=("killed", "basic"),
+    ),
+    Scenario(
+        "cut_call",
+        "a stream that is cut in the middle of a call, then tried again",
+        (
+            ScriptedTurn(
+                "Write a file over a bad line.",
+                (
+                    Step("I list.", (RunShell("ls"),)),
+                    Step("", (WriteFile("cut.txt", _LINES[:2000]),), fault=CUT),
+                    Step("", (WriteFile("cut.txt", "whole\n"),)),
+                    Step("The file is written."),
+                ),
+            ),
+            ScriptedTurn("And now?", (Step("All is well."),), RESUME),
+        ),
+        needs=("basic", "resume"),
+    ),
+    Scenario(
+        "interrupt_twice",
+        "Ctrl-C in two runs, then resumed",
+        (
+            ScriptedTurn(
+                "Explain the first thing.",
+                (Step("I look.", (RunShell("ls"),)), Step(_HALF, fault=HANG)),
+                stopped_by=INTERRUPT,
+            ),
+            ScriptedTurn(
+                "Explain the second thing.",
+                (Step(_HALF, fault=HANG),),
+                RESUME,
+                stopped_by=INTERRUPT,
+            ),
+            ScriptedTurn("Explain the third thing.", (Step("There are three."),), RESUME),
+        ),
+        needs=("interrupt",),
+    ),
+    Scenario(
+        "parallel",
+        "four calls in one answer, two of which fail, and three in the next one",
+        (
+            ScriptedTurn(
+                "Do four things at once.",
+                (
+                    Step(
+                        "All at once.",
+                        (
+                            RunShell("echo one"),
+                            ReadFile("missing.txt", fails=True),
+                            WriteFile("four.txt", "4\n"),
+                            RunShell("exit 4", fails=True),
+                        ),
+                        thinking="They do not depend on each other.",
+                    ),
+                    Step("", (ReadFile("four.txt"), RunShell("echo two"), ReadFile("README.md"))),
+                    Step("Two of them failed."),
+                ),
+            ),
+        ),
+        needs=("tools",),
+    ),
+    Scenario(
+        "subagent_later",
+        "a subagent in a session that was resumed",
+        (
+            ScriptedTurn("Look first.", (Step("", (RunShell("ls"),)), Step("A README.md."))),
+            ScriptedTurn(
+                "Now let a subagent look.",
+                (Step("I delegate.", (Delegate(_GAMMA),)), Step("It has answered.")),
+                RESUME,
+            ),
+            ScriptedTurn("What did it say?", (Step("Six words."),), RESUME),
+        ),
+        {_GAMMA: (Step("", (RunShell("wc -w README.md"),)), Step("Six words."))},
+        needs=("subagent", "resume"),
+    ),
+    Scenario(
+        "long",
+        "a long output, a long file and a long answer",
+        (
+            ScriptedTurn(
+                "Print many lines.",
+                (
+                    Step("", (RunShell("seq 1 20000"),)),
+                    Step("", (WriteFile("long.txt", _LINES),)),
+                    Step(f"Here they are.\n\n{_LINES[:20_000]}"),
+                ),
+            ),
+            ScriptedTurn("Was that all?", (Step("Yes."),), RESUME),
+        ),
+        needs=("basic", "resume"),
+    ),
+    Scenario(
+        "unicode",
+        "texts in many scripts, with the line ends of Windows",
+        (
+            ScriptedTurn(
+                f"Write this down: {_ODD}",
+                (
+                    Step(_ODD, (WriteFile("naïve ☕.txt", _ODD),), thinking=_ODD),
+                    Step("", (RunShell("printf 'a\\r\\nb\\r\\n\\033[31mred\\033[0m \\377\\n'"),)),
+                    Step("", (ReadFile("naïve ☕.txt"),)),
+                    Step(f"Written: {_ODD}"),
+                ),
+            ),
+        ),
+        needs=("basic",),
+    ),
+    Scenario(
+        "empty",
+        "an answer without any text, then one with some",
+        (
+            ScriptedTurn(
+                "Answer with nothing.",
+                (Step("", (RunShell("true"),)), Step(""), Step("That was nothing.")),
+            ),
+            ScriptedTurn("Answer with something.", (Step("Something."),), RESUME),
+        ),
+        needs=("basic", "resume"),
+    ),
+    Scenario(
+        "models",
+        "three runs that change the model and change it back",
+        (
+            ScriptedTurn("Which model are you?", (Step("", (RunShell("ls"),)), Step("One."))),
+            ScriptedTurn(
+                "And which one now?",
+                (Step("", (RunShell("pwd"),)), Step("Another one.")),
+                RESUME,
+                other_model=True,
+            ),
+            ScriptedTurn("And at the end?", (Step("The first one again."),), RESUME),
+        ),
+        needs=("model_change", "basic"),
+    ),
+    Scenario(
+        "compact_twice",
+        "a history that is replaced by a summary twice",
+        (
+            ScriptedTurn(
+                "Look around once.", (Step("", (RunShell("ls"),)), Step("Seen.", fills=True))
+            ),
+            ScriptedTurn("", (Step("Nothing to do."),), COMPACT),
+            ScriptedTurn(
+                "Look around again.",
+                (Step("", (RunShell("pwd"),)), Step("Seen again.", fills=True)),
+                RESUME,
+            ),
+            ScriptedTurn("", (Step("Nothing to do."),), COMPACT),
+            ScriptedTurn("Finish with less.", (Step("", (RunShell("ls"),)), Step("Done.")), RESUME),
+        ),
+        needs=("compact",),
+    ),
+    Scenario(
+        "denied_then_allowed",
+        "a tool that is not allowed, and is allowed in the next run",
+        (
+            ScriptedTurn(
+                "Write y.txt.",
+                (
+                    Step("I try.", (WriteFile("y.txt", "y\n", fails=True),)),
+                    Step("I may not write here."),
+                ),
+                approve=False,
+            ),
+            ScriptedTurn(
+                "You may write it now.",
+                (Step("", (WriteFile("y.txt", "y\n"),)), Step("Written.")),
+                RESUME,
+            ),
+        ),
+        needs=("denied", "resume"),
+    ),
+)
