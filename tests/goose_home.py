@@ -22,6 +22,18 @@ TABLES = """
         timestamp timestamp, tokens integer, metadata_json text);
     create index idx_messages_session on messages (session_id);
 """
+# What schemas 14 to 17 add.
+NEWER_TABLES = """
+    alter table sessions add column accumulated_cache_read_tokens integer;
+    alter table sessions add column accumulated_cache_write_tokens integer;
+    alter table sessions add column accumulated_cost real;
+    alter table sessions add column parent_session_id text;
+    create table usage_ledger (
+        id integer primary key autoincrement, session_id text not null,
+        created_timestamp integer not null, model text, input_tokens integer,
+        output_tokens integer, total_tokens integer, cache_read_tokens integer,
+        cache_write_tokens integer, cost real, cost_source text, is_compaction integer default 0);
+"""
 BEGUN = 1_790_000_000
 SEEN = {"userVisible": True, "agentVisible": True}
 
@@ -73,6 +85,30 @@ class GooseHome:
             " + ?, accumulated_output_tokens = coalesce(accumulated_output_tokens, 0) + ?"
             " where id = ?",
             (sent, given, session),
+        )
+
+    def request(
+        self, session: str, model: str, sent: int, given: int, read: int = 0, written: int = 0
+    ) -> None:
+        """Log a request as schema 15 does. What the ledger does not have yet is carried forward."""
+        columns = "accumulated_input_tokens, accumulated_output_tokens"
+        of_session = f"select {columns} from sessions where id = ?"
+        [had] = self.db.execute(of_session, (session,)).fetchall()
+        ledger = "select sum(input_tokens), sum(output_tokens) from usage_ledger"
+        [known] = self.db.execute(f"{ledger} where session_id = ?", (session,)).fetchall()
+        missing = [(one or 0) - (two or 0) for one, two in zip(had, known, strict=True)]
+        if any(missing):
+            self._log_used(session, None, *missing, 0, 0, "carried_forward")
+        self.use(session, sent, given)
+        self._log_used(session, model, sent, given, read, written, "provider_reported")
+
+    def _log_used(self, session: str, *row: Any) -> None:
+        self._tick()
+        self.db.execute(
+            "insert into usage_ledger (session_id, created_timestamp, model, input_tokens,"
+            " output_tokens, cache_read_tokens, cache_write_tokens, cost_source)"
+            " values (?, ?, ?, ?, ?, ?, ?, ?)",
+            (session, self.now, *row),
         )
 
     def write_again(self, session: str) -> None:

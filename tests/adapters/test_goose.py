@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from goose_home import GooseHome, a_session, answered, asked, said
+from goose_home import NEWER_TABLES, GooseHome, a_session, answered, asked, said
 
 from session_memory.adapters.goose import AGENT
 from session_memory.core.schema import SessionEvent
@@ -135,6 +135,63 @@ def test_the_prompt_of_a_subagent_is_nobodys(made: GooseHome) -> None:
     made.close()
     with collected(made.home) as store:
         assert [e.kind for e in events(store)] == ["lifecycle"]
+
+
+def counts(store: Store) -> list[tuple[str, int, int, int, int]]:
+    return [
+        (
+            one.model,
+            one.input_tokens,
+            one.output_tokens,
+            one.cache_read_tokens,
+            one.cache_write_tokens,
+        )
+        for one in sorted(every_usage(store), key=lambda one: one.usage_id)
+    ]
+
+
+def test_each_request_in_the_ledger_counts_for_its_model(made: GooseHome) -> None:
+    made.db.execute(NEWER_TABLES)
+    session = made.session()
+    made.message(session, "user", said("go"))
+    made.request(session, "gpt-5", sent=100, given=7, read=60, written=10)
+    made.request(session, "gpt-5-mini", sent=50, given=3)
+    with collected(made.home) as store:
+        used = [("gpt-5", 30, 7, 60, 10), ("gpt-5-mini", 50, 3, 0, 0)]
+        assert counts(store) == used
+        assert len({one.ts for one in every_usage(store)}) == 2
+        made.request(session, "gpt-5", sent=9, given=1)
+        collect(store, made.home)
+        assert counts(store) == [*used, ("gpt-5", 9, 1, 0, 0)]
+        check_sound(store)
+    made.close()
+
+
+def test_sums_from_before_the_ledger_count_once(made: GooseHome) -> None:
+    made.db.execute(NEWER_TABLES)
+    session = made.session()
+    made.message(session, "user", said("go"))
+    made.use(session, 500, 40)
+    with collected(made.home) as store:
+        assert counts(store) == [("gpt-5", 500, 40, 0, 0)]
+        made.use(session, 100, 2)
+        made.request(session, "gpt-5-mini", sent=50, given=3)
+        collect(store, made.home)
+        assert counts(store) == [("gpt-5", 600, 42, 0, 0), ("gpt-5-mini", 50, 3, 0, 0)]
+    made.close()
+    with collected(made.home) as store:
+        assert counts(store) == [("gpt-5", 600, 42, 0, 0), ("gpt-5-mini", 50, 3, 0, 0)]
+
+
+def test_a_subagent_has_the_parent_that_newer_releases_name(made: GooseHome) -> None:
+    made.db.execute(NEWER_TABLES)
+    for name, kind in (("20260403_1", "user"), ("20260403_2", "sub_agent")):
+        made.message(made.session(name, kind), "user", said("go"))
+    made.db.execute("update sessions set parent_session_id = '20260403_1' where id = '20260403_2'")
+    made.close()
+    with collected(made.home) as store:
+        child = store.sessions.get("goose:20260403_2")
+        assert (child.parent_uid, child.relation) == ("goose:20260403_1", "subagent")
 
 
 def test_rows_of_the_ledger_are_kept(made: GooseHome, tmp_path: Path) -> None:

@@ -75,6 +75,23 @@ def test_a_result_is_an_error_if_the_call_failed(
         assert result.exit_code == state.get("metadata", {}).get("exit")
 
 
+@pytest.mark.parametrize(
+    ("state", "kinds"),
+    [
+        ({"input": {}, "raw": ""}, ["lifecycle"]),
+        ({"input": {"command": "make"}}, ["tool_call", "error"]),
+    ],
+)
+def test_a_call_that_did_not_arrive_in_full_is_none(
+    tmp_path: Path, state: dict[str, Any], kinds: list[str]
+) -> None:
+    stopped = {"status": "error", "error": "Tool execution aborted"}
+    stopped |= {"metadata": {"interrupted": True}}
+    part = {"type": "tool", "tool": "bash", "callID": "c1", "state": {**stopped, **state}}
+    with one_session(OpencodeHome(tmp_path), part) as store:
+        assert [e.kind for e in events(store) if e.native_kind != "user/agent"][1:] == kinds
+
+
 def test_an_unknown_tool_is_called_by_its_own_name_and_fails(tmp_path: Path) -> None:
     state = {"status": "completed", "input": {"tool": "fly"}, "output": "no such tool"}
     part = {"type": "tool", "tool": "invalid", "callID": "c1", "state": state}

@@ -22,19 +22,22 @@ from session_memory.adapters.providers import model_sold_by
 from session_memory.adapters.reported_costs import SESSION_COSTS, microdollars
 from session_memory.adapters.row_journal import journal_lines
 from session_memory.adapters.row_messages import RowsState
-from session_memory.adapters.token_counts import count_of
+from session_memory.adapters.token_counts import count_of, together, without
 from session_memory.core.ids import fit_native_id
 from session_memory.core.text import escaped, one_line
 
 _SUBAGENT = "sub_agent"
+_CARRIED = "carried_forward"
 
 
 class GooseState(RowsState):
-    """``model`` and ``provider`` are those of the session now; ``is_child``: it is a subagent."""
+    """``model`` and ``provider`` are those of the session now; ``is_child``: it is a subagent;
+    ``has_ledger``: the usage of each request was logged."""
 
     model: str = ""
     provider: str = ""
     is_child: bool = False
+    has_ledger: bool = False
 
 
 _TEXTS = StateText(GooseState)
@@ -80,7 +83,7 @@ def _from_line(
         case "usage":
             record.bookkeeping, record.usage = "usage", _usage(row, record, state)
         case _:
-            record.bookkeeping = "usage_ledger"
+            record.bookkeeping, record.usage = "usage_ledger", _request(row, record, state)
     state.journal.note(native)
     return record
 
@@ -113,6 +116,8 @@ def _session(row: dict[str, Any], record: Record, state: GooseState) -> None:
         facts[SESSION_COSTS] = {"": cost}
     record.facts = facts or None
     state.is_child = row.get("session_type") == _SUBAGENT
+    if parent := string(row.get("parent_session_id")):
+        record.parent_session = fit_native_id(parent)[0]
     _note_model(row, state)
 
 
@@ -142,9 +147,36 @@ def _message(message: dict[str, Any], record: Record, state: GooseState) -> None
 def _usage(row: dict[str, Any], record: Record, state: GooseState) -> NativeUsage | None:
     """What the session used so far. The largest sum counts, under one id."""
     _note_model(row, state)
-    sent = count_of(row.get("accumulated_input_tokens"))
-    given = count_of(row.get("accumulated_output_tokens"))
+    if state.has_ledger:
+        return None
+    names = ("input", "output", "cache_read", "cache_write")
+    sums = {f"{name}_tokens": row.get(f"accumulated_{name}_tokens") for name in names}
+    return _counted(f"goose@{record.session}", sums, state.model, state)
+
+
+def _request(row: dict[str, Any], record: Record, state: GooseState) -> NativeUsage | None:
+    """What one request used. If goose counted sums before it had the ledger, the first row has what
+    they were, and replaces them."""
+    state.has_ledger = True
+    record.ts = seconds_as_ms(row.get("created_timestamp")) or None
+    name = f"goose@{record.session}"
+    if row.get("cost_source") != _CARRIED:
+        name = f"{name}@{row.get('id')}"
+    return _counted(name, row, name_in(row.get("model")) or state.model, state)
+
+
+def _counted(name: str, row: dict[str, Any], model: str, state: GooseState) -> NativeUsage | None:
+    """The tokens of a row. Its input includes what was read from a cache and written to it."""
+    sent, given = count_of(row.get("input_tokens")), count_of(row.get("output_tokens"))
+    read = count_of(row.get("cache_read_tokens"))
+    written = count_of(row.get("cache_write_tokens"))
     if not sent and not given:
         return None
-    model = model_sold_by(state.provider, state.model or "unknown")
-    return NativeUsage(f"goose@{record.session}", model, input_tokens=sent, output_tokens=given)
+    return NativeUsage(
+        name,
+        model_sold_by(state.provider, model or "unknown"),
+        input_tokens=without(sent, together(read, written)),
+        output_tokens=given,
+        cache_read_tokens=read,
+        cache_write_tokens=written,
+    )

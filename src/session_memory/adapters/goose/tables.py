@@ -16,7 +16,10 @@ _NEEDED = {
     "sessions": {"id", "working_dir", "updated_at"},
     "messages": {"id", "session_id", "role", "content_json", "created_timestamp"},
 }
-_SUMS = ("accumulated_input_tokens", "accumulated_output_tokens", "accumulated_total_tokens")
+_SUMS = (
+    *("accumulated_input_tokens", "accumulated_output_tokens", "accumulated_total_tokens"),
+    *("accumulated_cache_read_tokens", "accumulated_cache_write_tokens"),
+)
 _STAMP = 1_000_000
 
 SESSIONS = "select * from sessions where typeof(id) = 'text'"

@@ -126,6 +126,10 @@ def _tool(own: str, part: dict[str, Any], label: str) -> Iterator[Block]:
     arguments, call_id = state.get("input"), name_in(part.get("callID")) or own or "unnamed"
     tool = one_line(string(part.get("tool"))) or "unknown"
     given = mapping(arguments)
+    if _is_half(state):
+        summary = f"{tool}: the call did not arrive in full"
+        yield own, NativeEvent("lifecycle", "assistant", summary, label)
+        return
     if tool == "invalid":
         tool = one_line(string(given.get("tool"))) or tool
     path = string(given.get("filePath")) or string(given.get("path")) or None
@@ -133,6 +137,14 @@ def _tool(own: str, part: dict[str, Any], label: str) -> Iterator[Block]:
     yield f"{own}/call", call_event(call_id, tool, arguments, label, path=path, is_edit=edits)
     if status in ("completed", "error"):
         yield f"{own}/result", _result(call_id, tool, part, state)
+
+
+def _is_half(state: dict[str, Any]) -> bool:
+    """Whether the model's stream ended in the middle of a call. opencode did not run it.
+
+    A call that was stopped while it ran has its input, and no ``raw``."""
+    stopped = mapping(state.get("metadata")).get("interrupted") is True
+    return stopped and state.get("status") == "error" and "raw" in state
 
 
 def _result(call_id: str, tool: str, part: dict[str, Any], state: dict[str, Any]) -> NativeEvent:

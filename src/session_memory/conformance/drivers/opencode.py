@@ -50,6 +50,16 @@ class OpenCode(Driver):
         "compact": {"script": "opencode asks the model to go on after a compaction by itself"},
         "denied": {"script": "opencode ends the turn when a tool is denied in one-shot mode"},
         "interrupt": {"interrupt": "stopped by Ctrl-C in one-shot mode, it writes nothing more"},
+        "interrupt_twice": {
+            "interrupt": "stopped by Ctrl-C in one-shot mode, it writes nothing more"
+        },
+        "empty": {"script": "an answer without words is the last one for opencode"},
+        "compact_twice": {
+            "script": "opencode asks the model to go on after a compaction by itself"
+        },
+        "denied_then_allowed": {
+            "script": "opencode ends the turn when a tool is denied in one-shot mode"
+        },
     }
     full_context = 196_000
     summary_words = "summar"

@@ -27,7 +27,11 @@ class Qwen(Driver):
         "interrupt": {
             "interrupt": "stopped by Ctrl-C in one-shot mode, Qwen Code logs the half answer and no"
             " more"
-        }
+        },
+        "interrupt_twice": {
+            "interrupt": "stopped by Ctrl-C in one-shot mode, Qwen Code logs the half answer and no"
+            " more"
+        },
     }
     aside_words = "managed memory has two directories"
     summary_words, summary_form = "state_snapshot", "<state_snapshot>{}</state_snapshot>"
