@@ -22,6 +22,7 @@ from session_memory.store.totals import totals_by_flavor
 from session_memory.testing.claude import ClaudeHome, ClaudeLog, call
 from session_memory.testing.collecting import rebuilt
 from session_memory.testing.stores import Stores
+from session_memory.views import stats
 from session_memory.views.cost_days import offsets
 from session_memory.views.dearest import dearest_sessions
 from session_memory.views.files import list_files
@@ -148,6 +149,7 @@ def _compare(walk: Walk) -> None:
     assert all_files(store, sort="changed", limit=0) == files
     since = walk.random.choice((None, moment, moment // DAY_MS * DAY_MS + 3 * 3_600_000))
     until = walk.random.choice((None, moment + 3 * DAY_MS, moment // DAY_MS * DAY_MS))
+    _compare_statistics(walk, since, until)
     with store.db.snapshot():
         for keys in KEYS:
             wanted = UsageFilter(since=since, until=until)
@@ -156,6 +158,14 @@ def _compare(walk: Walk) -> None:
             counted = counted_charges(store, keys, wanted, clock=clock)
             assert _sorted(kept) == _sorted(counted)
             assert _sorted(charges(store, keys, wanted, clock=clock)) == _sorted(counted)
+
+
+def _compare_statistics(walk: Walk, since: int | None, until: int | None) -> None:
+    filters = stats.StatsFilter(since=since, until=until, tz=zone("UTC"), limit=0)
+    found = stats.statistics(walk.store, filters)
+    with walk.monkeypatch.context() as patch:
+        patch.setattr(stats, "plan", lambda *given: None)
+        assert stats.statistics(walk.store, filters).to_dict() == found.to_dict()
 
 
 def _compare_counts(store: Store) -> None:

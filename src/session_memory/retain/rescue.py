@@ -20,6 +20,7 @@ DERIVED = (
     *("turn_totals", "turn_children", "problems"),
     *("figure_sets", "figure_marks", "figure_groups", "session_spending", "daily_spending"),
     *("session_costs", "session_files", "digest_writes", "kept_answers", "secret_scans"),
+    *("session_days", "work_sums", "uncounted_days"),
 )
 
 

@@ -40,7 +40,7 @@ _SESSIONS = f"""
             {", ".join(f"sum(u.{name}) as {name}" for name in BUCKETS)}
         from usage u where u.owner_id is not null group by u.owner_id
     ) c on c.owner_id = s.id
-    where t.prices <> 'files' and not exists (
+    where t.prices not in ('files', 'statistics') and not exists (
         select 1 from figure_marks m where m.set_id = t.id and m.session_id = s.id
     ) and ({" or ".join(f"coalesce(k.{name}, 0) <> coalesce(c.{name}, 0)" for name in _KEPT)})
     order by s.uid limit 1

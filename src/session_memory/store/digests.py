@@ -10,7 +10,7 @@ import msgspec
 
 from session_memory.core.text import escaped
 from session_memory.core.time import MAX_MS, MIN_MS
-from session_memory.store.figure_marks import mark_uid
+from session_memory.store.figure_marks import mark_outcome
 from session_memory.store.kept_answers import note_digests
 from session_memory.store.row_values import storable
 from session_memory.store.zstandard import compressed, zstd
@@ -297,7 +297,7 @@ class Digests:
         self._db.insert("signals", _SIGNAL, map(_values, signals))
         given = {"outcome": row.outcome, "evidence": escaped(evidence), "uid": row.session_uid}
         self._db.execute(_ANALYZED, {**given, "now": now, "revision": row.revision})
-        mark_uid(self._db, row.session_uid)
+        mark_outcome(self._db, row.session_uid)
         note_digests(self._db)
         return True
 

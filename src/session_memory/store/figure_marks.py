@@ -13,9 +13,12 @@ _MARK = """
         select 1 from figure_marks m where m.set_id = f.id and m.session_id = :session
     )
 """
-_MARK_UID = """
+FILES, STATISTICS = UNPRICED = ("files", "statistics")
+"""Sets of figures that need no prices. They depend on no outcome either."""
+_MARK_OUTCOME = f"""
     insert into figure_marks (set_id, session_id)
-    select f.id, s.id from figure_sets f cross join sessions s where s.uid = :uid
+    select f.id, s.id from figure_sets f cross join sessions s
+    where s.uid = :uid and f.prices not in ({", ".join(f"'{name}'" for name in UNPRICED)})
 """
 
 
@@ -24,6 +27,6 @@ def mark_session(db: Database, session_id: int) -> None:
     db.execute(_MARK, {"session": session_id})
 
 
-def mark_uid(db: Database, uid: str) -> None:
-    """The same for a session that is known by its uid."""
-    db.execute(_MARK_UID, {"uid": uid})
+def mark_outcome(db: Database, uid: str) -> None:
+    """Note that the outcome of a session changes in this transaction."""
+    db.execute(_MARK_OUTCOME, {"uid": uid})

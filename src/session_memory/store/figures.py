@@ -59,7 +59,10 @@ _OF_DAYS = f"""
 _DROP_DAYS = "delete from daily_spending where set_id = :set_id and day in ({ids})"
 _COST = ("set_id", "session_id", "microdollars", "unpriced_tokens")
 _PER_SESSION = ("session_spending", "session_costs")
-_PER_SET = (*_PER_SESSION, "daily_spending", "session_files", "figure_marks")
+_PER_SET = (
+    *(*_PER_SESSION, "daily_spending", "session_files", "figure_marks"),
+    *("session_days", "work_sums", "uncounted_days"),
+)
 
 
 class FigureSet(msgspec.Struct, frozen=True):

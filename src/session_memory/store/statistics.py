@@ -4,7 +4,7 @@ Each event and each response counts for one session, its owner. Times are groupe
 hour, because every time zone is a multiple of that.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from session_memory.store.database import Database, Row
 from session_memory.store.statistics_parts import (
@@ -16,12 +16,12 @@ from session_memory.store.statistics_parts import (
     Scope,
     bands,
     is_among,
+    is_one_of,
     kind_conditions,
 )
 from session_memory.store.statistics_sql import (
     CACHED,
     CALLED,
-    CONTEXTS,
     DURATIONS,
     ENDED,
     FACETS,
@@ -29,7 +29,6 @@ from session_memory.store.statistics_sql import (
     LONGEST,
     OUTCOME,
     PULSE,
-    RANKED,
     RETRIED,
     RETRYING,
     SESSIONS,
@@ -70,16 +69,16 @@ class Statistics:
         return self._placed(PULSE, scope, 2)
 
     def tools(self, scope: Scope) -> list[Row]:
-        """Calls of tools, most called first: ``(tool, calls, results, failed results)``."""
+        """Calls of tools: ``(tool, calls, results, failed results)``."""
         return self._all(TOOLS, scope)
 
-    def durations(self, scope: Scope) -> list[Row]:
-        """Times of tools in ms: ``(tool, measured results, median, 95th percentile, longest)``."""
-        return self._all(RANKED.format(amounts=DURATIONS), scope)
+    def durations(self, scope: Scope) -> Iterator[Row]:
+        """The time of each result in ms: ``(tool, ms)``."""
+        return self._each(DURATIONS, scope)
 
-    def files(self, scope: Scope, limit: int) -> list[Row]:
-        """Edited files: ``(repo, path, edits, failed edits, sessions, last moment, all files)``."""
-        return self._all(FILES, scope, limit=limit)
+    def files(self, scope: Scope) -> list[Row]:
+        """Edited files: ``(repo, path, edits, failed edits, sessions, last moment)``."""
+        return self._all(FILES, scope)
 
     def names(self) -> list[str]:
         """Every name in the name table. Tools are among them."""
@@ -98,7 +97,7 @@ class Statistics:
         return self._placed(TESTS, scope, 2, unless="and not {human_intervention:r}")
 
     def retried(self, scope: Scope) -> list[Row]:
-        """Retries, most retried first: ``(tool, retried calls, retries that succeeded)``."""
+        """Retries: ``(tool, retried calls, retries that succeeded)``."""
         return self._all(RETRIED, scope)
 
     def sessions_with_retries(self, scope: Scope) -> int:
@@ -116,16 +115,14 @@ class Statistics:
         """Cache use: ``(quarter hour, tokens read from a cache, all tokens sent)``."""
         return self._placed(CACHED, scope, 0)
 
-    def contexts(self, scope: Scope) -> list[Row]:
-        """``(what, count, median, 95th percentile, largest)`` of context sizes in tokens.
+    def contexts(self, scope: Scope) -> Iterator[Row]:
+        """Context sizes in tokens: ``(what, tokens)``.
 
         ``what`` is an index into ``BANDS``, or ``PEAKS`` (the largest context of each session),
         ``STEPS`` (growth from one response to the next), or ``DROPS`` (how much a context shrank
         when it fell to less than half).
         """
-        return self._all(
-            f"with contexts as materialized ({CONTEXTS}) {RANKED.format(amounts=SIZES)}", scope
-        )
+        return self._each(SIZES, scope)
 
     def longest(self, scope: Scope, limit: int) -> list[Row]:
         """The longest sessions: ``(uid, title, flavor, repo, model, started_at, wall_clock_ms,
@@ -144,6 +141,15 @@ class Statistics:
     def _all(
         self, sql: str, scope: Scope, *, limit: int = 0, unless: str = "", **params: int
     ) -> list[Row]:
+        return self._db.all(*self._filled(sql, scope, limit=limit, unless=unless, **params))
+
+    def _each(self, sql: str, scope: Scope) -> Iterator[Row]:
+        return self._db.each(*self._filled(sql, scope))
+
+    def _filled(
+        self, sql: str, scope: Scope, *, limit: int = 0, unless: str = "", **params: int
+    ) -> tuple[str, dict[str, object]]:
+        """A statement without placeholders, and its parameters."""
         limited = f"limit {int(limit)}" if limit else ""
         # In this order, because a part may contain other placeholders.
         for part, text in (
@@ -155,11 +161,12 @@ class Statistics:
         ):
             sql = sql.replace(part, text)
         given: dict[str, object] = dict(params)
-        return self._db.all(sql.format_map(self._parts(scope, given)), given)
+        return sql.format_map(self._parts(scope, given)), given
 
     def _parts(self, scope: Scope, given: dict[str, object]) -> dict[str, object]:
         """Placeholder → part of a statement. Their parameters are added to ``given``."""
         owners = [
+            is_one_of("s.id", scope.ids),
             is_among("s.uid", scope.uids, "uid", given),
             is_among("s.flavor", scope.flavors, "flavor", given),
             is_among("s.repo", scope.repos, "repo", given),

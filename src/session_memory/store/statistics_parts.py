@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import msgspec
 
 from session_memory.store.database import Database
+from session_memory.store.figures import listed
 
 QUARTER_MS = 15 * 60 * 1000
 # Integer division rounds towards zero. Adding this first makes it correct for times before 1970.
@@ -18,10 +19,12 @@ BANDS = ((1, 1), (2, 5), (6, 10), (11, 20), (21, 50), (51, 100), (101, 200), (20
 class Scope(msgspec.Struct, frozen=True, kw_only=True):
     """What is counted. ``None`` means no filter; an empty tuple matches nothing.
 
-    ``models`` filters sessions by their model, and responses by their own model. The period is
+    ``models`` filters sessions by their model, and responses by their own model. ``ids`` are those
+    of rows of sessions. The period is
     ``since <= time < until``. An event without a time has the time of its session's start.
     """
 
+    ids: tuple[int, ...] | None = None
     uids: tuple[str, ...] | None = None
     flavors: tuple[str, ...] | None = None
     repos: tuple[str, ...] | None = None
@@ -43,6 +46,10 @@ def is_among(column: str, values: Iterable[str] | None, name: str, given: dict[s
     named = {f"{name}_{place}": value for place, value in enumerate(values)}
     given.update(named)
     return f"{column} in ({', '.join(f':{key}' for key in named)})" if named else "1 = 0"
+
+
+def is_one_of(column: str, ids: Iterable[int] | None) -> str:
+    return "1 = 1" if ids is None else f"{column} in ({listed(ids)})"
 
 
 class MomentPart:

@@ -37,22 +37,9 @@ TOOLS = """
         where ({tool_call:e} or {tool_result:e}) and {sessions} and {within:e}
         group by e.tool
     ) t left join names n on n.id = t.tool
-    order by t.calls desc, t.results desc, n.name
-"""
-RANKED = """
-    select b.bucket, max(b.total),
-        min(case when b.place * 2 >= b.total then b.amount end),
-        min(case when b.place * 100 >= b.total * 95 then b.amount end),
-        max(b.amount)
-    from (
-        select v.bucket, v.amount,
-            row_number() over (partition by v.bucket order by v.amount) as place,
-            count(*) over (partition by v.bucket) as total
-        from ({amounts}) v
-    ) b group by b.bucket
 """
 DURATIONS = """
-    select n.name as bucket, e.duration_ms as amount
+    select n.name, e.duration_ms
     from events e join sessions s on s.id = e.session_id left join names n on n.id = e.tool
     where {tool_result:e} and e.duration_ms is not null and {sessions} and {within:e}
 """
@@ -68,14 +55,13 @@ OUTCOME = """
 FILES = """
     select f.repo, f.path, sum(case when f.outcome = 0 then 1 else 0 end),
         sum(case when f.outcome = 1 then 1 else 0 end),
-        count(distinct f.session_id), max(f.ts), count(*) over ()
+        count(distinct f.session_id), max(f.ts)
     from (
         select s.repo, e.path, e.session_id, e.ts, {outcome} as outcome
         from events e join sessions s on s.id = e.session_id
         where {edit:e} and e.path is not null and {sessions} and {within:e}
     ) f
     group by f.repo, f.path
-    order by 3 desc, 5 desc, f.path, f.repo {limit}
 """
 CALLED = """
     select c.uid, count(*) from (
@@ -110,7 +96,7 @@ RETRIED = """
         from events e join sessions s on s.id = e.session_id
         where {retry:e} and {tool_call:e} and {sessions} and {within:e}
     ) c left join names n on n.id = c.tool
-    group by n.name order by 2 desc, n.name
+    group by n.name
 """
 RETRYING = """
     select count(distinct e.session_id) from events e join sessions s on s.id = e.session_id
@@ -180,7 +166,8 @@ CONTEXTS = """
 """
 PEAKS, STEPS, DROPS = range(len(BANDS), len(BANDS) + 3)
 SIZES = f"""
-    select case {{bands}} end as bucket, c.size as amount from contexts c
+    with contexts as materialized ({CONTEXTS})
+    select case {{bands}} end, c.size from contexts c
     union all
     select {PEAKS}, max(c.size) from contexts c group by c.owner_id
     union all

@@ -13,12 +13,12 @@ from session_memory.core.errors import StoreBusy
 from session_memory.core.time import now_ms
 from session_memory.pricing import figure_sets
 from session_memory.store import Store
+from session_memory.store.figure_marks import FILES
 from session_memory.store.figures import FigureSet
 from session_memory.store.pieces import end_of_piece
 from session_memory.store.session_files import COUNTS, KeptFile, SessionFiles
 from session_memory.views.files import FileList, FilesByName, TouchedFile, count_files, listing
 
-FILES = "files"
 _PIECE = 500
 # Files are counted from calls, so a store of few but long sessions has figures, too.
 LEAST_EVENTS = 5_000

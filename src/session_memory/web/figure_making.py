@@ -1,4 +1,4 @@
-"""Figures about the cost of all sessions are made in a thread of their own, not by a request.
+"""Figures about all sessions are made in a thread of their own, not by a request.
 
 That takes seconds over 100,000 sessions: after an update, with other prices, in another time zone,
 and after many sessions were collected. Until then, requests count.
@@ -64,7 +64,9 @@ class FigureMaking:
     def _make(self) -> None:
         # They are loaded with the first page that has costs.
         from session_memory.pricing.figure_sets import keep_figures  # noqa: PLC0415
+        from session_memory.store.statistics_parts import Scope  # noqa: PLC0415
         from session_memory.views.cost_days import offsets  # noqa: PLC0415
+        from session_memory.views.stats.keeping import keep_statistics  # noqa: PLC0415
 
         with self._opened() as memory:
             limit_pages(memory.store.db, PAGES_KIB)
@@ -72,6 +74,7 @@ class FigureMaking:
                 self._memory = memory
             try:
                 keep_figures(memory.store, offsets(None))
+                keep_statistics(memory.store, Scope(), None)
             finally:
                 with self._lock:
                     self._memory = None

@@ -18,7 +18,10 @@ from session_memory.views.evicted import count_evicted
 from session_memory.views.matching import is_like, names_model
 from session_memory.views.session_labels import SessionLabels, session_labels
 from session_memory.views.stats import activity, tokens, work
-from session_memory.views.stats.queries import StatsQueries
+from session_memory.views.stats.keeping import keep_statistics
+from session_memory.views.stats.kept import KeptParts, plan, statistics_set
+from session_memory.views.stats.parts import CountedParts, LocalDays
+from session_memory.views.stats.queries import StatsParts, StatsQueries
 
 DEFAULT_LIMIT = 10
 
@@ -89,14 +92,27 @@ def statistics(
     store: Store, filters: StatsFilter, sections: Sequence[str] = SECTIONS
 ) -> StatsReport:
     """A report with the given sections."""
-    ask = Statistics(store.db)
+    if not any((filters.flavor, filters.repo, filters.model)):
+        keep_statistics(store, Scope(since=filters.since, until=filters.until), filters.tz)
     with store.db.snapshot():
-        queries = StatsQueries(ask, _scope(ask, filters), filters.tz)
+        ask = Statistics(store.db)
+        scope = _scope(ask, filters)
+        queries = StatsQueries(ask, scope, _parts(store, ask, scope, filters.tz))
         found = {name: _SECTIONS[name](queries, filters) for name in SECTIONS if name in sections}
         listed = found["sessions"].rows if "sessions" in found else []
         labels = session_labels(store, {row.session_uid for row in listed})
         evicted = 0 if found.keys() <= FROM_USAGE else count_evicted(store, _as_search(filters))
         return StatsReport(store.sessions.count(), filters, found, labels, evicted)
+
+
+def _parts(store: Store, ask: Statistics, scope: Scope, tz: tzinfo | None) -> StatsParts:
+    days = LocalDays(tz)
+    is_filtered = scope != Scope(since=scope.since, until=scope.until)
+    known = None if is_filtered else statistics_set(store, tz)
+    how = None if known is None else plan(store, scope, known)
+    if how is None:
+        return CountedParts(ask, scope, days)
+    return KeptParts(store, how, ask, scope, days)
 
 
 def _as_search(filters: StatsFilter) -> Filters:

@@ -11,11 +11,12 @@ _TOKENS = 5  # flavor, repo, model, responses, sessions, then the buckets
 
 def summary(queries: StatsQueries) -> Summary:
     events, turns, completed, calls, results, failed, edits, retries, errors, undated = total(
-        queries.pulse, 3, PULSE
+        queries.places("pulse"), 2, PULSE
     )
-    sessions, subagents = total(queries.sessions, 3, 2)
-    days = sorted({queries.day(row[2]) for row in queries.pulse if row[2] is not None})
-    tokens = _tokens(queries.used)
+    sessions, subagents = total(queries.places("sessions"), 2, 2)
+    days = list(queries.days("pulse"))
+    used = queries.rows("used")
+    tokens = _tokens(used)
     return Summary(
         sessions=sessions,
         subagents=subagents,
@@ -32,7 +33,7 @@ def summary(queries: StatsQueries) -> Summary:
         edits=edits,
         retries=retries,
         api_errors=errors,
-        responses=sum(row[3] for row in queries.used),
+        responses=sum(row[3] for row in used),
         input_tokens=tokens["input_tokens"],
         output_tokens=tokens["output_tokens"],
         cache_read_tokens=tokens["cache_read_tokens"],
@@ -42,24 +43,15 @@ def summary(queries: StatsQueries) -> Summary:
 
 
 def activity(queries: StatsQueries, tz: str) -> Activity:
-    started = queries.by_day(queries.sessions, 2)
-    pulse = queries.by_day(queries.pulse, 2)
+    started = queries.days("sessions")
+    pulse = queries.days("pulse")
     nothing = [0] * PULSE
     days = []
     for day in sorted({*started, *pulse}):
         events, turns, completed, calls, _, failed, *_ = pulse.get(day, nothing)
         sessions = started.get(day, [0])[0]
         days.append(Day(day, sessions, turns, completed, calls, failed, events))
-    return Activity(tz, days, _weekdays(queries))
-
-
-def _weekdays(queries: StatsQueries) -> list[list[int]]:
-    hours = [[0] * 24 for _ in range(7)]
-    for row in queries.pulse:
-        if row[2] is not None:
-            moment = queries.moment(row[2])
-            hours[moment.weekday()][moment.hour] += row[3]
-    return hours
+    return Activity(tz, days, queries.hours())
 
 
 def agents(queries: StatsQueries, limit: int) -> Rows[Group]:
@@ -71,10 +63,9 @@ def repos(queries: StatsQueries, limit: int) -> Rows[Group]:
 
 
 def _groups(queries: StatsQueries, column: int, limit: int) -> Rows[Group]:
-    parts = [
-        grouped(rows, column)
-        for rows in (queries.sessions, queries.pulse, queries.tests, queries.used, queries.waits)
-    ]
+    found = [queries.places(part) for part in ("sessions", "pulse", "tests")]
+    found += [queries.rows(part) for part in ("used", "waits")]
+    parts = [grouped(rows, column) for rows in found]
     names = {name for part in parts for name in part}
     groups = [_group(name, *(part.get(name, []) for part in parts)) for name in names]
     groups.sort(key=lambda group: (-group.events, group.name or ""))
@@ -89,9 +80,9 @@ def _group(
     used: list[Row],
     waited: list[Row],
 ) -> Group:
-    sessions, subagents = total(started, 3, 2)
-    events, turns, _, calls, results, failed, edits, retries, *_ = total(pulse, 3, PULSE)
-    runs, passed, broken = total(tested, 3, 3)
+    sessions, subagents = total(started, 2, 2)
+    events, turns, _, calls, results, failed, edits, retries, *_ = total(pulse, 2, PULSE)
+    runs, passed, broken = total(tested, 2, 3)
     tokens = _tokens(used)
     waits = {who: total(rows, 4, 1)[0] for who, rows in grouped(waited, 2).items()}
     return Group(

@@ -1,68 +1,67 @@
-"""The database queries that sections share. Each runs once, when it is first needed."""
+"""The figures that sections share, from parts that are counted or kept."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from datetime import datetime, tzinfo
-from functools import cached_property
+from typing import Protocol
 
 from session_memory.store.database import Row
 from session_memory.store.statistics import Statistics
-from session_memory.store.statistics_parts import QUARTER_MS, Scope
-from session_memory.views.zones import clock
+from session_memory.store.statistics_parts import Scope
+from session_memory.views.stats.parts import DAY, HOUR, PLACE
+from session_memory.views.stats.sums import Key, Sums, Values, spread
 
-Sums = list[int]
+
+class StatsParts(Protocol):
+    def sums(self, name: str) -> Sums: ...
+
+    def values(self, name: str) -> Values: ...
 
 
 class StatsQueries:
-    def __init__(self, statistics: Statistics, scope: Scope, tz: tzinfo | None) -> None:
-        self.ask = statistics
+    def __init__(self, ask: Statistics, scope: Scope, parts: StatsParts) -> None:
+        self.ask = ask
         self.scope = scope
-        self._clock = clock(tz)
-        self._moments: dict[int, datetime] = {}
-        self._days: dict[int, str] = {}
+        self._parts = parts
 
-    @cached_property
-    def sessions(self) -> list[Row]:
-        return self.ask.sessions(self.scope)
+    def sums(self, part: str) -> Sums:
+        return self._parts.sums(part)
 
-    @cached_property
-    def pulse(self) -> list[Row]:
-        return self.ask.pulse(self.scope)
+    def rows(self, part: str) -> list[Row]:
+        """Rows of the key and the figures."""
+        return [(*key, *figures) for key, figures in self.sums(part).items()]
 
-    @cached_property
-    def tests(self) -> list[Row]:
-        return self.ask.tests(self.scope)
+    def places(self, part: str) -> list[Row]:
+        """Rows of ``(flavor, repo, *figures)``."""
+        return [(*key[1:], *row) for key, row in self.sums(part).items() if key[0] == PLACE]
 
-    @cached_property
-    def waits(self) -> list[Row]:
-        return self.ask.waits(self.scope)
+    def days(self, part: str) -> dict[str, list[int]]:
+        """The figures of each day, earliest first."""
+        found = ((str(key[1]), row) for key, row in self.sums(part).items() if key[0] == DAY)
+        return dict(sorted(found))
 
-    @cached_property
-    def used(self) -> list[Row]:
-        return self.ask.used(self.scope)
+    def hours(self) -> list[list[int]]:
+        """Events by weekday, Monday first, and hour."""
+        hours = [[0] * 24 for _ in range(7)]
+        for key, (events, *_) in self.sums("pulse").items():
+            if key[0] == HOUR:
+                _, weekday, hour = _hour(key)
+                hours[weekday][hour] = events
+        return hours
 
-    def moment(self, quarter: int) -> datetime:
-        """The local time of a quarter of an hour, in the report's time zone."""
-        found = self._moments.get(quarter)
-        if found is None:
-            found = self._moments[quarter] = self._clock(quarter * QUARTER_MS)
-        return found
-
-    def day(self, quarter: int) -> str:
-        found = self._days.get(quarter)
-        if found is None:
-            found = self._days[quarter] = self.moment(quarter).date().isoformat()
-        return found
-
-    def by_day(self, rows: Iterable[Row], place: int) -> dict[str, Sums]:
-        """The columns after ``place``, which is a quarter, summed for each day, earliest first."""
-        dated = (row for row in rows if row[place] is not None)
-        return dict(sorted(summed(dated, lambda row: self.day(row[place]), place + 1).items()))
+    def spreads(self, part: str) -> dict[str | int | None, tuple[int, int, int, int]]:
+        """What → ``(count, median, 95th percentile, largest)``."""
+        found = ((what, spread(runs)) for what, runs in self._parts.values(part).items())
+        return {what: figures for what, figures in found if figures is not None}
 
 
-def summed(rows: Iterable[Row], key: Callable[[Row], str], start: int) -> dict[str, Sums]:
+def _hour(key: Key) -> tuple[str, int, int]:
+    name, weekday, hour = key
+    return str(name), int(weekday or 0), int(hour or 0)
+
+
+def summed(rows: Iterable[Row], key: Callable[[Row], str], start: int) -> dict[str, list[int]]:
     """The columns from ``start`` on, added up for each key."""
-    sums: dict[str, Sums] = {}
+    sums: dict[str, list[int]] = {}
     for row in rows:
         name, figures = key(row), row[start:]
         known = sums.get(name)
@@ -74,7 +73,7 @@ def summed(rows: Iterable[Row], key: Callable[[Row], str], start: int) -> dict[s
     return sums
 
 
-def total(rows: Iterable[Row], start: int, columns: int) -> Sums:
+def total(rows: Iterable[Row], start: int, columns: int) -> list[int]:
     """The columns from ``start`` on, added up over all rows."""
     sums = [0] * columns
     for row in rows:

@@ -1,7 +1,5 @@
 """The sections models, cache and context."""
 
-from collections.abc import Sequence
-
 from session_memory.store.statistics_parts import BANDS
 from session_memory.store.statistics_sql import DROPS, PEAKS, STEPS
 from session_memory.store.usage import BUCKETS
@@ -23,7 +21,7 @@ from session_memory.views.stats.sections import (
 def models(queries: StatsQueries, limit: int) -> Rows[ModelStats]:
     rows = []
     for name, (responses, sessions, *figures) in summed(
-        queries.used, lambda r: str(r[2]), 3
+        queries.rows("used"), lambda row: str(row[2]), 3
     ).items():
         tokens = dict(zip(BUCKETS, figures, strict=True))
         rows.append(
@@ -40,18 +38,18 @@ def models(queries: StatsQueries, limit: int) -> Rows[ModelStats]:
 
 
 def cache(queries: StatsQueries) -> Cache:
-    tokens = dict(zip(BUCKETS, total(queries.used, 5, len(BUCKETS)), strict=True))
+    tokens = dict(zip(BUCKETS, total(queries.rows("used"), 5, len(BUCKETS)), strict=True))
     read, written = tokens["cache_read_tokens"], tokens["cache_write_tokens"]
     uncached = tokens["input_tokens"]
     days = [
         CacheDay(day, some, sent, rate(some, sent))
-        for day, (some, sent) in queries.by_day(queries.ask.cached(queries.scope), 0).items()
+        for day, some, sent in sorted(queries.rows("cached"))
     ]
     return Cache(read, written, uncached, read + written + uncached, hit_rate(tokens), days)
 
 
 def context(queries: StatsQueries) -> ContextStats:
-    spread = {place: _spread(figures) for place, *figures in queries.ask.contexts(queries.scope)}
+    spread = {place: Spread(*figures) for place, figures in queries.spreads("contexts").items()}
     bands = [
         Band(start, last, spread[place])
         for place, (start, last) in enumerate(BANDS)
@@ -59,8 +57,3 @@ def context(queries: StatsQueries) -> ContextStats:
     ]
     drops = spread[DROPS].count if DROPS in spread else 0
     return ContextStats(bands, spread.get(PEAKS), spread.get(STEPS), drops)
-
-
-def _spread(figures: Sequence[int]) -> Spread:
-    count, median, p95, most = figures
-    return Spread(count, median, p95, most)

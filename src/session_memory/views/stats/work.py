@@ -1,5 +1,7 @@
 """The sections tools, retries, tests, files, time and sessions."""
 
+from heapq import nsmallest
+
 from session_memory.core.time import format_time
 from session_memory.store.statistics_parts import CAP_MS
 from session_memory.views.stats.queries import StatsQueries, grouped, total
@@ -18,45 +20,43 @@ from session_memory.views.stats.sections import (
     first,
     rate,
 )
+from session_memory.views.stats.sums import NEVER
 
-_RETRIES = 10  # its column in the pulse
+_RETRIES = 9  # its column in the places of the pulse
+_UNMEASURED = (0, None, None, None)
 
 
 def tools(queries: StatsQueries, limit: int) -> Rows[ToolStats]:
-    spent = {tool: figures for tool, *figures in queries.ask.durations(queries.scope)}
+    spent = queries.spreads("durations")
     rows = [
         ToolStats(
-            tool,
-            calls,
-            results,
-            failed,
-            rate(failed, results),
-            *spent.get(tool, (0, None, None, None)),
+            tool, calls, results, failed, rate(failed, results), *spent.get(tool, _UNMEASURED)
         )
-        for tool, calls, results, failed in queries.ask.tools(queries.scope)
+        for tool, calls, results, failed in queries.rows("tools")
     ]
+    rows.sort(key=lambda row: (-row.calls, -row.results, row.tool or ""))
     return first(rows, limit)
 
 
 def retries(queries: StatsQueries, limit: int) -> Retries:
-    rows = [Retried(*row) for row in queries.ask.retried(queries.scope)]
+    rows = [Retried(*row) for row in queries.rows("retried")]
+    rows.sort(key=lambda row: (-row.retries, row.tool or ""))
     calls = sum(row.retries for row in rows)
-    every = sum(row[_RETRIES] for row in queries.pulse)
-    sessions = queries.ask.sessions_with_retries(queries.scope)
+    every = sum(row[_RETRIES] for row in queries.places("pulse"))
+    [(sessions,)] = queries.rows("retrying")
     return Retries(every, calls, every - calls, sessions, first(rows, limit))
 
 
 def tests(queries: StatsQueries, limit: int) -> SuiteRuns:
-    runs, passed, failed = total(queries.tests, 3, 3)
+    places = queries.places("tests")
+    runs, passed, failed = total(places, 2, 3)
     repos = []
-    for repo, rows in grouped(queries.tests, 1).items():
-        its_runs, its_passed, its_failed = total(rows, 3, 3)
+    for repo, rows in grouped(places, 1).items():
+        its_runs, its_passed, its_failed = total(rows, 2, 3)
         share = rate(its_passed, its_passed + its_failed)
         repos.append(RepoTests(repo, its_runs, its_passed, its_failed, share))
     repos.sort(key=lambda row: (-row.runs, row.repo or ""))
-    days = [
-        SuiteDay(day, good, bad) for day, (_, good, bad) in queries.by_day(queries.tests, 2).items()
-    ]
+    days = [SuiteDay(day, good, bad) for day, (_, good, bad) in queries.days("tests").items()]
     unknown = runs - passed - failed
     return SuiteRuns(
         runs, passed, failed, unknown, rate(passed, passed + failed), first(repos, limit), days
@@ -64,16 +64,22 @@ def tests(queries: StatsQueries, limit: int) -> SuiteRuns:
 
 
 def files(queries: StatsQueries, limit: int) -> Rows[FileStats]:
-    found = queries.ask.files(queries.scope, limit)
-    rows = [
-        FileStats(repo, path, edits, failed, sessions, None if last is None else format_time(last))
-        for repo, path, edits, failed, sessions, last, _ in found
-    ]
-    return Rows(found[0][6] if found else 0, rows)
+    found = queries.rows("files")
+    rows = nsmallest(
+        limit or len(found), found, lambda row: (-row[2], -row[4], row[1], row[0] or "")
+    )
+    return Rows(len(found), [_file(*row) for row in rows])
+
+
+def _file(
+    repo: str | None, path: str, edits: int, failed: int, sessions: int, last: int
+) -> FileStats:
+    edited = None if last == NEVER else format_time(last)
+    return FileStats(repo, path, edits, failed, sessions, edited)
 
 
 def time(queries: StatsQueries) -> TimeStats:
-    by_who = {who: total(rows, 3, 3) for who, rows in grouped(queries.waits, 2).items()}
+    by_who = {who: total(rows, 3, 3) for who, rows in grouped(queries.rows("waits"), 2).items()}
     whole = sum(ms for _, ms, _ in by_who.values())
     away = sum(beyond for _, _, beyond in by_who.values())
     person, model, tools, other = (
@@ -103,4 +109,4 @@ def longest(queries: StatsQueries, limit: int) -> Rows[Longest]:
             queries.ask.longest(queries.scope, limit)
         )
     ]
-    return Rows(sum(row[3] for row in queries.sessions), rows)
+    return Rows(total(queries.places("sessions"), 2, 1)[0], rows)
