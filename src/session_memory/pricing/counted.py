@@ -86,6 +86,24 @@ _ACTIVE = f"select distinct {_KEYS['hour']} as hour {_USAGE} where {{when}} orde
 _EVER = _ACTIVE.format(when=f"{_TIME} is not null")
 # Written so that the index on the times of usage finds what is recent.
 _RECENTLY = _ACTIVE.format(when=f"u.ts >= :since or u.ts is null and {_SESSION_TIME} >= :since")
+_ANY_UNDATED = "select 1 from usage u where u.ts is null limit 1"
+_NEXT_HOUR = _KEYS["hour"].replace(
+    _TIME,
+    """(
+        select u.ts from usage u where u.ts >= {since} and u.owner_id is not null
+        order by u.ts limit 1
+    )""",
+)
+# Each step asks the index on the times of usage once, however much was used in between.
+_STEPS = f"""
+    with recursive steps (hour) as (
+        select {_NEXT_HOUR.format(since=":since")}
+        union all
+        select {_NEXT_HOUR.format(since=f"(b.hour + :apart) * {HOUR_MS}")}
+        from steps b where b.hour is not null
+    )
+    select hour from steps where hour is not null order by hour
+"""
 _UNPRICED = Price("", 0, DAY_MS, 0, 0, 0, 0, 0, 0, 0)
 
 Offsets = Sequence[tuple[int, int]]
@@ -205,9 +223,15 @@ def _shift(offsets: Offsets) -> str:
     return f"case {cases} else {first} end" if cases else str(first)
 
 
-def active_hours(store: Store, since: int | None = None) -> list[int]:
-    """The hours in UTC, counted from 1970, in which anything was used, in order."""
+def active_hours(store: Store, since: int | None = None, apart: int = 1) -> list[int]:
+    """The hours in UTC, counted from 1970, in which anything was used, in order.
+
+    Hours that follow another one by less than ``apart`` hours may be left out.
+    """
     db = store.db
+    if db.one(_ANY_UNDATED) is None:
+        first = -_EARLIER * DAY_MS if since is None else since
+        return [hour for (hour,) in db.all(_STEPS, {"since": first, "apart": apart})]
     rows = db.all(_EVER) if since is None else db.all(_RECENTLY, {"since": since})
     return [hour for (hour,) in rows]
 

@@ -112,21 +112,22 @@ def statusline(
     tz: tzinfo | None = None,
     now: datetime | None = None,
 ) -> Statusline:
-    """The status line. Usage is read once, from the start of the month or of the block."""
+    """The status line. Whole days of the month are read from kept figures, if there are some."""
     now = now or datetime.now(UTC)
     at = int(now.timestamp() * 1000)
     with store.db.snapshot():
         start = _block_start(store, at)
-        since = min(month_of(now, tz)[0], at if start is None else start)
-        found = charges(store, ("day", "hour"), UsageFilter(since=since), clock=offsets(tz))
+        month = UsageFilter(since=month_of(now, tz)[0])
+        days = charges(store, ("day",), month, clock=offsets(tz))
+        hours = [] if start is None else charges(store, ("hour",), UsageFilter(since=start))
         session = None
         if status.session_id:
             session = _session(store, f"{flavor or statusline_flavor()}:{status.session_id}")
-    stand = list(periods(found, limits, tz, now))
+    stand = list(periods(days, limits, tz, now))
     block = None
     if start is not None:
         end = start + BLOCK_HOURS * HOUR_MS
-        block = CostTally.of(c for c in found if start <= c.key[1] * HOUR_MS < end).amount
+        block = CostTally.of(c for c in hours if start <= c.key[0] * HOUR_MS < end).amount
     return Statusline(
         model=status.model,
         session=session,
@@ -142,14 +143,14 @@ def _block_start(store: Store, at: int) -> int | None:
     """The start of the current block; None between blocks.
 
     After a pause of five hours a new block starts anyway, so the last two weeks suffice. If they
-    have no such pause, all hours are read.
+    have no such pause, every block is looked up.
     """
     hours = active_hours(store, at - LOOK_BACK_MS)
     pauses = (
         n for n, (hour, after) in enumerate(pairwise(hours), 1) if after - hour >= BLOCK_HOURS
     )
     first = next(pauses, None)
-    hours = active_hours(store) if hours and first is None else hours[first:]
+    hours = active_hours(store, apart=BLOCK_HOURS) if hours and first is None else hours[first:]
     start = max((s for s in block_starts(hours) if s * HOUR_MS <= at), default=None)
     if start is None or at >= (start + BLOCK_HOURS) * HOUR_MS:
         return None
