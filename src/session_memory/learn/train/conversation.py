@@ -116,9 +116,9 @@ class Conversation:
         turn.messages.append(
             {"role": "tool", "tool_call_id": number, "name": name, "content": text}
         )
-        for event in (call, result):
-            self._note(event)
-            self.calls[event.event_uid] = place
+        for uid in (call.event_uid, result.event_uid):
+            turn.uids.add(uid)
+            self.calls[uid] = place
 
     def _text(self, event: BriefEvent) -> str:
         return self._body(event).text

@@ -13,18 +13,23 @@ BAND = 4
 RUN = 5
 LONGEST = 50_000
 ALIKE = 0.7
+# Bytes of a hash, and about how many hashes are enough to find the smallest of each bin.
+_SIZE = 8
+_ALL = 1 << 8 * _SIZE
+FEW = 1024
 
 _WORD = re.compile(r"\w+")
 
 Signature = tuple[int, ...]
 
 
-def shingles(text: str, run: int = RUN) -> set[str]:
+def shingles(text: str, run: int = RUN) -> set[bytes]:
     """Every run of ``run`` words; a shorter text is one run."""
-    words = _WORD.findall(text.lower())[:LONGEST]
+    words = [word.encode("utf-8", "replace") for word in _WORD.findall(text.lower())[:LONGEST]]
     if len(words) <= run:
-        return {" ".join(words)}
-    return {" ".join(words[place : place + run]) for place in range(len(words) - run + 1)}
+        return {b" ".join(words)}
+    runs = zip(*(words[first:] for first in range(run)), strict=False)
+    return set(map(b" ".join, runs))
 
 
 def overlap(one: str, other: str) -> float:
@@ -34,14 +39,19 @@ def overlap(one: str, other: str) -> float:
 
 
 def signature(text: str) -> Signature:
+    hashes = [blake2b(one, digest_size=_SIZE).digest() for one in shingles(text)]
+    # The smallest hash of a bin is nearly always one of the smallest of all, if there are many.
+    few = min(_ALL * FEW // len(hashes), _ALL - 1).to_bytes(_SIZE)
+    smallest = _smallest([one for one in hashes if one < few])
+    return _filled(_smallest(hashes) if None in smallest else smallest)
+
+
+def _smallest(hashes: list[bytes]) -> list[int | None]:
+    """The smallest hash in each bin. The last bits of a hash are the number of its bin."""
     smallest: list[int | None] = [None] * BINS
-    for shingle in shingles(text):
-        number = int.from_bytes(blake2b(shingle.encode("utf-8", "replace"), digest_size=8).digest())
-        place, rest = number % BINS, number // BINS
-        least = smallest[place]
-        if least is None or rest < least:
-            smallest[place] = rest
-    return _filled(smallest)
+    for one in sorted(hashes, reverse=True):
+        smallest[one[-1] % BINS] = int.from_bytes(one) // BINS
+    return smallest
 
 
 def _filled(smallest: list[int | None]) -> Signature:
@@ -63,10 +73,16 @@ class Duplicates:
 
     def __init__(self, alike: float = ALIKE) -> None:
         self._alike = alike
+        self._same: set[bytes] = set()
         self._seen: list[Signature] = []
         self._bands: dict[tuple[int, Signature], list[int]] = {}
 
     def is_new(self, text: str) -> bool:
+        # The same text a second time is never new, so it needs no signature.
+        exact = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        if exact in self._same:
+            return False
+        self._same.add(exact)
         signed = signature(text)
         bands = [(place, signed[place : place + BAND]) for place in range(0, BINS, BAND)]
         near = {number for band in bands for number in self._bands.get(band, ())}
