@@ -11,13 +11,15 @@ from session_memory.core.errors import NoSuchLine
 from session_memory.core.time import format_time
 from session_memory.derive.bodies import Bodies
 from session_memory.pricing import Amount, tree_amounts
+from session_memory.pricing.amounts import UsageFilter, charges
 from session_memory.store import Store
+from session_memory.views.cost_tally import CostTally
 from session_memory.views.current_repository import CurrentRepository
 from session_memory.views.session_titles import best_titles
-from session_memory.views.stretch import stretch
 from session_memory.views.why.attribution import Attribution, LineSource
 from session_memory.views.why.commits import sessions_that_made
 from session_memory.views.why.git_history import BlamedLine, Commit, GitHistory
+from session_memory.views.why.line_text import RareLines
 from session_memory.views.why.logged_edits import LoggedEdits
 
 LONGEST_PROMPT = 2000
@@ -25,6 +27,7 @@ MOST_BEFORE = 200
 MOST_FILES = 100
 # The lines around a line decide about those that are everywhere.
 AROUND = 12
+_NO_END = 1 << 31
 
 
 class WhyCommit(msgspec.Struct, frozen=True):
@@ -105,18 +108,20 @@ def why_lines(store: Store, place: Path, first: int | None = None, last: int | N
     """Who wrote the lines ``first`` to ``last`` of a file; all lines without them."""
     repository = CurrentRepository(place.parent)
     history, path = _history(repository, place)
-    count = _line_count(place)
+    texts = _texts(place)
+    count = len(texts)
     if first is not None and not 0 < first <= count:
         raise NoSuchLine(f"{path} has {count} lines", f"Name one of them: {path}:1")
-    begin = max((first or 1) - AROUND, 1)
-    end = None if first is None else min((last or first) + AROUND, count)
+    wanted = range(first or 1, (last or first or count) + 1)
+    around = 0 if _are_rare(texts, wanted) else AROUND
+    begin = max(wanted.start - around, 1)
+    end = None if first is None else min(wanted.stop - 1 + around, count)
     blame = history.blamed(path, begin, end)
     # While git works.
     attribution = Attribution(LoggedEdits(store, repository), history, path)
     attribution.replay(path)
-    lines = blame.lines()
+    lines = blame.lines(wanted)
     attribution.follow(lines)
-    wanted = range(first or 1, (last or first or len(lines)) + 1)
     sources = attribution.of(lines, wanted)
     asked = [
         (line, source) for line, source in zip(lines, sources, strict=True) if line.number in wanted
@@ -157,12 +162,18 @@ def why_commit(store: Store, directory: Path, name: str) -> WhyWholeCommit:
     )
 
 
-def _line_count(place: Path) -> int:
+def _texts(place: Path) -> list[str]:
     try:
-        return len(place.read_bytes().splitlines())
+        return [line.decode("utf-8", "replace") for line in place.read_bytes().splitlines()]
     except OSError as error:
         hint = "Name a file of a checkout, such as src/app.py."
         raise NoSuchLine(f"{place} cannot be read: {error.strerror}", hint) from error
+
+
+def _are_rare(texts: list[str], wanted: range) -> bool:
+    """Whether lines can be known without those around them. Git then looks at these alone."""
+    rare = RareLines(texts)
+    return all(texts[number - 1] in rare for number in wanted if number <= len(texts))
 
 
 def _history(repository: CurrentRepository, place: Path) -> tuple[GitHistory, str]:
@@ -197,7 +208,6 @@ def _sessions(store: Store, sources: Sequence[LineSource]) -> list[WhySession]:
         event = edits.most_common(1)[0][0]
         edit = next(one.edit for one in sources if one.edit.event_uid == event)
         prompt, start, end = _turn(store, uid, edit.seq)
-        turn = stretch(store, uid, start or 0, end)
         said, decided = _words_before(store, uid, start or 0, edit.seq)
         found.append(
             WhySession(
@@ -211,7 +221,7 @@ def _sessions(store: Store, sources: Sequence[LineSource]) -> list[WhySession]:
                 prompt_seq=start,
                 said=said,
                 decided=decided,
-                turn_cost=turn.tally.amount,
+                turn_cost=_turn_cost(store, uid, start or 0, end),
                 cost=costs[uid],
             )
         )
@@ -224,7 +234,7 @@ def _turn(store: Store, uid: str, seq: int) -> tuple[str, int | None, int]:
     prompts = [] if row is None else sorted(store.events.prompts_of(row.id))
     before = [one for one in prompts if one[0] <= seq]
     after = [one for one in prompts if one[0] > seq]
-    end = after[0][0] - 1 if after else 1 << 31
+    end = after[0][0] - 1 if after else _NO_END
     if not before:
         return "", None, end
     place = before[-1][0]
@@ -232,6 +242,16 @@ def _turn(store: Store, uid: str, seq: int) -> tuple[str, int | None, int]:
     event = store.events.at(row.id, uid, place)
     text = "" if event is None else Bodies(store).of(event).text
     return text[:LONGEST_PROMPT], place, end
+
+
+def _turn_cost(store: Store, uid: str, first: int, last: int) -> Amount:
+    """What a turn cost. Usage without a place belongs to the last turn."""
+    used = [
+        charge
+        for charge in charges(store, ("seq",), UsageFilter(uids=(uid,)))
+        if (last == _NO_END if charge.key[0] is None else first <= charge.key[0] <= last)
+    ]
+    return CostTally.of(used).amount
 
 
 def _words_before(store: Store, uid: str, first: int, seq: int) -> tuple[str, tuple[str, ...]]:

@@ -47,15 +47,15 @@ class StartedBlame:
         self._root, self._path, self._part = root, path, part
         self._plain = StartedGit(root, [*_BLAME, part, "--", path])
 
-    def lines(self) -> list[BlamedLine]:
-        """All lines of the file. Ask once."""
+    def lines(self, wanted: range | None = None) -> list[BlamedLine]:
+        """All lines of the file. Ask once. Origins are looked up for ``wanted`` lines only."""
         lines = _parsed(self._plain.output(seconds=_SECONDS, most=_MOST) or "", self._path)
-        return self._with_others(self._with_origins(lines))
+        return self._with_others(self._with_origins(lines, wanted))
 
-    def _with_origins(self, lines: list[BlamedLine]) -> list[BlamedLine]:
+    def _with_origins(self, lines: list[BlamedLine], wanted: range | None) -> list[BlamedLine]:
         places = defaultdict(list)
         for line in lines:
-            if line.commit is not None:
+            if line.commit is not None and (wanted is None or line.number in wanted):
                 places[line.commit.sha, line.path_then].append(line.number_then)
         if len(places) > _MOST_AT_ONCE:
             moves = [*_BLAME, "-M", "-C", self._part, "--", self._path]

@@ -1,17 +1,18 @@
 """Lines without what a formatter changes, so that the same line is found again."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
-_WORDS = re.compile(r"\w+")
+from session_memory.core.lazy_patterns import lazy_pattern
+
+_WORDS = lazy_pattern(r"\w+")
 _CHANGED_BY_FORMATTERS = str.maketrans({"'": '"', "`": '"', ";": None, ",": None})
 _FEWEST_LETTERS = 6
 _LONG = 16
 _MOST_KEPT = 20_000
-_IMPORT = re.compile(r"\s*(?:import|from|use|using|package|#\s*include)\b|.*\brequire\(")
-_BRACKETS = re.compile(r"[(){}\[\]]")
+_IMPORT = lazy_pattern(r"\s*(?:import|from|use|using|package|#\s*include)\b|.*\brequire\(")
+_BRACKETS = lazy_pattern(r"[(){}\[\]]")
 
 
 @lru_cache(maxsize=_MOST_KEPT)
@@ -27,13 +28,17 @@ def without_brackets(text: str) -> str:
 
 class RareLines:
     """Which lines of a text can be known again alone: they are there once and are no bracket or
-    single word."""
+    single word. The lines are counted when they are needed."""
 
     def __init__(self, lines: Iterable[str]) -> None:
-        self._counts = Counter(map(squeezed, lines))
+        self._lines = lines
 
     def __contains__(self, text: str) -> bool:
-        return self._counts[squeezed(text)] <= 1 and _says_something(text)
+        return _says_something(text) and self._counts[squeezed(text)] <= 1
+
+    @cached_property
+    def _counts(self) -> Counter[str]:
+        return Counter(map(squeezed, self._lines))
 
 
 def is_import(text: str) -> bool:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from session_memory.core.changes import Change
 from session_memory.core.index_words import vocabulary
+from session_memory.core.lazy_patterns import lazy_pattern
 from session_memory.derive.agents import changes_asked, changes_noted
 from session_memory.derive.bodies import Bodies
 from session_memory.derive.detecting import command_of
@@ -25,10 +26,10 @@ from session_memory.views.why.shell_writes import shell_writes
 MOST_EDITS = 2000
 _MOST_WORDS = 24
 # Results in which agents say that a file is new.
-_CREATED = re.compile(
+_CREATED = lazy_pattern(
     r"\b(?:file created|created (?:file|new|and wrote|successfully)|(?:wrote|to) new file)\b", re.I
 )
-_WAS_THERE = re.compile(r"\b(?:updated|overwr\w+|overwrote|replaced|exist(?:s|ed|ing))\b", re.I)
+_WAS_THERE = lazy_pattern(r"\b(?:updated|overwr\w+|overwrote|replaced|exist(?:s|ed|ing))\b", re.I)
 
 
 class LoggedEdits:

@@ -47,6 +47,7 @@ class Replay:
         """Every line that an edit introduced, in order, also if it is gone now."""
         self._authors: dict[str, set[str | None]] = defaultdict(set)
         self._blind: set[str] = set()
+        self._kept_text: str | None = None
         if before is not None:
             self.lines = self._of_nobody(before)
 
@@ -60,7 +61,7 @@ class Replay:
     def apply(self, edit: LoggedEdit) -> None:
         change = edit.change
         if change.action == "delete":
-            self.lines = []
+            self._set([])
         elif change.content is not None:
             self._write(change.content.splitlines(), edit)
         else:
@@ -73,16 +74,19 @@ class Replay:
             self._meet(change.before.splitlines())
         elif change.action != "create":
             self._blind.add(edit.event_uid)
-        self.lines = self._merged(self.lines or [], content, edit)
+        self._set(self._merged(self.lines or [], content, edit))
 
     def _meet(self, found: list[str]) -> None:
         """Take over the file as the agent found it. Nobody knows who wrote what is new in it."""
         before = self.lines or []
         rare = RareLines(found)
-        self.lines = [
-            before[place] if is_same else self._of_nobody([text])[0]
-            for is_same, place, text in _aligned([one.text for one in before], found, rare)
-        ]
+        aligned = _aligned([one.text for one in before], found, rare)
+        self._set(
+            [
+                before[place] if is_same else self._of_nobody([text])[0]
+                for is_same, place, text in aligned
+            ]
+        )
 
     def _of_nobody(self, texts: Sequence[str]) -> list[PlacedLine]:
         for text in texts:
@@ -90,17 +94,38 @@ class Replay:
         return [PlacedLine(text, None) for text in texts]
 
     def _replace(self, old: str, new: str, everywhere: bool, edit: LoggedEdit) -> None:
-        places = [] if self.lines is None else _places(self.lines, old)
+        places = [] if self.lines is None else _places(self._text, old)
         if self.lines is None or not places or (len(places) > 1 and not everywhere):
             # Where it belongs is unknown. What the edit adds is known all the same.
-            self._merged(self._of_nobody(_split(old)), _split(new), edit)
+            self._merged([PlacedLine(text, None) for text in _split(old)], _split(new), edit)
             return
         # From the end, so that earlier places stay where they are.
-        for first, last, start, end in reversed(places):
-            before = self.lines[first : last + 1]
-            text = "".join(f"{one.text}\n" for one in before)
-            after = f"{text[:start]}{new}{text[end:]}".removesuffix("\n")
-            self.lines[first : last + 1] = self._merged(before, _split(after), edit)
+        for begin, end in reversed(places):
+            self._replace_at(begin, end, new, edit)
+
+    def _replace_at(self, begin: int, end: int, new: str, edit: LoggedEdit) -> None:
+        assert self.lines is not None
+        text = self._text
+        start = text.rfind("\n", 0, begin) + 1
+        # A line feed at its end belongs to its last line.
+        stop = text.index("\n", max(end - 1, begin)) + 1
+        if text[end - 1 : end] != "\n":
+            stop = text.index("\n", end) + 1
+        first = text.count("\n", 0, start)
+        last = first + text.count("\n", start, stop)
+        after = _split(f"{text[start:begin]}{new}{text[end:stop]}")
+        self.lines[first:last] = self._merged(self.lines[first:last], after, edit)
+        self._kept_text = "".join((text[:start], *(f"{line}\n" for line in after), text[stop:]))
+
+    @property
+    def _text(self) -> str:
+        """The lines as one text, each with its end. Long files have many edits, so it is kept."""
+        if self._kept_text is None:
+            self._kept_text = "".join([f"{one.text}\n" for one in self.lines or ()])
+        return self._kept_text
+
+    def _set(self, lines: list[PlacedLine]) -> None:
+        self.lines, self._kept_text = lines, None
 
     def _merged(
         self, before: list[PlacedLine], after: list[str], edit: LoggedEdit
@@ -160,18 +185,10 @@ def _replaced(change: Change) -> Iterator[tuple[str, str, bool]]:
         yield from ((*pair, False) for pair in hunks(change.lines))
 
 
-def _places(lines: list[PlacedLine], wanted: str) -> list[tuple[int, int, int, int]]:
-    """Where a text is: its first and last line, and where it begins and ends in their text."""
-    if not wanted:
-        return []
-    text = "\n".join([*(one.text for one in lines), ""])
-    found, place = [], 0
-    while (place := text.find(wanted, place)) >= 0:
+def _places(text: str, wanted: str) -> list[tuple[int, int]]:
+    """Where a text begins and ends in another one."""
+    found, end = [], 0
+    while wanted and (place := text.find(wanted, end)) >= 0:
         end = place + len(wanted)
-        first = text.count("\n", 0, place)
-        # A line feed at its end belongs to its last line.
-        last = text.count("\n", 0, end - 1) if wanted.endswith("\n") else text.count("\n", 0, end)
-        begin = text.rfind("\n", 0, place) + 1
-        found.append((first, min(last, len(lines) - 1), place - begin, end - begin))
-        place = end
+        found.append((place, end))
     return found

@@ -5,17 +5,20 @@ from collections.abc import Iterator
 from posixpath import isabs, join
 
 from session_memory.core.changes import Change
+from session_memory.core.lazy_patterns import lazy_pattern
 
-_BEGIN = re.compile(
+_BEGIN = lazy_pattern(
     r"""(?P<head>[^\n;&|]*?)<<(?P<dash>-?)\s*(?P<quote>['"\\]?)(?P<end>[A-Za-z_][A-Za-z0-9_]{0,40})['"]?"""
     r"(?P<tail>[^\n]*)\n"
 )
-_TO = re.compile(r"(?<![0-9&>])(?P<append>>>?)\s*(?P<path>'[^'\n]+'|\"[^\"\n]+\"|[^\s'\"<>|;&()]+)")
-_TEE = re.compile(r"tee\s+(?P<append>-a )?(?P<path>'[^'\n]+'|\"[^\"\n]+\"|[^\s'\"<>|;&()-]\S*)")
-_CD = re.compile(r"(?:^|[\n;&])\s*cd\s+(?P<path>'[^'\n]+'|\"[^\"\n]+\"|[^\s'\"<>|;&()]+)")
+_TO = lazy_pattern(
+    r"(?<![0-9&>])(?P<append>>>?)\s*(?P<path>'[^'\n]+'|\"[^\"\n]+\"|[^\s'\"<>|;&()]+)"
+)
+_TEE = lazy_pattern(r"tee\s+(?P<append>-a )?(?P<path>'[^'\n]+'|\"[^\"\n]+\"|[^\s'\"<>|;&()-]\S*)")
+_CD = lazy_pattern(r"(?:^|[\n;&])\s*cd\s+(?P<path>'[^'\n]+'|\"[^\"\n]+\"|[^\s'\"<>|;&()]+)")
 # What a shell would replace.
-_MAGIC = re.compile(r"[$`*?\[\]{}~\\]")
-_EXPANDED = re.compile(r"[$`\\]")
+_MAGIC = lazy_pattern(r"[$`*?\[\]{}~\\]")
+_EXPANDED = lazy_pattern(r"[$`\\]")
 
 
 def shell_writes(command: str) -> Iterator[Change]:
