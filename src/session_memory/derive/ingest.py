@@ -314,7 +314,8 @@ class Ingest:
         writing.flush()
         writing.usage.settle_reports()
         writing.usage.note_shared_ids(self._now)
-        for child, call_id in writing.links:
+        # A call is named by each of its records.
+        for child, call_id in dict.fromkeys(writing.links):
             self.placement.link_child(row, child, call_id)
         self.placement.place_children(row)
         if writing.usage.has_turns:

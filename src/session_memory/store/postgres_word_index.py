@@ -5,7 +5,6 @@ A ``tsvector`` holds at most a megabyte, so a text with more words becomes sever
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from itertools import accumulate
 from struct import Struct
 from typing import TYPE_CHECKING
 
@@ -175,18 +174,15 @@ def _all_rows(docs: Iterable[tuple[int, str]]) -> Iterator[tuple[int, bytes]]:
 
 def _rows(words: list[str]) -> Iterator[bytes]:
     """The words as a binary ``tsvector``, or as several if there are many."""
-    while words:
-        count = _fitting(words)
-        yield _COUNT.pack(count) + _LEXEME_END.join([*words[:count], ""]).encode()
-        words = words[count:]
-
-
-def _fitting(words: list[str]) -> int:
-    """How many of the first words fit into a row."""
-    if 4 * sum(map(len, words)) + 8 * len(words) <= PART_BYTES:
-        return len(words)
-    sizes = accumulate(4 * len(word) + 8 for word in words)
-    return next(count for count, size in enumerate(sizes, 1) if size > PART_BYTES)
+    if not words:
+        return
+    lexemes = _LEXEME_END.join([*words, ""]).encode()
+    if len(lexemes) <= PART_BYTES:
+        yield _COUNT.pack(len(words)) + lexemes
+    else:
+        half = len(words) // 2
+        yield from _rows(words[:half])
+        yield from _rows(words[half:])
 
 
 def _word(word: QueryWord) -> str:
