@@ -21,6 +21,23 @@ HEAVY |= {
 }
 NO_COMMAND_LINE = HEAVY | {"click", "session_memory.cli", "shutil", "tomllib", "socket"}
 
+# What reads, settles and writes, and what only some agents need.
+FOR_NEWS = {
+    "session_memory.collect.reading",
+    "session_memory.collect.batch_writing",
+    "session_memory.derive.ingest",
+    "session_memory.derive.settle",
+    "session_memory.derive.derivation",
+    "session_memory.derive.reindex",
+    "session_memory.retain.forget",
+    "session_memory.views.figure_renewal",
+    "session_memory.adapters.crush.tables",
+    "session_memory.adapters.editor_tasks.translate",
+    "tempfile",
+    "shutil",
+}
+PLACE = ".session-memory/memory.db"
+
 pytestmark = pytest.mark.only("sqlite")
 
 
@@ -28,6 +45,7 @@ def loaded(home: Path, *args: str) -> set[str]:
     done = subprocess.run(
         [sys.executable, "-c", START, *args],
         env={"HOME": str(home), "PATH": "/usr/bin:/bin"},
+        cwd=home,
         input="{}",
         capture_output=True,
         text=True,
@@ -41,6 +59,7 @@ def loaded(home: Path, *args: str) -> set[str]:
     ("command", "without"),
     [
         (("statusline",), NO_COMMAND_LINE | {"session_memory.adapters.codex"}),
+        (("statusline", "--store", PLACE), NO_COMMAND_LINE),
         (("sessions",), HEAVY | {"session_memory.adapters.kimi"}),
         # Nothing is found here, so similar words are looked for.
         (("search", "webhook"), HEAVY - {"difflib", "lzma"} | {"session_memory.adapters.kimi"}),
@@ -53,6 +72,20 @@ def test_a_quick_command_loads_nothing_that_it_does_not_need(
     place.parent.mkdir(mode=0o700)
     open_store(place).close()
     assert loaded(tmp_path, *command) & without == set()
+
+
+def test_a_sync_that_finds_nothing_new_loads_nothing_that_reads_or_writes(tmp_path: Path) -> None:
+    log = tmp_path / ".claude" / "projects" / "-x" / "one.jsonl"
+    log.parent.mkdir(parents=True)
+    message = '"message":{"role":"user","content":"hello"}'
+    log.write_text(f'{{"type":"user","uuid":"a","sessionId":"one","cwd":"/x",{message}}}\n')
+    assert loaded(tmp_path, "sync") >= FOR_NEWS - {
+        "session_memory.retain.forget",
+        "session_memory.adapters.crush.tables",
+        "session_memory.adapters.editor_tasks.translate",
+        "session_memory.derive.reindex",
+    }
+    assert loaded(tmp_path, "sync") & FOR_NEWS == set()
 
 
 def test_the_registry_knows_which_of_our_adapters_declare_something() -> None:

@@ -10,18 +10,20 @@ import sys
 
 
 def main() -> None:
-    if sys.argv[1:] == ["mcp"] or (sys.argv[1:3] == ["mcp", "--store"] and len(sys.argv) == 4):
+    with_store = len(sys.argv) == 4 and sys.argv[2] == "--store"
+    given = sys.argv[3] if with_store else None
+    if sys.argv[1:2] == ["mcp"] and (with_store or len(sys.argv) == 2):
         from session_memory.mcp.serving import serve
 
-        sys.exit(serve(sys.argv[3] if sys.argv[3:] else None))
+        sys.exit(serve(given))
     if sys.argv[1:2] == ["hook"] and not {"--help", "-h"} & {*sys.argv[2:]}:
         from session_memory.hooks.running import run
 
         sys.exit(run(sys.argv[2:]))
-    if sys.argv[1:] == ["statusline"]:
+    if sys.argv[1:2] == ["statusline"] and (with_store or len(sys.argv) == 2):
         from session_memory.hooks.status_bar import run as print_line
 
-        sys.exit(print_line())
+        sys.exit(print_line(given))
     from session_memory.cli import main as program
 
     program()

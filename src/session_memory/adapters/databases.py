@@ -9,18 +9,19 @@
 
 import base64
 import math
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
 from session_memory.adapters.base import SourceRef, Unlisted
 from session_memory.core.ids import fit_native_id
 from session_memory.core.text import escaped
+
+if TYPE_CHECKING:
+    import tempfile
 
 PART = "#"
 """Stands in a path between a database and the name of a part of it."""
@@ -44,7 +45,7 @@ class _Opened:
         self.is_live = not copied and bool(self.state[1])
         self._directory: tempfile.TemporaryDirectory[str] | None = None
         if copied:
-            self._directory = tempfile.TemporaryDirectory(prefix="session-memory-")
+            self._directory = _scratch()
             path = _copied(path, Path(self._directory.name))
         # A copy is ours, so its write-ahead log may be read in the ordinary way.
         how = "" if copied else "?mode=ro" if self.is_live else "?immutable=1"
@@ -160,12 +161,21 @@ def _opened(path: Path) -> _Opened:
         return _Opened(path, copied=True)
 
 
+def _scratch() -> "tempfile.TemporaryDirectory[str]":
+    # Most syncs copy nothing.
+    import tempfile  # noqa: PLC0415
+
+    return tempfile.TemporaryDirectory(prefix="session-memory-")
+
+
 def _copied(path: Path, directory: Path) -> Path:
     """A copy of a database and its write-ahead log.
 
     The copy is good when the file did not change meanwhile. What is appended to the write-ahead
     log does no harm: a transaction that is cut off in the copy is ignored.
     """
+    import shutil  # noqa: PLC0415
+
     copy = directory / "copy.db"
     for _ in range(TRIES):
         before = _state(path)

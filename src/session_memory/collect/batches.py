@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -11,11 +12,13 @@ from session_memory.adapters.base import Cursor, Record, SourceRef
 from session_memory.collect.interrupts import interrupt_delayed
 from session_memory.collect.native import Stat
 from session_memory.derive.forgotten import Mask
-from session_memory.derive.settled_ahead import SettledSource
 from session_memory.store.pieces import PieceShare
 from session_memory.store.raw import Packed
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
+
+if TYPE_CHECKING:
+    from session_memory.derive.settled_ahead import SettledSource
 
 # Small enough that a live session never waits long for the database. On a busy machine a batch is
 # smaller still.
@@ -73,7 +76,7 @@ class Chunk(msgspec.Struct):
     tail_hash: str
     is_last: bool
     masks: list[Mask] = []
-    settled: SettledSource | None = None
+    settled: "SettledSource | None" = None
 
 
 class Batches:

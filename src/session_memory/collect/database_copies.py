@@ -1,7 +1,5 @@
 """Databases of agents: read from a copy, as lines."""
 
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,6 +37,8 @@ def database_stat(path: Path) -> Stat:
 @contextmanager
 def dumped(ref: SourceRef, dump: Dump) -> Iterator[BinaryIO]:
     """The rows of a database as lines, in a temporary file."""
+    import tempfile  # noqa: PLC0415
+
     with tempfile.TemporaryDirectory(prefix="session-memory-") as directory:
         copy = copied_database(ref.place, Path(directory))
         with tempfile.TemporaryFile() as plain:
@@ -55,6 +55,8 @@ def copied_database(path: Path, directory: Path) -> Path:
     The copy is good when the file did not change meanwhile. What is appended to the write-ahead
     log does no harm: a transaction that is cut off in the copy is ignored.
     """
+    import shutil  # noqa: PLC0415
+
     copy = directory / "copy.db"
     for _ in range(TRIES):
         before, first = Stat.of(path.stat()), _log_head(path)

@@ -2,7 +2,6 @@
 
 import os
 import stat as modes
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
@@ -74,6 +73,9 @@ def unpacked(file: BinaryIO, path: Path) -> Iterator[BinaryIO]:
     if path.suffix != ".zst":
         yield file
         return
+    # Compressed logs are rare.
+    import tempfile  # noqa: PLC0415
+
     most = min(max(os.fstat(file.fileno()).st_size * MOST_RATIO, SEGMENT), MOST_UNPACKED)
     with tempfile.TemporaryFile() as plain:
         try:

@@ -1,6 +1,5 @@
 """Sources that are parts of a database: their rows as lines that follow those in the store."""
 
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -65,6 +64,8 @@ def following_lines(ref: SourceRef, row: SourceRow, rows: Rows) -> Iterator[Bina
 
     What is stored already is a hole in this file, which takes no space.
     """
+    import tempfile  # noqa: PLC0415
+
     with tempfile.TemporaryFile() as file:
         if row.kept:
             file.seek(row.kept - 1)

@@ -7,18 +7,15 @@ written in one short transaction, together with the cursors.
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import nullcontext
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from session_memory.adapters.databases import databases_kept
-from session_memory.collect.batch_writing import BatchWriting
 from session_memory.collect.batches import BYTES_PER_WORKER, Batches, Chunk, ReadTask
 from session_memory.collect.discover import Discovered, Root, discover
 from session_memory.collect.doctor import adapter_problems
-from session_memory.collect.evicted_sources import EvictedSources
-from session_memory.collect.live_sessions import LiveSync
 from session_memory.collect.looking import Looking
-from session_memory.collect.reading import SourceReading
 from session_memory.collect.row_sources import changed_databases
 from session_memory.collect.run_context import RunContext
 from session_memory.collect.sync_report import ReadProgress, SyncOutcome
@@ -26,14 +23,21 @@ from session_memory.config import Config, this_host
 from session_memory.core.errors import AdapterFailed
 from session_memory.core.garbage import collector_off
 from session_memory.core.text import escaped
-from session_memory.derive.derivation import derive_stale
 from session_memory.derive.live_sources import LIVE
-from session_memory.derive.reindex import ensure_index
 from session_memory.store.known_sources import KnownSources
+from session_memory.store.live_imports import LiveImports
+from session_memory.store.live_rows import LiveRows
 from session_memory.store.store import Store
 
+# A sync that finds nothing new must not load what reads, settles and writes: that takes longer than
+# to look at a thousand files.
 if TYPE_CHECKING:
+    from session_memory.collect.batch_writing import BatchWriting
+    from session_memory.collect.evicted_sources import EvictedSources
+    from session_memory.collect.live_sessions import LiveSync
     from session_memory.collect.parallel_reading import ParallelReading
+    from session_memory.collect.reading import SourceReading
+    from session_memory.store.live_rows import LiveHead
 
 # Some agents name a log after so many characters of its id.
 SHORT_ID = 8
@@ -138,20 +142,42 @@ class Sync:
         known = KnownSources(store.db, host, rows)
         self.context = RunContext(store, config, host, progress, known)
         self.outcome = self.context.outcome
-        self._evicted = EvictedSources(self.context)
-        self.reading = SourceReading(self.context, self._evicted)
-        self.writing = BatchWriting(self.context)
         self._store = store
         self._is_whole = paths is None
         self._looking = Looking(self.context)
-        self._live = LiveSync(store, self.context.now, config.domain_of)
-        self._live_changed = self._live.changed() if config.source(LIVE).enabled else []
-        self._is_first_load = sources.is_empty() and not self._live.discovered
-        self._count_live()
+        is_live_wanted = config.source(LIVE).enabled
+        live = len(LiveRows(store.db).heads()) if is_live_wanted else 0
+        self._live_changed: list[LiveHead] = self._live.changed() if live else []
+        self._is_first_load = sources.is_empty() and not live
+        self._count_live(live)
 
-    def _count_live(self) -> None:
+    @cached_property
+    def reading(self) -> "SourceReading":
+        from session_memory.collect.reading import SourceReading  # noqa: PLC0415
+
+        return SourceReading(self.context, self._evicted)
+
+    @cached_property
+    def writing(self) -> "BatchWriting":
+        from session_memory.collect.batch_writing import BatchWriting  # noqa: PLC0415
+
+        return BatchWriting(self.context)
+
+    @cached_property
+    def _evicted(self) -> "EvictedSources":
+        from session_memory.collect.evicted_sources import EvictedSources  # noqa: PLC0415
+
+        return EvictedSources(self.context)
+
+    @cached_property
+    def _live(self) -> "LiveSync":
+        from session_memory.collect.live_sessions import LiveSync  # noqa: PLC0415
+
+        return LiveSync(self._store, self.context.now, self.context.config.domain_of)
+
+    def _count_live(self, found: int) -> None:
         """Count live sessions as sources; their revision says whether they changed."""
-        found, changed = self._live.discovered, len(self._live_changed)
+        changed = len(self._live_changed)
         self.outcome.report.discovered += found
         self.outcome.report.unchanged += found - changed
         if found:
@@ -184,36 +210,67 @@ class Sync:
         size = sum(max(task.stat.size - task.row.read_to, 0) for task in tasks)
         self.context.progress.begin(len(tasks), size)
         events_before, problems_before = store.events.gained, store.problems.added
-        with store.db.loading() if self._is_first_load and tasks else nullcontext():
-            parallel = None if size < BYTES_PER_WORKER else self._parallel(jobs)
-            with (
-                Batches(self.writing.write, self._is_first_load, store) as batches,
-                # On an error the workers end before what was read is written.
-                nullcontext() if parallel is None else parallel.started(),
-            ):
-                # The list grows meanwhile: an evicted session may need its other sources again.
-                for number, task in enumerate(tasks):
-                    if parallel is None:
-                        self._read_task(task, self.reading.chunks(task), batches)
-                    else:
-                        self._read_task(task, parallel.chunks(number, task, batches), batches)
-            self._read_live()
-            self._evicted.bring_back_grown()
-            if self.context.failures or self.context.vanished:
-                with store.transaction():
-                    self.writing.write_failures()
-                    self.writing.write_vanished()
-            # This also derives what an interrupted sync left stale. Nobody reads a store that was
-            # empty, so a first load derives everything in one transaction.
-            with store.transaction() if self._is_first_load else nullcontext():
-                derive_stale(store, self.context.now, self.context.config.domain_of)
+        if self._has_work():
+            with store.db.loading() if self._is_first_load and tasks else nullcontext():
+                self._read_tasks(size, jobs)
+                self._read_live()
+                self._evicted.bring_back_grown()
+                self._finish()
         self.context.progress.end()
-        ensure_index(store)
+        if not store.index.is_complete:
+            self._ensure_index()
         outcome.report.events = store.events.gained - events_before
         outcome.report.sessions = len(outcome.touched)
         outcome.new_problems = store.problems.added - problems_before
         if self._is_whole:
             outcome.report.problems = store.problems.count()
+
+    def _has_work(self) -> bool:
+        """Whether anything changed, or an earlier sync left something to do."""
+        run, store = self.context, self._store
+        return bool(
+            run.tasks
+            or run.failures
+            or run.vanished
+            or self._live_changed
+            or store.sessions.stale()
+            or store.sessions.grew_while_evicted()
+            or LiveImports(store.db).has_newly_collected()
+        )
+
+    def _read_tasks(self, size: int, jobs: int | None) -> None:
+        tasks = self.context.tasks
+        parallel = None if size < BYTES_PER_WORKER else self._parallel(jobs)
+        with (
+            Batches(self.writing.write, self._is_first_load, self._store) as batches,
+            # On an error the workers end before what was read is written.
+            nullcontext() if parallel is None else parallel.started(),
+        ):
+            # The list grows meanwhile: an evicted session may need its other sources again.
+            for number, task in enumerate(tasks):
+                if parallel is None:
+                    self._read_task(task, self.reading.chunks(task), batches)
+                else:
+                    self._read_task(task, parallel.chunks(number, task, batches), batches)
+
+    def _finish(self) -> None:
+        """Store what could not be read, and derive what is stale."""
+        from session_memory.derive.derivation import derive_stale  # noqa: PLC0415
+
+        run, store = self.context, self._store
+        if run.failures or run.vanished:
+            with store.transaction():
+                self.writing.write_failures()
+                self.writing.write_vanished()
+        # This also derives what an interrupted sync left stale. Nobody reads a store that was
+        # empty, so a first load derives everything in one transaction.
+        with store.transaction() if self._is_first_load else nullcontext():
+            derive_stale(store, run.now, run.config.domain_of)
+
+    def _ensure_index(self) -> None:
+        from session_memory.derive.reindex import ensure_index  # noqa: PLC0415
+
+        ensure_index(self._store)
 
     def _parallel(self, jobs: int | None) -> "ParallelReading":
         # Most syncs have too little to read for it.

@@ -12,10 +12,10 @@ from session_memory.render.text import safe
 MOST_BYTES = 1 << 20
 
 
-def run() -> int:
-    """Read the record of the agent, and print one line about the default store."""
+def run(place: str | None = None) -> int:
+    """Read the record of the agent, and print one line about a store: ``place``, or the default."""
     try:
-        print(safe(_line()))
+        print(safe(_line(place)))
     except Exception as error:
         if os.environ.get("SESSION_MEMORY_DEBUG"):
             raise
@@ -23,14 +23,14 @@ def run() -> int:
     return 0
 
 
-def _line() -> str:
+def _line(place: str | None) -> str:
     from session_memory.config import default_store, load_config
     from session_memory.store import open_store
     from session_memory.views.statusline import parse_status, statusline
 
     status = parse_status(read_status())
     config = load_config()
-    with open_store(default_store(lambda: config), create=False) as store:
+    with open_store(place or default_store(lambda: config), create=False) as store:
         store.own_prices = lambda: config.prices
         return statusline(store, status, config.budget).text
 

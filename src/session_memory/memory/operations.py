@@ -70,7 +70,6 @@ class Operations(OpenMemory):
         from session_memory.collect.sync import sync
         from session_memory.memory.progress import progress_of
         from session_memory.memory.retention import run_due_retention
-        from session_memory.views.figure_renewal import renew_figures
 
         config = self.config
         if a_flag("redact", redact):
@@ -94,6 +93,8 @@ class Operations(OpenMemory):
         is_wanted = a_flag("retain", retain) and not dry_run
         retention = run_due_retention(self.store, config) if is_wanted else None
         if outcome.report.ingested and not dry_run:
+            from session_memory.views.figure_renewal import renew_figures
+
             renew_figures(self.store)
         return SyncResult.of(outcome, retention, demo_removed=removed)
 
@@ -115,10 +116,12 @@ class Operations(OpenMemory):
     def _remove_demo(self, where: "list[Root]") -> int:
         """Remove the demo sessions from a store that real logs are collected into."""
         from session_memory.core.time import now_ms
-        from session_memory.retain.demo_sessions import is_demo_path, remove_demo
+        from session_memory.retain.demo_sources import has_demo, is_demo_path
 
-        if any(is_demo_path(str(root.path)) for root in where):
+        if any(is_demo_path(str(root.path)) for root in where) or not has_demo(self.store):
             return 0
+        from session_memory.retain.demo_sessions import remove_demo
+
         return remove_demo(self.store, self.config, now_ms())
 
     def sync_demo(self) -> SyncResult:
@@ -132,7 +135,7 @@ class Operations(OpenMemory):
         from session_memory.config import Config
         from session_memory.core.errors import NotEmpty
         from session_memory.demo import demo_homes
-        from session_memory.retain.demo_sessions import DEMO_HOST, is_demo_path
+        from session_memory.retain.demo_sources import DEMO_HOST, is_demo_path
 
         if not all(is_demo_path(row.path) for row in self.store.sources.every()):
             raise NotEmpty(self.place)

@@ -9,24 +9,10 @@ from session_memory.config import Config
 from session_memory.core.errors import StoreBusy
 from session_memory.derive.evicted import archive_of
 from session_memory.retain import lake
+from session_memory.retain.demo_sources import has_demo, is_demo
 from session_memory.retain.forget import delete_from_archive, delete_from_store
 from session_memory.retain.forget_plan import select
-from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
-
-DEMO_HOST = "demo"
-# The directory in the package, wherever it was installed when the demo was collected.
-_DEMO_DIRECTORIES = ("/session_memory/demo/home/", "/session_memory/demo/agents/")
-
-
-def is_demo(row: SourceRow) -> bool:
-    """Whether a source is a log of the demo. A real machine may be named ``demo``, too."""
-    return row.host == DEMO_HOST and is_demo_path(row.path)
-
-
-def is_demo_path(path: str) -> bool:
-    place = f"{path}/".replace("\\", "/")
-    return any(directory in place for directory in _DEMO_DIRECTORIES)
 
 
 def remove_demo(store: Store, config: Config, now: int) -> int:
@@ -35,7 +21,7 @@ def remove_demo(store: Store, config: Config, now: int) -> int:
     They get no tombstone, so a store for the demo alone can collect them again. If another command
     has locked the store, nothing is removed; the next call does it.
     """
-    if not any(is_demo(row) for row in store.sources.known(DEMO_HOST).values()):
+    if not has_demo(store):
         return 0
     try:
         with store.db.operation_lock(shared=False):

@@ -16,8 +16,8 @@ from session_memory.core.ids import make_uid, split_uid
 from session_memory.derive.derivation import derive_stale
 from session_memory.derive.evicted import archive_of, bring_back, family
 from session_memory.derive.files_beside import beside
-from session_memory.derive.forgotten import mask_stored
 from session_memory.derive.live_sources import LIVE, is_table, refs_of
+from session_memory.derive.masked_lines import mask_stored
 from session_memory.derive.reported_usage import settle_reports
 from session_memory.derive.repository_names import RepositoryNames
 from session_memory.derive.response_ids import note_shared_ids

@@ -8,16 +8,22 @@ from zlib import crc32
 
 LOOKED_AT = 4000
 _KEPT = 16
+# These separate words in a text, but not in bytes.
+_GAPS_OF_TEXT = "\x1c\x1d\x1e\x1f"
 
 
 def sketch_of(text: str) -> str:
     """The smallest hashes of its words. A text without words, such as an image, has none."""
     if text.startswith("[") and text.endswith("]") and not any(map(str.isspace, text)):
         return ""
-    words = {
-        crc32(word.encode("utf-8", "surrogatepass")) % 0xFFFFFF for word in text[:LOOKED_AT].split()
-    }
+    words = {hashed % 0xFFFFFF for hashed in map(crc32, _words(text[:LOOKED_AT]))}
     return ",".join(map(str, sorted(words)[:_KEPT]))
+
+
+def _words(text: str) -> set[bytes]:
+    if text.isascii() and not any(map(text.__contains__, _GAPS_OF_TEXT)):
+        return set(text.encode().split())
+    return {word.encode("utf-8", "surrogatepass") for word in text.split()}
 
 
 def are_alike(one: str, other: str) -> bool:

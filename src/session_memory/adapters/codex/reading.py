@@ -8,9 +8,11 @@ from session_memory.adapters.base import NativeEvent, Record, SourceRef
 from session_memory.adapters.codex.likeness import are_alike, sketch_of
 from session_memory.adapters.codex.lines import Content
 from session_memory.adapters.codex.state import ThreadState, digest, short
+from session_memory.adapters.cursor_state import bounded
 from session_memory.core.ids import fit_native_id
 
 MOST_MS = 1e12
+_DIGESTS = 8
 PROMPT, ANSWER, THOUGHT = "u", "a", "r"
 
 
@@ -26,6 +28,7 @@ class LogReading:
         self.state = state
         self.line = b""
         self.after = ""
+        self._digests: dict[str, str] = {}
         if not state.chain:
             state.begin(f"{short(ref.session)}?")
 
@@ -82,7 +85,11 @@ class LogReading:
     def _key(self, kind: str, item_id: str | None, text: str) -> str:
         if item_id and self.state.is_paginated:
             return kind + short(item_id)
-        return kind + digest("".join(text.split()))
+        # A message comes two or three times, soon after each other.
+        known = self._digests.get(text)
+        if known is None:
+            bounded(self._digests, _DIGESTS)[text] = known = digest("".join(text.split()))
+        return kind + known
 
 
 Translate = Callable[[LogReading, Any, Record], None]

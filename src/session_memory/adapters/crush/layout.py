@@ -8,12 +8,15 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from session_memory.adapters.agent import lazy
 from session_memory.adapters.base import SourceRef, Unlisted
-from session_memory.adapters.crush.tables import has_our_tables, stamps_in
 from session_memory.adapters.databases import MAGIC, sessions_in_database
 from session_memory.adapters.gathered import files_below, is_an_agents
 
 DATABASE = "crush.db"
+# A sync asks every agent for its roots. The tables matter only where there is a database.
+has_our_tables = lazy("session_memory.adapters.crush.tables:has_our_tables")
+stamps_in = lazy("session_memory.adapters.crush.tables:stamps_in")
 _PROJECTS = "projects.json"
 _OWN = ".local/share/crush"
 _MOST_PROJECTS = 10_000

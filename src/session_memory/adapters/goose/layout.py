@@ -8,12 +8,15 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from session_memory.adapters.agent import lazy
 from session_memory.adapters.base import SourceRef, Unlisted
 from session_memory.adapters.databases import MAGIC, sessions_in_database
 from session_memory.adapters.gathered import files_below, is_an_agents
-from session_memory.adapters.goose.tables import has_our_tables, stamps_in
 
 DATABASE = "sessions.db"
+# A sync asks every agent for its roots. The tables matter only where there is a database.
+has_our_tables = lazy("session_memory.adapters.goose.tables:has_our_tables")
+stamps_in = lazy("session_memory.adapters.goose.tables:stamps_in")
 _OWN = ".local/share/goose"
 _SNIFFED = 65536
 _FIRST = re.compile(

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from session_memory.adapters.base import Cursor, Readable, Record, SourceRef, Unlisted
 from session_memory.adapters.editor_tasks.layout import discover_tasks, storage_roots
-from session_memory.adapters.editor_tasks.translate import read_task
 from session_memory.adapters.gathered import files_below, is_an_agents
 from session_memory.adapters.opencode import layout, source
 from session_memory.core.roles import LOG
@@ -37,4 +36,7 @@ def read(origin: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
     """Every record from ``cursor`` on."""
     if origin.ref.role == LOG:
         return source.read(origin, cursor)
+    # A sync asks every agent for its roots.
+    from session_memory.adapters.editor_tasks.translate import read_task  # noqa: PLC0415
+
     return read_task(origin, cursor, may_include_cache=True)

@@ -10,11 +10,10 @@ storage/part/msg_<id>/prt_<id>.json                             and their parts
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from session_memory.adapters.agent import lazy
 from session_memory.adapters.base import SourceRef, Unlisted
 from session_memory.adapters.databases import MAGIC, part_of_database, sessions_in_database
 from session_memory.adapters.gathered import files_below, is_an_agents
-from session_memory.adapters.opencode.exports import is_export
-from session_memory.adapters.opencode.tables import has_our_tables, stamps_in
 from session_memory.adapters.opencode.tree import SESSIONS, stamp_of
 from session_memory.core.roles import REWRITTEN
 
@@ -24,6 +23,10 @@ HOME = f"{DATA}/{NAME}"
 # Programs that came from opencode and keep the same tables, each with an adapter of its own.
 _FORKS = ("kilo",)
 _SNIFFED = 4096
+# A sync asks every agent for its roots. The formats matter only where there are files.
+is_export = lazy("session_memory.adapters.opencode.exports:is_export")
+has_our_tables = lazy("session_memory.adapters.opencode.tables:has_our_tables")
+stamps_in = lazy("session_memory.adapters.opencode.tables:stamps_in")
 
 
 def data_roots(environ: Mapping[str, str], home: Path, program: str) -> list[Path]:
@@ -58,7 +61,7 @@ def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
 
 def recognizes(head: bytes) -> bool:
     """Whether it is an export, or a SQLite database. Its tables show whether it is opencode's."""
-    return head.startswith(MAGIC) or is_export(head)
+    return head.startswith(MAGIC) or bool(is_export(head))
 
 
 def _loose(path: Path, root: Path) -> Iterator[SourceRef | Unlisted]:

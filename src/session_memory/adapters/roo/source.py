@@ -5,7 +5,6 @@ from pathlib import Path
 
 from session_memory.adapters.base import Cursor, Readable, Record, SourceRef, Unlisted
 from session_memory.adapters.editor_tasks.layout import discover_tasks, storage_roots
-from session_memory.adapters.editor_tasks.translate import read_task
 
 EXTENSION = "rooveterinaryinc.roo-cline"
 
@@ -21,4 +20,7 @@ def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
 
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
     """Every record from ``cursor`` on."""
+    # A sync asks every agent for its roots.
+    from session_memory.adapters.editor_tasks.translate import read_task  # noqa: PLC0415
+
     return read_task(source, cursor, may_include_cache=True)
