@@ -76,3 +76,8 @@ def test_a_line_that_is_not_there_is_said(page: TestClient, root: Path) -> None:
     shown = page.get(f"/why?path={quote(str(root / 'area.py'))}&line=9").text
     assert "area.py has 2 lines" in shown
     assert page.get("/why").status_code == 200
+
+
+def test_the_command_palette_finds_the_page_in_the_frame(page: TestClient) -> None:
+    """It lists the links of the rail. This one is hidden: nobody starts from there."""
+    assert '<a class="go" href="/why" hidden>Why is this line here?</a>' in page.get("/").text
