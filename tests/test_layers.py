@@ -31,7 +31,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "search": BASE,
     # A model without a maker in its name is sold by the provider of its agent.
     "pricing": BASE | {"derive"},
-    "learn": MIDDLE,
+    "learn": MIDDLE | {"workers"},
     "retain": MIDDLE,
     "views": UPPER,
     "render": {"core", "config", "redact", "pricing", "views"},

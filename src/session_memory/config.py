@@ -112,7 +112,7 @@ class LessonsConfig(msgspec.Struct, forbid_unknown_fields=True):
 class Config(msgspec.Struct, forbid_unknown_fields=True):
     """The settings of the configuration file. ``store`` is the path or address of the database;
     empty means the default place. With ``redact`` secrets are masked before anything is stored.
-    ``jobs`` worker processes read in a sync; 0 means one for each processor."""
+    ``jobs`` worker processes read in a sync or an analysis; 0 means one for each processor."""
 
     store: str = ""
     host: str = ""

@@ -78,9 +78,9 @@ def test_two_installations_with_one_store_come_to_an_end(
         done = []
         for turn in range(8):
             version, table = installations[turn % 2], prices[turn % 2]
-            monkeypatch.setattr(
-                "session_memory.learn.analyze.analysis_version", lambda v=version: v
-            )
+            for module in ("analyze", "session_rows"):
+                name = f"session_memory.learn.{module}.analysis_version"
+                monkeypatch.setattr(name, lambda v=version: v)
             monkeypatch.setattr("session_memory.learn.analyze.prices_id", lambda _, t=table: t)
             done.append(analyze(store, now=NOW).analyzed)
         assert sum(done[2:]) == 0 and sum(done) > 0

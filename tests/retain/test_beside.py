@@ -18,9 +18,9 @@ from session_memory.collect.sync_report import ReadProgress
 from session_memory.core.errors import StoreBusy
 from session_memory.derive import reindex as indexing
 from session_memory.derive.reindex import ensure_index, reindex
-from session_memory.learn import analyze as analysis
 from session_memory.learn.analyze import analyze
 from session_memory.learn.digests import digest_of
+from session_memory.learn.session_rows import rows_of_sessions
 from session_memory.live import SessionStore
 from session_memory.retain import lake
 from session_memory.retain.forget import forget
@@ -300,7 +300,7 @@ def test_the_digest_of_what_was_evicted_meanwhile_stays(keeper: Keeper, other: S
     waiting = Digests(keeper.store.db).readable([ALPHA])
     assert waiting
     assert evicted_by(keeper, other) == 1
-    assert list(analysis._read(keeper.store, waiting, "", {}, lambda events: None)) == []
+    assert list(rows_of_sessions(keeper.store, waiting, "", {})) == []
 
 
 def test_nothing_is_evicted_while_the_index_is_built(keeper: Keeper, other: Store) -> None:

@@ -4,8 +4,9 @@ from collections.abc import Collection
 
 import msgspec
 
-from session_memory.learn.analyze import prices_id, read_session
+from session_memory.learn.analyze import prices_id
 from session_memory.learn.digest import decoded, encoded
+from session_memory.learn.session_rows import read_session
 from session_memory.learn.version import analysis_version
 from session_memory.pricing import session_amounts
 from session_memory.store.digests import DigestRow, Digests

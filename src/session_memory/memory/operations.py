@@ -148,13 +148,15 @@ class Operations(OpenMemory):
         self,
         sessions: Names | None = None,
         *,
+        jobs: int | None = None,
         on_begin: Callable[[int, int], None] = lambda sessions, events: None,
         on_session: Callable[[int], None] = lambda events: None,
     ) -> AnalysisResult:
         """Work out outcome, errors and fixes of the sessions that changed, or of those named.
 
         ``on_begin`` gets the number of sessions and events to read, ``on_session`` the number of
-        events of each session that was read.
+        events of each session that was read. ``jobs`` is as in `sync`: worker processes read when
+        there is much to read.
         """
         from session_memory.learn.analyze import analyze
 
@@ -163,8 +165,9 @@ class Operations(OpenMemory):
         # No name at all is not the same as an empty list of names.
         named = None if sessions is None else names("sessions", sessions)
         uids = None if named is None else [self._uid(one) for one in named]
+        workers = maybe_count("jobs", jobs) or self.config.jobs
         return AnalysisResult.of(
-            analyze(self.store, uids, on_begin=on_begin, on_session=on_session)
+            analyze(self.store, uids, on_begin=on_begin, on_session=on_session, jobs=workers)
         )
 
     def follow(

@@ -8,12 +8,13 @@ import msgspec
 from session_memory.core.errors import UnknownPattern, UnknownSession
 from session_memory.core.time import MAX_MS, MIN_MS
 from session_memory.learn.advice import advice, title
-from session_memory.learn.analyze import prices_id, read_session
+from session_memory.learn.analyze import prices_id
 from session_memory.learn.detect import signals_in
 from session_memory.learn.digest import Digest
 from session_memory.learn.digests import digest_of
 from session_memory.learn.kept_patterns import kept_patterns
 from session_memory.learn.patterns import Pattern
+from session_memory.learn.session_rows import read_session
 from session_memory.learn.signal import Signal
 from session_memory.learn.version import analysis_version
 from session_memory.pricing import session_amounts

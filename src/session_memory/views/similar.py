@@ -124,7 +124,7 @@ def _read(store: Store, uid: str) -> tuple[Digest | None, dict[str, int]]:
     if session is None or row is None or session.evicted_at is not None:
         return None, {}
     # Importing what makes digests takes long, and most sessions have one.
-    from session_memory.learn.analyze import read_session  # noqa: PLC0415
+    from session_memory.learn.session_rows import read_session  # noqa: PLC0415
 
     read = read_session(store, row.id, session, session_amounts(store, [uid])[uid])
     return read.digest, read.terms

@@ -1,1 +1,1 @@
-"""Worker processes: work that needs no store, done on all cores while one process writes."""
+"""Worker processes: work that writes nothing, done on all cores while one process writes."""

@@ -42,12 +42,17 @@ class _AnalysisBar:
 
 
 def run_analysis(
-    settings: Settings, memory: "Memory", sessions: tuple[str, ...] = ()
+    settings: Settings,
+    memory: "Memory",
+    sessions: tuple[str, ...] = (),
+    jobs: int | None = None,
 ) -> "AnalysisResult":
     """Analyze what changed, or the sessions that are named."""
     bar = _AnalysisBar(settings.chatty and sys.stderr.isatty())
     try:
-        return memory.analyze(sessions or None, on_begin=bar.begin, on_session=bar.advance)
+        return memory.analyze(
+            sessions or None, jobs=jobs, on_begin=bar.begin, on_session=bar.advance
+        )
     finally:
         bar.end()
 

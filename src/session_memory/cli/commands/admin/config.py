@@ -32,8 +32,8 @@ EXAMPLE = """\
 # back as it was.
 #redact = true
 
-# How many processes read logs when a sync has much to read; by default one for each processor.
-# 1: the sync starts none. --jobs overrides this.
+# How many processes read when a sync or an analysis has much to read; by default one for each
+# processor. 1: none are started. --jobs overrides this.
 #jobs = 1
 
 # For each agent: whether to collect it, where its logs are, and which paths to collect.

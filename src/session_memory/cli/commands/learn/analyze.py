@@ -23,12 +23,19 @@ from session_memory.cli.kit.settings import Settings
     " NUMBER}}; the first two count sessions.",
 )
 @click.argument("sessions", nargs=-1, metavar="[UID]...", shell_complete=complete_uid)
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Read in N worker processes when there is much to read; 1: in none. Default: one for"
+    " each processor.",
+)
 @click.pass_obj
-def command(settings: Settings, sessions: tuple[str, ...]) -> None:
+def command(settings: Settings, sessions: tuple[str, ...], jobs: int | None) -> None:
     from session_memory.cli.kit.analysis import analysis_summary, run_analysis
 
     with settings.memory() as memory:
-        done = run_analysis(settings, memory, sessions)
+        done = run_analysis(settings, memory, sessions, jobs)
     if settings.as_json:
         print_json(done.to_dict())
         return

@@ -1,0 +1,160 @@
+"""Reading the sessions of an analysis: in worker processes where that pays, else here.
+
+The rows come in the order of the sessions, so the store is the same with any number of workers.
+"""
+
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import msgspec
+
+from session_memory.core.money import OwnPrice
+from session_memory.derive.agents import noted_failures
+from session_memory.derive.readers import substituted, unusable_flavors
+from session_memory.learn.session_rows import (
+    EVENTS_PER_WORKER,
+    SessionReading,
+    SessionRows,
+    rows_of_sessions,
+)
+from session_memory.pricing.own_prices import own_prices
+from session_memory.store.digests import UnanalyzedSession
+from session_memory.store.store import Store, open_store
+from session_memory.workers.pool import (
+    OrderReturned,
+    Pool,
+    WorkerDied,
+    can_start,
+    default_jobs,
+)
+
+TARGET = f"{__name__}:worker"
+MOST_JOBS = 64
+# An order has so many events or more, unless it has many sessions.
+ORDER_EVENTS = 500
+ORDER_SESSIONS = 20
+COLLECTED_AFTER = 100
+
+Batch = list[UnanalyzedSession]
+
+
+class AnalysisOrder(msgspec.Struct, frozen=True):
+    """Sessions that one worker reads. ``first`` is the place of the first one in its batch."""
+
+    first: int
+    sessions: Batch
+
+
+class AnalysisSetting(msgspec.Struct, frozen=True):
+    """What a worker must know about the analysis. ``place`` is where it opens the store."""
+
+    place: str
+    prices: str
+    own_prices: dict[str, OwnPrice]
+
+
+class NeedsParent(Exception):
+    """A session cannot be read, or not as it should be. The parent reads it again and reports."""
+
+
+class ParallelAnalysis(SessionReading):
+    """Reads the sessions of an analysis in workers, if there are enough and they can open the
+    store. What a worker cannot read is read here."""
+
+    def __init__(self, store: Store, batches: list[Batch], prices: str, jobs: int) -> None:
+        super().__init__(store, prices)
+        self._jobs = min(jobs or default_jobs(), MOST_JOBS)
+        self._events = sum(unread.events for batch in batches for unread in batch)
+        self._batches = batches
+        self._pool: Pool | None = None
+        self._number = 0
+
+    def started(self) -> AbstractContextManager[object]:
+        jobs = min(self._jobs, self._events // max(EVENTS_PER_WORKER, 1))
+        place = self.store.db.file
+        if jobs < 2 or place is None or not can_start() or unusable_flavors(self.store):
+            return nullcontext()
+        orders = [order for batch in self._batches for order in _orders(batch)]
+        setting = AnalysisSetting(str(place), self.prices, dict(own_prices(self.store)))
+        self._pool = Pool(TARGET, setting, dict(enumerate(orders)), jobs, continued)
+        return self._pool
+
+    def rows(self, batch: Batch, failed: dict[str, str]) -> Iterator[tuple[int, SessionRows]]:
+        if self._pool is None:
+            yield from super().rows(batch, failed)
+            return
+        for order in _orders(batch):
+            yield from self._answers(order, self._pool, failed)
+
+    def _answers(
+        self, order: AnalysisOrder, pool: Pool, failed: dict[str, str]
+    ) -> Iterator[tuple[int, SessionRows]]:
+        number, self._number = self._number, self._number + 1
+        rest: AnalysisOrder | None = order
+        try:
+            if (sent := pool.take(number, wait=True)) is not None:
+                for answer in sent:
+                    rest = continued(order, answer)
+                    yield answer
+                return
+        except OrderReturned:
+            pass
+        except WorkerDied as death:
+            # Most likely because of the first session that is left.
+            if rest is not None:
+                failed[rest.sessions[0].uid] = str(death)
+                rest = _after(rest, rest.first)
+        if rest is not None:
+            for place, rows in rows_of_sessions(self.store, rest.sessions, self.prices, failed):
+                yield rest.first + place, rows
+
+
+def _orders(batch: Batch) -> Iterator[AnalysisOrder]:
+    first = events = 0
+    for place, unread in enumerate(batch):
+        events += unread.events
+        if events >= ORDER_EVENTS or place - first + 1 >= ORDER_SESSIONS:
+            yield AnalysisOrder(first, batch[first : place + 1])
+            first, events = place + 1, 0
+    if first < len(batch):
+        yield AnalysisOrder(first, batch[first:])
+
+
+def continued(order: AnalysisOrder, last: tuple[int, SessionRows]) -> AnalysisOrder | None:
+    """The order for the sessions after the last answer; None if none is left."""
+    return _after(order, last[0])
+
+
+def _after(order: AnalysisOrder, place: int) -> AnalysisOrder | None:
+    rest = order.sessions[place - order.first + 1 :]
+    return AnalysisOrder(place + 1, rest) if rest else None
+
+
+def worker(setting: AnalysisSetting) -> Callable[[AnalysisOrder], Iterator[Any]]:
+    """Answers an order with the place and the rows of each session. It writes nothing."""
+    store = open_store(setting.place, create=False)
+    store.own_prices = lambda: setting.own_prices
+    # The modules are not searched for garbage, which is looked for after so many sessions.
+    gc.freeze()
+    since = 0
+
+    def answers(order: AnalysisOrder) -> Iterator[tuple[int, SessionRows]]:
+        nonlocal since
+        failed: dict[str, str] = {}
+        for place, rows in rows_of_sessions(store, order.sessions, setting.prices, failed):
+            _check(store, failed)
+            yield order.first + place, rows
+        _check(store, failed)
+        since += len(order.sessions)
+        if since >= COLLECTED_AFTER:
+            since = 0
+            gc.collect()
+
+    return answers
+
+
+def _check(store: Store, failed: dict[str, str]) -> None:
+    if failed or substituted(store) or noted_failures():
+        raise NeedsParent
