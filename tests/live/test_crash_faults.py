@@ -22,8 +22,8 @@ from .processes import PATIENCE_S, environment
 CHILD = Path(__file__).with_name("fault_child.py")
 ERRORS = ("store_full", "store_error", "store_damaged")
 IS_WHOLE = os.environ.get("SESSION_MEMORY_FAULTS") == "all"
-STRIDE = 1 if IS_WHOLE else 4
-OPENING_STRIDE = 1 if IS_WHOLE else 15
+STRIDE = 1 if IS_WHOLE else 5
+OPENING_STRIDE = 1 if IS_WHOLE else 40
 # Those of a group are tried by one process: starting it takes as long as trying one of them.
 GROUPS = {
     "append": [name for name in OPERATIONS if name.startswith("append")],

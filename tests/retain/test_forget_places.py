@@ -129,7 +129,7 @@ def test_without_a_reader_for_the_lake_nothing_is_changed(
 def test_an_index_that_a_killed_reindex_left_goes(filled: Keeper) -> None:
     with filled.store.transaction():
         filled.store.index.begin_next()
-        filled.store.index.add_next([(4, f"please {SECRET}")])
+        filled.store.index.add_next(filled.store.index.prepared([(4, f"please {SECRET}")]))
     assert filled.store.db.has_table("words_next")
     forgotten(filled)
     assert not filled.store.db.has_table("words_next")

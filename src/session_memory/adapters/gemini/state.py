@@ -6,6 +6,7 @@ from zlib import crc32
 import msgspec
 
 from session_memory.adapters.cursor_state import bounded
+from session_memory.adapters.json_records import string
 
 # A message is written again at most a few lines later.
 _MOST_MESSAGES = 64
@@ -13,6 +14,8 @@ _MOST_CALLS = 256
 _MOST_PROMPTS = 200
 # Stands for the message of a call that no message has.
 _UNKNOWN = "?"
+# The state is stored with every piece that is read. No model has a longer name.
+_LONGEST_MODEL = 200
 
 
 class GeminiState(msgspec.Struct):
@@ -32,10 +35,10 @@ class GeminiState(msgspec.Struct):
 
     def model_of(self, message: dict[str, Any]) -> str:
         """The model of an answer. One without words does not name it: it is the last one's."""
-        named = message.get("model")
-        if isinstance(named, str) and named:
-            self.model = named
-        return self.model
+        named = string(message.get("model"))
+        if named:
+            self.model = named if len(named) <= _LONGEST_MODEL else ""
+        return named or self.model
 
     def write(self, message: str) -> int:
         """Note a message, and return how many times it was written before."""
