@@ -1,11 +1,13 @@
 """A watch follows: what agents do to their files is in the store, once, without being asked."""
 
+import json
 import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from crush_home import CrushProject
 from hostile.logs import append, encoded, fork, log, rounds, subagent, user, uuid
 
 from .conftest import Memory
@@ -68,6 +70,24 @@ def test_an_agent_that_is_installed_later_is_followed(
     following.has_events(uid(S), 4)
     append(home / f".claude/projects/-work-app/{S}.jsonl", [user(S, 4)])
     following.has_events(uid(S), 5)
+
+
+@pytest.mark.only("sqlite")
+def test_a_database_outside_of_its_agents_root_is_followed(
+    memory: Memory, watch: Watch, tmp_path: Path
+) -> None:
+    made = CrushProject(tmp_path / "project")
+    session = made.session()
+    made.prompt(session, "mend it")
+    listed = memory.root / ".local/share/crush/projects.json"
+    listed.parent.mkdir(parents=True)
+    project = {"path": str(made.project), "data_dir": str(made.path.parent)}
+    listed.write_text(json.dumps({"projects": [project]}))
+    following = watch()
+    following.has_events("crush:s-1", 1)
+    made.prompt(session, "and the other one")
+    following.has_events("crush:s-1", 2)
+    made.close()
 
 
 @pytest.mark.only("sqlite")

@@ -61,6 +61,10 @@ def _keeps_for_ever(root: Path) -> int | None:
     return None
 
 
+def _nothing_outside(root: Path) -> list[Path]:
+    return []
+
+
 def _never_resumes(agent_version: str) -> bool:
     return False
 
@@ -110,6 +114,8 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     Facts, all optional:
 
     - ``directories``: names of the agent's own directories, such as ``.claude``.
+    - ``outside(root)``: directories outside of a root that have sources which ``discover(root)``
+      finds, each a root by itself. `watch` follows them.
     - ``in_repositories``: logs that the agent keeps in each repository, below its top directory.
       They are looked for where collected sessions worked.
     - ``worktrees``: where the agent puts git worktrees, such as ``/.claude/worktrees/``.
@@ -158,6 +164,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     dump: Dump | None = None
     rows: Rows | None = None
     directories: tuple[str, ...] = ()
+    outside: Callable[[Path], list[Path]] = _nothing_outside
     in_repositories: tuple[str, ...] = ()
     worktrees: tuple[str, ...] = ()
     directory_fits: Callable[[str, str], bool] = fnmatchcase

@@ -18,7 +18,7 @@ from session_memory.core.text import short_repr
 LARGEST_VERSION = 2**31 - 1
 _FUNCTIONS = (
     *("roots", "discover", "recognizes", "read", "directory_fits", "keeps_days"),
-    *("copies_are_resumes", "changes_asked", "changes_noted", "readable"),
+    *("copies_are_resumes", "changes_asked", "changes_noted", "readable", "outside"),
 )
 _FUNCTIONS_OR_NONE = ("dump", "rows", "log_at", "history", "histories", "settings", "texts")
 _TUPLES = ("directories", "in_repositories", "worktrees", "resume_command", "instruction_files")

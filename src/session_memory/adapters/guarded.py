@@ -227,6 +227,10 @@ def _days(answer: Any) -> int | None:
     return answer
 
 
+def _paths(answer: Any) -> list[Path]:
+    return [Path(place) for place in answer]
+
+
 def _changes(answer: Any) -> list[Any]:
     # Only commands that show changes need these values.
     from session_memory.core.changes import Change  # noqa: PLC0415
@@ -267,11 +271,13 @@ _WITH_DEFAULT: dict[str, Callable[[Any], Any]] = {
     "changes_asked": _changes,
     "changes_noted": _changes,
     "readable": _a_text,
+    "outside": _paths,
 }
 _TRIALS: dict[str, tuple[Any, ...]] = {
     "recognizes": (b"",),
     "directory_fits": ("directory", "repository"),
     "keeps_days": (Path("/"),),
+    "outside": (Path("/"),),
     "copies_are_resumes": ("",),
     "changes_asked": ({}, "", None),
     "changes_noted": ({},),

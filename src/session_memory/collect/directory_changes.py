@@ -66,6 +66,10 @@ class DirectoryChanges:
         self.polling = polling
         self.poll_s = POLL_S
 
+    def follow(self, directories: Iterable[Path]) -> None:
+        """Follow these directories from now on."""
+        self._directories = list(dict.fromkeys(directories))
+
     def wait(self) -> ChangedPaths:
         """Wait for the next changes; at most for 0.1 seconds, or a second if nothing happens."""
         if self.polling:

@@ -75,6 +75,15 @@ def roots(
     return found
 
 
+def outside_roots(where: list[Root]) -> list[Root]:
+    """The directories outside of these roots where agents have sources, each as a root."""
+    return [
+        Root(root.flavor, _plain(place), True, root.is_default)
+        for root in where
+        for place in agent_or_substitute(root.flavor).outside(root.path)
+    ]
+
+
 def _plain(place: Path) -> Path:
     """The absolute path without ``..``, so that a log has the same path whoever names its root."""
     return place.resolve() if ".." in place.parts else place.absolute()

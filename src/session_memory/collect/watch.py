@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from session_memory.collect.directory_changes import POLL_S, DirectoryChanges
-from session_memory.collect.discover import Root
+from session_memory.collect.discover import Root, outside_roots
 from session_memory.collect.kept_store import KeptStore
 from session_memory.collect.live_news import LiveNews
 from session_memory.collect.stop_flag import StopFlag
@@ -85,6 +85,8 @@ class Watch:
         self._host = host or this_host(config)
         self._progress = _StoppableProgress(progress or ReadProgress(), stop)
         self._store = KeptStore(opening)
+        # Where agents have sources outside of their roots. Each whole look finds them again.
+        self._outside: list[Root] = []
         places = [root.path for root in where]
         polling = "as asked" if poll else reason_without_events(places)
         self._changes = DirectoryChanges(places, stop, polling=polling)
@@ -142,7 +144,8 @@ class Watch:
         logs = [path for path in paths if not str(path).startswith(own_files)]
         if logs or self._has_live_news(now):
             store = self._store.get()
-            outcome, unknown = sync_paths(store, self._config, self._where, logs, host=self._host)
+            where = [*self._where, *self._outside]
+            outcome, unknown = sync_paths(store, self._config, where, logs, host=self._host)
             yield from self._report(store, outcome)
             self._unknown_paths.add(unknown, now)
         if due := self._unknown_paths.due(now):
@@ -160,6 +163,8 @@ class Watch:
         self._whole_look_at = 0.0
         begun = time.monotonic()
         yield from self._look(self._where, is_whole=True)
+        self._outside = outside_roots(self._where)
+        self._changes.follow(root.path for root in (*self._where, *self._outside))
         now = time.monotonic()
         self._unknown_paths.clear()
         self._changes.poll_s = max(POLL_S, (now - begun) * REST_POLLING)
@@ -167,7 +172,8 @@ class Watch:
 
     def _look_at_unknown(self, paths: list[Path]) -> Iterator[WatchEvent]:
         """Look at the whole roots of unknown paths: only an adapter can tell what they are."""
-        roots = [root for root in self._where if any(_is_below(path, root.path) for path in paths)]
+        where = [*self._where, *self._outside]
+        roots = [root for root in where if any(_is_below(path, root.path) for path in paths)]
         begun, before = time.monotonic(), (self._totals.batches, self._totals.sources)
         yield from self._look(roots, is_whole=False)
         now, found = time.monotonic(), (self._totals.batches, self._totals.sources) > before

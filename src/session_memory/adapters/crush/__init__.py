@@ -15,6 +15,7 @@ AGENT = Agent(
     discover=lazy(f"{_HERE}.layout:discover"),
     recognizes=lazy(f"{_HERE}.layout:recognizes"),
     read=lazy(f"{_HERE}.source:read"),
+    outside=lazy(f"{_HERE}.layout:outside"),
     rows=lazy(f"{_HERE}.source:rows"),
     bookkeeping=frozenset({"session", "message"}),
     directories=(".crush",),

@@ -53,6 +53,19 @@ def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
                 yield from _sessions(path, is_certain=path.name == DATABASE)
 
 
+def outside(root: Path) -> list[Path]:
+    """The directories of the projects' databases."""
+    listed = [root / _PROJECTS, root / _OWN / _PROJECTS]
+    projects = next((path for path in listed if path.is_file()), None)
+    if projects is None:
+        return []
+    try:
+        return [path.parent for path in dict.fromkeys(_databases_of(projects))]
+    except (OSError, ValueError):
+        # ``discover`` reports the list that cannot be read.
+        return []
+
+
 def recognizes(head: bytes) -> bool:
     """Whether it is a SQLite database. Only its tables show whether it is Crush's."""
     return head.startswith(MAGIC)

@@ -9,6 +9,8 @@ class Kilo(OpenCode):
     package = "@kilocode/cli"
     plugin = "@kilocode/plugin"
     logs = (".local/share/kilo",)
+    # It does not go on by itself after a compaction.
+    known = {name: declared for name, declared in OpenCode.known.items() if "compact" not in name}
 
     def environment(self, place: AgentPlace) -> dict[str, str]:
         return {
