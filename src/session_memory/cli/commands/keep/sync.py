@@ -13,6 +13,7 @@ from session_memory.cli.kit.calling import callable_text
 from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.completion import complete_facet
 from session_memory.cli.kit.failures import PROBLEMS
+from session_memory.cli.kit.jobs_option import jobs_option
 from session_memory.cli.kit.output import print_json, remark
 from session_memory.cli.kit.settings import Settings
 from session_memory.render.paths import short_path
@@ -66,13 +67,7 @@ if TYPE_CHECKING:
     metavar="DIR",
     help="Then write the retrospective of last week to this directory, once; includes --analyze.",
 )
-@click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Read in N worker processes when there is much to read; 1: in none. Default: one for"
-    " each processor.",
-)
+@jobs_option
 @click.option(
     "--demo-if-empty",
     is_flag=True,

@@ -8,6 +8,7 @@ import click
 
 from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.completion import complete_uid
+from session_memory.cli.kit.jobs_option import jobs_option
 from session_memory.cli.kit.output import print_json, remark
 from session_memory.cli.kit.settings import Settings
 
@@ -23,13 +24,7 @@ from session_memory.cli.kit.settings import Settings
     " NUMBER}}; the first two count sessions.",
 )
 @click.argument("sessions", nargs=-1, metavar="[UID]...", shell_complete=complete_uid)
-@click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Read in N worker processes when there is much to read; 1: in none. Default: one for"
-    " each processor.",
-)
+@jobs_option
 @click.pass_obj
 def command(settings: Settings, sessions: tuple[str, ...], jobs: int | None) -> None:
     from session_memory.cli.kit.analysis import analysis_summary, run_analysis
