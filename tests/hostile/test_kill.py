@@ -284,7 +284,7 @@ def test_what_is_left_to_derive_is_derived_by_a_sync_that_finds_nothing_new(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _tangled(memory.root)
-    _die_at_call(monkeypatch, syncing, "derive_stale", 1)
+    _die_at_call(monkeypatch, derive, "derive_stale", 1)
     with memory.opened() as store, pytest.raises(Killed):
         collect(store, memory.root)
     monkeypatch.undo()
