@@ -32,7 +32,7 @@ from session_memory.workers.pool import (
 
 TARGET = f"{__name__}:worker"
 MOST_JOBS = 64
-# An order has so many events or more, unless it has many sessions.
+# A worker gets sessions with at least so many events, or so many sessions.
 ORDER_EVENTS = 500
 ORDER_SESSIONS = 20
 COLLECTED_AFTER = 100
@@ -41,14 +41,14 @@ Batch = list[UnanalyzedSession]
 
 
 class AnalysisOrder(msgspec.Struct, frozen=True):
-    """Sessions that one worker reads. ``first`` is the place of the first one in its batch."""
+    """Some sessions of a batch, for one worker. ``first``: where they begin in the batch."""
 
     first: int
     sessions: Batch
 
 
 class AnalysisSetting(msgspec.Struct, frozen=True):
-    """What a worker must know about the analysis. ``place`` is where it opens the store."""
+    """What every worker needs. ``place``: the path of the store."""
 
     place: str
     prices: str
@@ -56,12 +56,15 @@ class AnalysisSetting(msgspec.Struct, frozen=True):
 
 
 class NeedsParent(Exception):
-    """A session cannot be read, or not as it should be. The parent reads it again and reports."""
+    """A worker could not read a session properly. The parent process reads it and reports why."""
 
 
 class ParallelAnalysis(SessionReading):
-    """Reads the sessions of an analysis in workers, if there are enough and they can open the
-    store. What a worker cannot read is read here."""
+    """Reads sessions in worker processes, if there are enough sessions for that.
+
+    Sessions that a worker cannot read are read by this process. So are all sessions of a store that
+    workers cannot open.
+    """
 
     def __init__(self, store: Store, batches: list[Batch], prices: str, jobs: int) -> None:
         super().__init__(store, prices)

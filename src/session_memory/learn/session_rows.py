@@ -72,8 +72,10 @@ class SessionReading:
 def rows_of_sessions(
     store: Store, some: list[UnanalyzedSession], prices: str, failed: dict[str, str]
 ) -> Iterator[tuple[int, SessionRows]]:
-    """The place of each session in ``some``, and what is to be stored of it. A session that cannot
-    be read is added to ``failed``."""
+    """For each session: its place in the list ``some``, and the rows to store for it.
+
+    A session that cannot be read is added to ``failed``, with the reason.
+    """
     amounts = session_amounts(store, [unread.uid for unread in some])
     for place, unread in enumerate(some):
         with store.db.snapshot():
@@ -84,7 +86,7 @@ def rows_of_sessions(
             try:
                 amount = amounts[unread.uid]
                 if session.revision != unread.revision:
-                    # It has grown since it was listed, so the amount may be that of its beginning.
+                    # The session has grown since its cost was computed, so compute it again.
                     amount = session_amounts(store, [unread.uid])[unread.uid]
                 read = read_session(store, unread.id, session, amount)
                 unread = msgspec.structs.replace(unread, revision=session.revision)

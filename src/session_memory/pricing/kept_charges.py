@@ -25,7 +25,7 @@ from session_memory.store.figures import NO_DAY, listed
 from session_memory.store.usage import BUCKETS
 
 MOST_COUNTED = 2_000
-"""With more sessions to count, everything is counted."""
+"""If more sessions than this have to be counted, all sessions are counted."""
 _AT_ONCE = 500
 _KEYS = {
     "day": f"nullif(f.day, {NO_DAY})",

@@ -1,8 +1,8 @@
 """The words of an FTS5 index, read from its pages.
 
 SQLite's own list of words counts the texts of every word, which reads the whole index. The pages
-have the words beside the numbers of the texts, so this reads the words alone. It may return words
-whose texts were deleted.
+have each word and then the numbers of its texts. Here only the words are read. Words whose texts
+were all deleted may be among them.
 
 A leaf page begins with two numbers of two bytes; the second is the place of the page's footer. The
 footer has the distance of each word to the word before it. A word is stored as the number of its
@@ -21,7 +21,10 @@ _SHORT = 0x80
 
 
 def words_in_pages(pages: Iterable[bytes]) -> set[bytes]:
-    """Every word of the leaf pages, after a ``0``. A damaged page raises `IndexError`."""
+    """All words in these leaf pages, each with a ``0`` before it.
+
+    Raises `IndexError` if a page is damaged.
+    """
     found: set[bytes] = set()
     for page in pages:
         footer = page[page[2] << 8 | page[3] :]

@@ -151,7 +151,7 @@ class PostgresWordEngine:
         return [(row[0], int(row[1])) for row in self._db.all(sql, params)]
 
     def beginning(self, text: str, most: int) -> tuple[QueryWord, ...]:
-        """The beginning itself: the index has its words in order, and no list of words."""
+        """One prefix search. The index is sorted, so it finds all words with this beginning."""
         return (QueryWord(text, is_prefix=True),)
 
     def merged(self) -> Iterator[None]:
@@ -173,7 +173,7 @@ def _all_rows(docs: Iterable[tuple[int, str]]) -> Iterator[tuple[int, bytes]]:
 
 
 def _rows(words: list[str]) -> Iterator[bytes]:
-    """The words as a binary ``tsvector``, or as several if there are many."""
+    """The words in PostgreSQL's binary form of a ``tsvector``. Many words give several of them."""
     if not words:
         return
     lexemes = _LEXEME_END.join([*words, ""]).encode()

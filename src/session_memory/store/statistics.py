@@ -149,9 +149,9 @@ class Statistics:
     def _filled(
         self, sql: str, scope: Scope, *, limit: int = 0, unless: str = "", **params: int
     ) -> tuple[str, dict[str, object]]:
-        """A statement without placeholders, and its parameters."""
+        """Replace every ``{name}`` in a statement. Returns the SQL and its parameters."""
         limited = f"limit {int(limit)}" if limit else ""
-        # In this order, because a part may contain other placeholders.
+        # In this order: what replaces one name may contain another name.
         for part, text in (
             ("{outcome}", OUTCOME),
             ("{who}", WHO),

@@ -1,14 +1,14 @@
 """Whether two texts are nearly the same, from a short sketch of each.
 
-A message is in a log twice, and one copy may leave out a part of it. What is taken for a copy is
-not shown. So a log must not be able to hide a text by putting another one before it.
+A log has each message twice, and one copy may lack a part. A copy is not shown. So two texts that
+differ must never count as copies: a log could hide one of them that way.
 """
 
 from zlib import crc32
 
 LOOKED_AT = 4000
 _KEPT = 16
-# These separate words in a text, but not in bytes.
+# `str.split` splits at these characters, `bytes.split` does not.
 _GAPS_OF_TEXT = "\x1c\x1d\x1e\x1f"
 
 

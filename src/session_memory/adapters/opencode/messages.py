@@ -140,9 +140,10 @@ def _tool(own: str, part: dict[str, Any], label: str) -> Iterator[Block]:
 
 
 def _is_half(state: dict[str, Any]) -> bool:
-    """Whether the model's stream ended in the middle of a call. opencode did not run it.
+    """Whether opencode received only a part of the call, because the connection broke.
 
-    A call that was stopped while it ran has its input, and no ``raw``."""
+    Such a call did not run. A call that was stopped while it ran has all its input and no ``raw``.
+    """
     stopped = mapping(state.get("metadata")).get("interrupted") is True
     return stopped and state.get("status") == "error" and "raw" in state
 

@@ -1,8 +1,8 @@
-"""Step 24: sums of the work of all sessions, so that statistics are read from a few rows.
+"""Step 24: tables with sums for each day. Statistics then need a few rows, not all sessions.
 
 ``session_days`` has the UTC day on which a session began, and its first and last moment. A session
 ``is_long`` if it ended on a later day. ``work_sums`` has the figures of all sessions that began on
-a day (``width`` 1) or on one of ``width`` days. ``uncounted_days`` have no sums yet.
+a day (``width`` 1), or in a span of ``width`` days. ``uncounted_days`` lists days without sums.
 
 An index finds the longest sessions.
 """

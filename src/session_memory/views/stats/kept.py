@@ -1,7 +1,8 @@
-"""Parts of the statistics from sums that are kept, exactly as if they were counted.
+"""Statistics from stored sums. The result is exactly the same as when all sessions are counted.
 
-Sums are kept by the day on which sessions began. Sessions that have changed since, those of a day
-of which the period has only a part, and those that last beyond an end of the period are counted.
+For each day the store has the sums of the sessions that began on it. Some sessions are still
+counted one by one: those that have changed since the sums were stored, those that began on a day
+that is only partly in the period, and those that go on after an end of the period.
 """
 
 import sys
@@ -26,7 +27,7 @@ from session_memory.views.stats.parts import SUMMED, CountedParts, LocalDays
 from session_memory.views.stats.sums import SortedValues, Sums, Values, add_all, add_files
 
 MOST_COUNTED = 1_500
-"""With more sessions to count, their sums are written first."""
+"""If more sessions than this have to be counted, new sums are stored before the answer."""
 _ANY_PART = next(iter(SUMMED))
 _STORE = Path(__file__).parent.parent.parent / "store"
 _SOURCES = (
@@ -39,8 +40,10 @@ encoded = msgspec.msgpack.Encoder().encode
 
 
 class SumsPlan(msgspec.Struct, frozen=True):
-    """How an answer is put together: the days of which sums are read, and the sessions that are
-    counted."""
+    """Which stored sums make an answer, and which sessions are counted one by one.
+
+    ``single``: days. ``wide``: first days of spans of 32 days.
+    """
 
     set_id: int
     wide: tuple[int, ...]
@@ -85,7 +88,7 @@ def merged_sums(name: str, parts: Iterable[Sums]) -> Sums:
 
 
 def merged_parts(sums: WorkSums, single: Iterable[int], name: str) -> bytes:
-    """The sums of several days as one."""
+    """Add up the stored figures of several days, for one part of the statistics."""
     kept = sums.figures(name, (), single)
     if name in SUMMED:
         return encoded(merged_sums(name, map(_sums.decode, kept)))
@@ -119,13 +122,13 @@ def _version() -> str:
 
 
 def plan(store: Store, scope: Scope, known: FigureSet) -> SumsPlan | None:
-    """How to answer; None if everything has to be counted. Call it inside a snapshot."""
+    """What to read for an answer; None: count all sessions. Call it inside a snapshot."""
     changed = store.figures.marked(known.id, figure_sets.FEW_MARKS + 1)
     if len(changed) > figure_sets.FEW_MARKS:
         return None
     sums = WorkSums(store.db, known.id)
     counted = set(changed)
-    # The sums of these days have to be left out.
+    # The sums of these days cannot be used.
     apart = {one.day for one in sums.known(changed).values()} | set(sums.uncounted())
     first, end = NO_DAY, 1 << 40
     for moment in (scope.since, scope.until):
