@@ -31,7 +31,15 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from web_browser import Subject, appended_to_page, launched, measure, typed_here, typed_in_palette
+from web_browser import (
+    BROWSERS,
+    Subject,
+    appended_to_page,
+    launched,
+    measure,
+    typed_here,
+    typed_in_palette,
+)
 from web_server import Peer, Server, peer_program, peer_store
 from web_store import LONG, make_store
 
@@ -311,9 +319,9 @@ def main() -> None:
     asked = parser.parse_args()
     from playwright.sync_api import sync_playwright  # noqa: PLC0415
 
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    chromium = next(filter(None, map(shutil.which, BROWSERS)), None)
     if chromium is None:
-        sys.exit("there is no Chromium: install it, because pages are measured in it")
+        sys.exit("there is no Chromium, in which pages are measured: apt-get install chromium")
     with tempfile.TemporaryDirectory() as scratch:
         place = asked.keep or Path(scratch) / "kept"
         place.mkdir(parents=True, exist_ok=True)

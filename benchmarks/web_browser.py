@@ -10,6 +10,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+BROWSERS = ("chromium", "google-chrome", "chromium-headless-shell")
 LOADS = 5
 STEPS = 240
 # Types a word and waits for its hits; returns milliseconds from the last key.

@@ -51,7 +51,8 @@ WIDTH, HEIGHT = 1200, 760
 def main() -> None:
     os.environ["TZ"] = "UTC"
     time.tzset()
-    path = shutil.which("chromium") or shutil.which("google-chrome")
+    browsers = ("chromium", "google-chrome", "chromium-headless-shell")
+    path = next(filter(None, map(shutil.which, browsers)), None)
     if path is None:
         raise SystemExit("no Chromium: apt-get install chromium")
     PLACE.mkdir(exist_ok=True)

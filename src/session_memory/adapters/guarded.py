@@ -1,7 +1,8 @@
-"""Calls of an adapter's functions that stop nobody but this adapter.
+"""Guard the functions of an adapter, so that one broken adapter does not stop the others.
 
 `guarded` wraps the functions of an agent. If one raises an exception or returns a wrong value, the
-failure is noted, and the caller gets the answer of an agent that does not have this function.
+failure is noted, and most functions return what an agent without this function returns. Functions
+that have no such answer raise ``AdapterFailed``.
 ``roots``, ``discover`` and ``read`` are not wrapped: `collect` calls them and stores problems.
 """
 

@@ -77,7 +77,7 @@ def perform(
 
 
 def gather(driver: Driver, place: AgentPlace, seen: Path) -> None:
-    """Add the present logs to those that were seen after earlier runs, as a store has them."""
+    """Copy the agent's logs to ``seen``, so that logs which the agent deletes later are kept."""
     for logs in driver.logs:
         if (place.home / logs).is_dir():
             shutil.copytree(place.home / logs, seen / logs, dirs_exist_ok=True)

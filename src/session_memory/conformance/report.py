@@ -28,14 +28,15 @@ loopback, without a network. The model reports other token counts in every answe
 reads what the agent logged, and each request, token count, prompt, call, tool error, parent and
 interruption is compared with the script.
 
-Needs Linux and npm, for some agents Python 3.12, and no library beside ours (the extra
-`conformance` of the package is empty).
+The command needs Linux and npm. Some agents also need Python 3.12. No other Python library is
+needed, so the extra `conformance` of the package is empty.
 Each agent gets a home, a repository and a directory for temporary files of its own, and none of
 your variables: no keys, no keychain, no settings. Where the machine allows it (`unshare`), the
-agents run without a network; elsewhere their proxies lead nowhere. Telemetry and update checks are
-off. Every run has a time limit, and what an agent leaves running is ended. Nothing outside of the
-scratch directory is touched, but for an empty directory `/tmp/codex-daemon-UID` that Codex 0.166
-makes. The scratch directory is used again, so a second run installs only new releases.
+agents run without a network; elsewhere their proxy settings point to a closed port. Telemetry and
+update checks are off. Every run has a time limit, and what an agent leaves running is ended. The
+command changes nothing outside of the scratch directory, with one exception: Codex 0.166 makes an
+empty directory `/tmp/codex-daemon-UID`. The scratch directory is used again, so a second run
+installs only new releases.
 
 `--record DIR` keeps `AGENT-VERSION/SCENARIO/home` and `EXPECTED.json` with each request, its tokens
 and its calls: samples for the author of an [adapter](adding-an-adapter.md).

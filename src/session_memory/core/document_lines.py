@@ -131,10 +131,10 @@ class DocumentLines:
         return number
 
     def _go_back(self, lines: list[bytes], kept: int) -> None:
-        """Note with a line if the document begins like the last generation and lost its end.
+        """Add a line that says "went back" if the document lost the end of its last generation.
 
-        A message that was changed has the same id as before, and is not lost. Neither are messages
-        of which later ones are still there: a summary stands for them.
+        A changed message is not lost: it keeps its id. Earlier messages are not lost if a later
+        one is still there: a summary replaced them.
         """
         lost, new = self._messages[kept:], lines[kept:]
         if not lost or {_id_in(line) for line in lost} <= {_id_in(line) for line in new}:

@@ -110,8 +110,11 @@ def _files_in(line: str) -> "set[str]":
 
 
 def marks_of(text: str) -> dict[str, str]:
-    """The fingerprints of the errors in the output of a failed command, as analysis stores them,
-    unless there is a secret in them. Each has the line of its error."""
+    """The fingerprint of each error in the output of a failed command, with the error's line.
+
+    Secrets are not masked here. Analysis masks them, so the fingerprint of a line with a secret
+    differs from the stored one; `masked_marks_of` gives that. Empty if the command was stopped.
+    """
     return {} if was_stopped(text) else _marks(errors_in_output(text, failed=True, masked=False))
 
 

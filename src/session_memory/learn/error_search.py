@@ -92,7 +92,7 @@ class ErrorQuestion:
         return [*own[:most], *others[: max(most - len(own), FROM_OTHERS)]]
 
     def own_share(self, error: ErrorSnippet) -> float:
-        """The share of the question that is in the line of an error itself."""
+        """The share of the question's terms that the error's own line has, weighted by rarity."""
         own = set(terms_in(error.sample[:LONGEST]))
         return sum(rarity for term, rarity in self._terms.items() if term in own) / self._whole
 

@@ -257,7 +257,7 @@ class _Import:
         self.done.plain_notes += 1
 
     def _members(self, step: FoldStep, seen: list[int]) -> list[int]:
-        """The messages of the context that a fold replaces, by their seqs."""
+        """The seqs of the messages that a fold replaces. Only messages in the context count."""
         if step.members is None:
             return seen
         seqs, folds = self.state.seqs, self.state.folds

@@ -132,7 +132,10 @@ def _wrapped(
 def _across(
     text: str, window: tuple[int, int], breaks: list[Break], complete: set[tuple[int, int]]
 ) -> Iterator[RuleMatch]:
-    """The matches that cross a break, in the text of a window without these breaks."""
+    """The secrets that continue after a line break.
+
+    The rules search the window with ``breaks`` removed. Only matches across a removed break count.
+    """
     start, end = window
     view = View(text[start:end], start).without(
         [(one.start - start, one.end - start) for one in breaks]

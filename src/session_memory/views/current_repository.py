@@ -98,7 +98,10 @@ class CurrentRepository:
         return path if path and ".." not in parts and ".git" not in parts else None
 
     def _commits(self, paths: list[str], oldest: int) -> dict[str, list[int]] | None:
-        """When each file was changed by commits since then. None if git is not in time."""
+        """The times of the commits since ``oldest`` that changed each file.
+
+        Reads at most 100 commits. None if git gives no answer.
+        """
         since = f"--since=@{oldest // 1000}"
         words = ("log", since, "--max-count=100", "--format=%x01%ct", "--name-only", "--no-renames")
         output = self._git(*words, "--", *paths)

@@ -47,7 +47,7 @@ def lines(text: str) -> Markup:
 
 
 def answer(text: str, colours: Colours | None = None) -> Markup:
-    """The Markdown of an answer, with formatting only."""
+    """The Markdown of an answer as HTML. HTML tags in the answer are shown as text."""
     return Markup(rendered_answer(text, colours))
 
 

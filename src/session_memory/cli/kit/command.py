@@ -120,7 +120,7 @@ def make_command(
 def limit_option(default: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """The option ``--limit`` of commands that print a list."""
     kind = click.IntRange(min=0)
-    meaning = "At most N; 0 for all."
+    meaning = "At most N rows of a list; 0 for all."
     return click.option(
         "--limit", type=kind, default=default, metavar="N", help=meaning, show_default=True
     )

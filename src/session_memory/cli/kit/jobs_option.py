@@ -6,6 +6,6 @@ jobs_option = click.option(
     "--jobs",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Read in N worker processes when there is much to read; 1: in none. Default: one for"
-    " each processor.",
+    help="Number of worker processes if there is much to read. 1 uses no worker process."
+    " Default: one for each processor.",
 )

@@ -1,4 +1,4 @@
-"""What every wire format has to say."""
+"""The base class of the wire formats, and helpers that they share."""
 
 import json
 from abc import ABC, abstractmethod

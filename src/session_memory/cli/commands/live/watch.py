@@ -2,7 +2,7 @@
 
 Starts with a full sync. Logs may appear, rotate and vanish, and agents may be installed later. A
 sync or another watch can run at the same time. Ctrl-C ends it; the next watch or sync collects what
-was written meanwhile. With --analyze it analyzes what waits and what is new, and with --web it
+was written meanwhile. --analyze also analyzes new sessions and those not analyzed yet. --web also
 serves the web page. Once retention is turned on, it runs here once a day.
 """
 
@@ -58,7 +58,9 @@ SECONDS_TO_END = 5
     help="Only this agent.",
 )
 @click.option(
-    "--analyze", is_flag=True, help="Analyze the sessions that wait, at once, and then new ones."
+    "--analyze",
+    is_flag=True,
+    help="Analyze sessions: first those not analyzed yet, then new ones.",
 )
 @click.option(
     "--analyze-every",
@@ -66,7 +68,7 @@ SECONDS_TO_END = 5
     default=DEFAULT_PAUSE,
     metavar="SECONDS",
     show_default=True,
-    help="How often to analyze sessions that grow, at most.",
+    help="Analyze growing sessions at most once in this many seconds.",
 )
 @click.option(
     "--retro",

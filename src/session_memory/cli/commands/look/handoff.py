@@ -49,14 +49,29 @@ def complete_target(context: click.Context, parameter: click.Parameter, begun: s
 @click.option(
     "--to", metavar="AGENT", help="The agent to continue in.", shell_complete=complete_target
 )
-@click.option("--last", type=click.IntRange(1), metavar="N", help="Only N turns whole.")
-@click.option("--tokens", type=click.IntRange(1), metavar="N", help="About N tokens whole.")
+@click.option(
+    "--last",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Keep the last N turns whole. Older turns become one summary.",
+)
+@click.option(
+    "--tokens",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Keep about the last N tokens whole. Older turns become one summary.",
+)
 @click.option(
     "--cwd",
     type=click.Path(file_okay=False, exists=True, resolve_path=True),
     help="Where the new session works; else where the old one did.",
 )
-@click.option("--as", "form", type=click.Choice([TEXT]), help="Print one text for any agent.")
+@click.option(
+    "--as",
+    "form",
+    type=click.Choice([TEXT]),
+    help="Print the session as one text that any agent can read.",
+)
 @click.option("--open", "run", is_flag=True, help="Start the agent there.")
 @click.option("--any-version", is_flag=True, help="Also for a version that was not tested.")
 @click.pass_obj

@@ -60,7 +60,8 @@ AROUND = 10
     type=click.Choice(LEVELS),
     default="tool",
     show_default=True,
-    help="Only prompts; prompts and answers; also calls with shortened output; whole output.",
+    help="user: only prompts. assistant: also answers. tool: also calls, with shortened output."
+    " full: whole output.",
 )
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only events of this kind.")
 @click.option(

@@ -1,8 +1,8 @@
 """Write lessons to CLAUDE.md, AGENTS.md or GROK.md.
 
 Writes exactly what propose shows. The file is replaced as a whole and keeps its line ends, its
-permissions and every byte outside the markers. Links and the agents' own settings are never
-written. revert undoes it.
+permissions and every byte outside the markers. Symbolic links and files in an agent's own
+directories are refused. revert undoes it.
 """
 
 from pathlib import Path

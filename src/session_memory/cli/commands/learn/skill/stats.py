@@ -1,9 +1,9 @@
 """Show how often skills pass, and which model to use.
 
-Counts the calls in the skill logs, also those that no sync has collected yet. With a pass rate of
-90 % or more the advice is the fast model, below 70 % the thinking model, otherwise, and with fewer
-than 5 calls, to try both. A call counts for the model that ended it, an attempt for the model that
-made it.
+Counts the calls in the skill logs, also those that no sync has collected yet. The advice depends
+on the pass rate. 90 % or more: use the fast model. Below 70 %: use the thinking model. Between
+them, or with fewer than 5 calls: try both. A call counts for the model that ended it. An attempt
+counts for the model that made it.
 """
 
 from collections.abc import Iterator
