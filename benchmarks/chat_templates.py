@@ -3,9 +3,9 @@
     python benchmarks/chat_templates.py DATA             the templates in the package trl
     python benchmarks/chat_templates.py DATA --templates DIR
 
-DATA is what `session-memory train export` wrote. Templates that say nothing about tool calls are
-left out. The package is downloaded by name, without what it needs; nothing of it is run but its
-templates, in a sandbox.
+DATA is what `session-memory train export` wrote. Templates that do not support tools, by the test
+of TRL (`supports_tools`), are left out. The package is downloaded by name, without what it needs.
+Nothing of it is run but its templates, in a sandbox.
 """
 
 import argparse
@@ -15,13 +15,13 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from session_memory.testing.chat_templates import rendered
+from session_memory.testing.chat_templates import rendered, supports_tools
 
 
 def templates_in(place: Path) -> dict[str, str]:
-    """The templates that know tool calls, by name."""
+    """The templates that support tools, by name."""
     found = {path.stem: path.read_text("utf-8") for path in sorted(place.rglob("*.jinja"))}
-    return {name: text for name, text in found.items() if "tool_calls" in text}
+    return {name: text for name, text in found.items() if supports_tools(text)}
 
 
 def downloaded(scratch: Path) -> Path:
@@ -44,7 +44,7 @@ def main() -> int:
     for name, reason in found.items():
         print(f"{name:<40} {reason or 'right'}")
     right = sum(reason is None for reason in found.values())
-    print(f"{right} of {len(found)} templates that know tool calls render every row rightly")
+    print(f"{right} of {len(found)} templates that support tools render every row rightly")
     return int(right < len(found))
 
 

@@ -21,6 +21,7 @@ import session_memory
 from session_memory.adapters.base import Cursor, Record, SourceRef
 from session_memory.adapters.claude import AGENT as claude
 from session_memory.adapters.claude import translate
+from session_memory.adapters.registry import SHARED
 from session_memory.cli import main
 from session_memory.collect.discover import roots
 from session_memory.collect.native import FileSource
@@ -102,6 +103,19 @@ def test_every_page_is_listed_or_linked_in_the_contents() -> None:
     contents = (DOCS / "README.md").read_text(encoding="utf-8")
     for page in DOCS.glob("*.md"):
         assert page.name == "README.md" or f"({page.name})" in contents, page.name
+
+
+# The logs of these agents are described on another page.
+FORMAT_PAGES = {"skill": "skills.md"}
+
+
+def test_every_agent_has_a_page_about_its_format_that_is_listed_in_the_contents() -> None:
+    contents = (DOCS / "README.md").read_text(encoding="utf-8")
+    places = (Path(session_memory.__file__).parent / "adapters").glob("*/__init__.py")
+    for flavor in sorted({place.parent.name for place in places} - SHARED):
+        page = FORMAT_PAGES.get(flavor, f"formats/{flavor}.md")
+        assert (DOCS / page).is_file(), f"write docs/{page}: the format of the logs, with evidence"
+        assert f"]({page})" in contents, f"list docs/{page} in docs/README.md"
 
 
 # ---------------------------------------------------------------- budgets
@@ -271,7 +285,7 @@ def test_the_adapter_of_the_guide_collects(parley: Path) -> None:
 
 
 def test_the_contract_of_the_guide_runs_over_its_adapter(parley: Path, home: Path) -> None:
-    (parley / "test_parley.py").write_text(blocks(GUIDE, "python")[1])
+    (parley / "test_parley.py").write_text(blocks(GUIDE, "python")[2])
     shutil.copytree(home / ".parley", parley / "samples")
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-c", os.devnull, "-p", "no:cacheprovider"],
@@ -288,6 +302,38 @@ def test_the_contract_of_the_guide_runs_over_its_adapter(parley: Path, home: Pat
     )
     assert done.returncode == 0, done.stdout
     assert " passed" in done.stdout and " failed" not in done.stdout
+
+
+IN_PROJECT = """
+import sys
+from pathlib import Path
+from session_memory import adapters
+adapters.__path__.append(sys.argv[1])
+from session_memory.adapters import registry
+from session_memory.testing.collecting import collected, events_of
+agent = registry.agent("parley")
+assert "session_memory.adapters.parley.source" not in sys.modules
+with collected(Path(sys.argv[2]), flavor="parley") as store:
+    print(len(events_of(store, "parley:s1")), registry.broken_adapters())
+"""
+
+
+def test_the_adapter_of_the_guide_works_as_a_package_of_this_project(
+    tmp_path: Path, home: Path, parley: Path
+) -> None:
+    package = tmp_path / "adapters" / "parley"
+    package.mkdir(parents=True)
+    source, declaration, _ = blocks(GUIDE, "python")
+    (package / "__init__.py").write_text(declaration)
+    (package / "source.py").write_text(source.partition("\nAGENT = ")[0])
+    done = subprocess.run(
+        [sys.executable, "-c", IN_PROJECT, str(package.parent), str(home / ".parley")],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert (done.stdout, done.stderr) == ("5 {}\n", "")
 
 
 HOSTILE = (

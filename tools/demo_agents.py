@@ -1,34 +1,16 @@
-"""Invented sessions of further agents for the demo, as Codex, Gemini CLI and pi log them.
+"""Invented sessions of further agents for the demo: those of Codex, Gemini CLI and pi.
 
-Each is short: a prompt, two or three calls, an answer. `tools/make_demo.py` writes them below
-src/session_memory/demo/agents.
+Each is short: a prompt, two or three calls, an answer. The stories of the other agents are in the
+modules imported here. `tools/make_demo.py` writes them below src/session_memory/demo/agents.
 """
 
 import json
-from collections.abc import Iterable
-from datetime import datetime, timedelta
 from typing import Any
 
-TIDEWATCH = "/home/mira/code/tidewatch"
-SEED_LIBRARY = "/home/mira/code/seed-library"
-
-Files = dict[str, bytes]
-Line = dict[str, Any]
-
-
-class Clock:
-    """Times of one session: each is a few seconds after the one before."""
-
-    def __init__(self, start: str) -> None:
-        self._now = datetime.fromisoformat(start)
-
-    def __call__(self, seconds: float = 4.2) -> str:
-        self._now += timedelta(seconds=seconds)
-        return self._now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _jsonl(lines: Iterable[Line]) -> bytes:
-    return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode()
+from demo_database_agents import DATABASE_STORIES
+from demo_document_agents import DOCUMENT_STORIES
+from demo_log_agents import LOG_STORIES
+from demo_shared import SEED_LIBRARY, TIDEWATCH, Clock, Files, Line, jsonl
 
 
 def unknown_harbour() -> Files:
@@ -100,7 +82,7 @@ def unknown_harbour() -> Files:
     says("assistant", "An unknown harbour now ends with one line that names it. All 15 tests pass.")
     used(7702, 7424, 38, 0)
     name = f"rollout-2026-03-03T09-20-11-{session}.jsonl"
-    return {f".codex/sessions/2026/03/03/{name}": _jsonl(lines)}
+    return {f".codex/sessions/2026/03/03/{name}": jsonl(lines)}
 
 
 def packet_export() -> Files:
@@ -143,7 +125,7 @@ def packet_export() -> Files:
     message(4, "gemini", said, tokens=used(8512, 8192, 36, 0), model=model)
     lines.append({"$set": {"summary": "CSV export of seed packets", "lastUpdated": at()}})
     name = f"session-2026-05-18T14-02-{session[:8]}.jsonl"
-    return {f".gemini/tmp/seed-library/chats/{name}": _jsonl(lines)}
+    return {f".gemini/tmp/seed-library/chats/{name}": jsonl(lines)}
 
 
 def slow_tests() -> Files:
@@ -186,10 +168,17 @@ def slow_tests() -> Files:
     said = "One test: test_every_station_has_a_page sleeps half a second for each of 76 stations."
     answers([{"type": "text", "text": said}], "stop", 190, 2752, 49)
     name = f"2026-06-02T07-48-20-000Z_{session}.jsonl"
-    return {f".pi/agent/sessions/--home-mira-code-tidewatch--/{name}": _jsonl(lines)}
+    return {f".pi/agent/sessions/--home-mira-code-tidewatch--/{name}": jsonl(lines)}
 
 
-STORIES = (unknown_harbour, packet_export, slow_tests)
+STORIES = (
+    unknown_harbour,
+    packet_export,
+    slow_tests,
+    *LOG_STORIES,
+    *DOCUMENT_STORIES,
+    *DATABASE_STORIES,
+)
 
 
 def demo_of_agents() -> Files:

@@ -18,7 +18,7 @@ from session_memory import Memory
 from session_memory.collect.discover import roots
 from session_memory.collect.sync import sync
 from session_memory.config import Config
-from session_memory.demo import demo_homes
+from session_memory.demo import demo_roots
 from session_memory.learn.analyze import analyze
 from session_memory.store import open_store
 from session_memory.web.serving import WebServer
@@ -60,7 +60,7 @@ def main() -> None:
         store = Path(scratch) / "memory.db"
         config = Config()
         with open_store(store) as opened:
-            sync(opened, config, roots(config, demo_homes()), host="demo")
+            sync(opened, config, roots(config, demo_roots()), host="demo")
             analyze(opened)
         server = WebServer(lambda: Memory(str(store), config, create=False))
         thread = threading.Thread(target=server.run)

@@ -1,10 +1,11 @@
-"""Session Memory: every coding-agent session, kept whole.
+"""Session Memory: collect the sessions of coding agents completely, and ask questions about them.
 
-The public names are defined in subpackages, and imported on first use: ``import session_memory``
-costs next to nothing, and so the command line starts fast.
+The public names are defined in subpackages and imported on first use. So ``import session_memory``
+takes almost no time, and the command line starts fast.
 """
 
-# Importing typing takes longer than the rest of the package does. Type checkers know this name.
+# Importing ``typing`` would take longer than this whole module. Type checkers treat the name
+# TYPE_CHECKING as true wherever it is defined.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any

@@ -65,12 +65,12 @@ class Exclusions(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class RetentionConfig(msgspec.Struct, forbid_unknown_fields=True):
-    """How much raw the store keeps, compressed, and for how long; see docs/retention.md.
+    """How many compressed bytes of logs the store keeps, and for how long; see docs/retention.md.
 
     The limits are suggestions until retention is turned on. With ``after_sync`` they apply once a
     day after a sync. A configuration file that sets a limit turns it on too, unless it says
     ``after_sync = false``; then its limits apply when ``session-memory retain`` is run. With
-    ``archive_small`` sessions go although their archive takes more space than they free.
+    ``archive_small`` sessions are evicted even if their archive takes more space than they free.
     """
 
     raw_max_age_days: Annotated[float, msgspec.Meta(ge=0)] = 45
@@ -84,23 +84,23 @@ class RetentionConfig(msgspec.Struct, forbid_unknown_fields=True):
 
     @property
     def is_off(self) -> bool:
-        """Whether no limit applies: retention is off, and only the suggested limits are there."""
+        """Whether retention is off: it does not run after a sync, and no limit was changed."""
         suggested = RetentionConfig()
         return not self.after_sync and all(
             getattr(self, name) == getattr(suggested, name) for name in RETENTION_LIMITS
         )
 
 
-# Whoever sets one of these wants it to apply.
+# A configuration file that sets one of these limits turns retention on.
 RETENTION_LIMITS = ("raw_max_age_days", "raw_soft_cap_bytes", "raw_hard_cap_bytes")
 
 
 class LessonsConfig(msgspec.Struct, forbid_unknown_fields=True):
     """The folder of lessons, and how many sessions a step needs; see docs/lessons.md.
 
-    ``promote_sessions`` must show a pattern before it may become a lesson, and
-    ``distribute_sessions`` before the lesson may be written to a file. An effect is judged when
-    there are ``measure_sessions`` before that and as many after it.
+    - ``promote_sessions``: so many must show a pattern before it may become a lesson
+    - ``distribute_sessions``: so many, before the lesson may be written to a file
+    - ``measure_sessions``: so many before that and as many after it are needed to judge its effect
     """
 
     dir: str = ""
@@ -157,7 +157,7 @@ class Config(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def config_path(environ: Mapping[str, str] = os.environ) -> Path:
-    """``$SESSION_MEMORY_CONFIG``, else ``config.toml`` below the home directory."""
+    """Return ``$SESSION_MEMORY_CONFIG``, else ``~/.session-memory/config.toml``."""
     if named := environ.get(CONFIG_VARIABLE):
         return Path(named).expanduser()
     return home(environ) / ".session-memory" / "config.toml"
@@ -171,8 +171,8 @@ def home(environ: Mapping[str, str] = os.environ) -> Path:
 def load_config(path: Path | None = None) -> Config:
     """The configuration in a file, by default the user's. Without a file, the defaults.
 
-    A file that ``SESSION_MEMORY_CONFIG`` names must exist: with the defaults instead, prices and
-    exclusions would silently be others.
+    A file that ``SESSION_MEMORY_CONFIG`` names must exist. Otherwise its prices and exclusions
+    would silently not apply.
     """
     is_named = path is None and bool(os.environ.get(CONFIG_VARIABLE))
     path = path or config_path()
@@ -204,7 +204,7 @@ def load_config(path: Path | None = None) -> Config:
 
 
 def _with_retention_switch(values: dict[str, Any]) -> dict[str, Any]:
-    """The values with ``retention.after_sync`` on if the file sets a limit and no switch."""
+    """Turn ``retention.after_sync`` on if the file sets a limit and does not set that switch."""
     given = values.get("retention")
     if not isinstance(given, dict) or "after_sync" in given:
         return values
@@ -216,7 +216,8 @@ def _with_retention_switch(values: dict[str, Any]) -> dict[str, Any]:
 def default_store(
     config: Callable[[], Config] = load_config, environ: Mapping[str, str] = os.environ
 ) -> str:
-    """``$SESSION_MEMORY_STORE``, else the configured place, else below the home directory.
+    """Return ``$SESSION_MEMORY_STORE``, else the configured store, else
+    ``~/.session-memory/memory.db``.
 
     The configuration is not read if the environment names the store.
     """
@@ -237,7 +238,7 @@ _TYPE_NAMES = {
 
 
 def _readable(message: str, values: dict[str, Any]) -> str:
-    """An error of msgspec as ``prices."house-model".input: expected a number, got a text``."""
+    """Reword an error of msgspec: ``prices."house-model".input: expected a number, got a text``."""
     fact, _, place = message.partition(" - at `$")
     fact = re.sub(r"`([a-z| ]+)`", _type_name, fact[:1].lower() + fact[1:]).removeprefix("object ")
     place = place.rstrip("`").removeprefix(".")
@@ -254,7 +255,7 @@ def _type_name(match: re.Match[str]) -> str:
 
 
 def _first_wrong_key(table: dict[str, Any], kind: type) -> str:
-    """The key of the first entry that is not of this type."""
+    """Return the key of the first entry of a table that is not of type ``kind``."""
     for name, entry in table.items():
         try:
             msgspec.convert(entry, kind)

@@ -1,9 +1,9 @@
-"""The program ``session-memory``.
+"""Start the program ``session-memory``.
 
-Agents start the MCP server in every session, and most of them never ask it anything. They start a
-hook for every failed command, the status line after every message, and wait for both. So these
-start without the command line, which takes longer to load than the server needs for its first
-answers.
+Three commands start without importing the command line, because agents start them all the time and
+wait for them: ``mcp`` (the MCP server, in every session), ``hook`` (after failed commands) and
+``statusline`` (after every message). Importing the command line takes longer than the first answers
+of the MCP server.
 """
 
 import sys

@@ -67,6 +67,17 @@ def test_a_call_that_runs_has_no_result_until_it_ends(tmp_path: Path) -> None:
         check_sound(store)
 
 
+@pytest.mark.parametrize("tool", ["create_file", "edit_file"])
+def test_tools_that_change_files_are_edits(tmp_path: Path, tool: str) -> None:
+    edit = {**CALL, "name": tool, "input": {"path": "a.py", "old_str": "1", "new_str": "2"}}
+    done = ran(status="done", result={"diff": "-1\n+2\n", "lineRange": [1, 1]})
+    write(tmp_path, message(1, "assistant", edit), message(2, "user", done))
+    with collected(tmp_path) as store:
+        asked, result = events_of(store, UID)
+        assert (asked.kind, asked.path) == ("edit", "a.py")
+        assert result.summary == "-1 +2"
+
+
 def test_an_answer_that_streams_waits_and_is_counted_once(tmp_path: Path) -> None:
     used = {"model": "claude-sonnet-4-5", "inputTokens": 3, "outputTokens": 1}
     with collected(tmp_path) as store:

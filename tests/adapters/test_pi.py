@@ -141,6 +141,63 @@ def test_a_summary_counts_for_the_model_of_the_answer_before() -> None:
     assert len(found) == 5
 
 
+def test_requests_without_a_message_count_under_their_own_model(tmp_path: Path) -> None:
+    at = "2026-11-15T07:04:25.912Z"
+    warm = {"type": "usage", "kind": "cache_warm", "id": "a3", "parentId": "a2", "timestamp": at}
+    sold = {"provider": "openrouter", "model": "opus"}
+    spent = {"input": 3, "output": 1, "cacheRead": 50_000, "cacheWrite": 0, "cost": {"total": 0.5}}
+    log(
+        tmp_path,
+        "s1",
+        prompt("a1", None, "make it work"),
+        answer("a2", "a1"),
+        {**warm, **sold, "usage": spent},
+    )
+    with collected(tmp_path) as store:
+        found = {one.model: one for one in every_usage(store)}
+        assert set(found) == {"gpt-5.5", "openrouter/opus"}
+        assert found["openrouter/opus"].cache_read_tokens == 50_000
+        assert events_of(store, "pi:s1")[-1].summary == "cache_warm"
+        assert not store.problems.every()
+
+
+def test_models_that_a_tool_asked_count_and_have_no_name(tmp_path: Path) -> None:
+    said = [{"type": "text", "text": "3 of 4 files are tests"}]
+    result = {"role": "toolResult", "toolCallId": "c1", "toolName": "codemode", "content": said}
+    spent = {"input": 40, "output": 4, "totalTokens": 44, "cost": {"total": 0.25}}
+    call = [{"type": "toolCall", "id": "c1", "name": "codemode", "arguments": {"code": "go()"}}]
+    log(
+        tmp_path,
+        "s1",
+        prompt("a1", None, "which files are tests?"),
+        answer("a2", "a1", content=call, stopReason="toolUse"),
+        entry("a3", "a2", message={**result, "isError": False, "usage": spent}),
+        entry("a4", "a3", message={**result, "toolCallId": "c2", "isError": False}),
+    )
+    with collected(tmp_path) as store:
+        found = {one.model: (one.input_tokens, one.output_tokens) for one in every_usage(store)}
+    assert found == {"gpt-5.5": (5, 7), "unknown": (40, 4)}
+
+
+def test_a_system_message_names_its_sections(tmp_path: Path) -> None:
+    first = {"role": "system", "content": "", "sections": {"preamble": "You are", "cwd": "/home"}}
+    later = {"role": "system", "content": [{"type": "text", "text": "Now be brief."}]}
+    log(
+        tmp_path,
+        "s1",
+        entry("a1", None, message=first),
+        prompt("a2", "a1", "make it work"),
+        entry("a3", "a2", message=later),
+    )
+    with collected(tmp_path) as store:
+        events = events_of(store, "pi:s1")
+    assert [(one.kind, one.native_kind, one.summary) for one in events] == [
+        ("lifecycle", "message/system", "preamble, cwd"),
+        ("user_msg", "user/text", "make it work"),
+        ("lifecycle", "message/system", "Now be brief."),
+    ]
+
+
 def test_a_second_header_is_no_event_and_changes_nothing(tmp_path: Path) -> None:
     header = {"type": "session", "version": 3, "id": "s2", "timestamp": "2026-11-15T07:04:25.912Z"}
     log(tmp_path, "s1", prompt("a1", None, "make it work"), header, answer("a2", "a1"))

@@ -1,7 +1,9 @@
 """Which agents there are, and what takes the place of one that cannot be loaded."""
 
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -23,6 +25,37 @@ def test_every_package_below_adapters_is_an_agent() -> None:
     for flavor in ours:
         assert registry.agent(flavor).flavor == flavor
         assert registry.agent(flavor).version > 0
+
+
+# Adapters that no contract test runs over, with the reason.
+WITHOUT_A_CONTRACT = {
+    "kilo": "the readers of opencode and Roo Code read its logs, and the contract runs over those",
+    "live": "its logs are rows of the store itself; tests/live compares them",
+}
+
+
+def adapters_with_a_contract() -> Iterator[str]:
+    """The flavors whose ``AGENT`` is the ``adapter`` of a class in a module with the contract."""
+    for path in Path(__file__).parent.glob("test_*.py"):
+        text = path.read_text("utf-8")
+        if "(AdapterContract)" not in text:
+            continue
+        used = set(re.findall(r"^    adapter = (\w+)$", text, re.MULTILINE))
+        for flavor, name in re.findall(
+            r"^from session_memory\.adapters\.(\w+) import AGENT(?: as (\w+))?$", text, re.MULTILINE
+        ):
+            if (name or "AGENT") in used:
+                yield flavor
+
+
+def test_every_adapter_of_this_project_keeps_the_contract() -> None:
+    places = Path(adapters.__file__).parent.glob("*/__init__.py")
+    ours = {place.parent.name for place in places} - registry.SHARED
+    missing = sorted(ours - set(adapters_with_a_contract()) - WITHOUT_A_CONTRACT.keys())
+    assert not missing, (
+        f"no test runs the contract over {missing}: add tests/adapters/test_NAME.py with a subclass"
+        " of AdapterContract (docs/adding-an-adapter.md, Prove it)"
+    )
 
 
 def test_a_flavor_that_nobody_reads_is_an_error_with_the_nearest_name() -> None:
@@ -70,7 +103,11 @@ def test_facts_about_agents_cost_no_import_of_what_reads_their_logs() -> None:
         "print([name for name in sys.modules if 'translate' in name or 'detectors' in name])"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert done.stdout.strip() == "[]", done
+    assert done.stdout.strip() == "[]", (
+        f"{done.stdout}{done.stderr}The __init__.py of an adapter must not import the modules that"
+        ' read logs: refer to them with lazy("session_memory.adapters.NAME.source:read")'
+        " (docs/adding-an-adapter.md, Announce it)."
+    )
 
 
 def test_other_rooms_learn_the_facts_without_a_name_of_an_agent() -> None:

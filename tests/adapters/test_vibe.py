@@ -165,6 +165,23 @@ def test_a_command_that_failed_is_an_error_though_the_tool_succeeded(tmp_path: P
     ]
 
 
+def test_an_answer_that_a_person_stopped_ends_with_the_interrupt() -> None:
+    """The journal has the interrupt before the half answer, which then looked finished."""
+    with collected(DATA / "home") as store:
+        (session,) = store.sessions.every()
+        events = list(events_of(store, session.session_uid))
+    (stopped,) = (n for n, e in enumerate(events) if e.native_kind == "interrupt")
+    assert events[stopped - 1].native_kind == "entry/discarded"
+    assert (events[stopped].kind, events[stopped].summary) == ("human_intervention", "interrupted")
+
+
+def test_a_turn_that_no_person_stopped_ends_without_an_intervention(tmp_path: Path) -> None:
+    journal(tmp_path, 1, answer("a1", 100, 5), envelope(100, 10, 5, "interrupted"))
+    with collected(tmp_path) as store:
+        kinds = [event.kind for event in events_of(store, f"vibe:{SESSION}")]
+    assert kinds[-1] == "lifecycle"
+
+
 def test_messages_of_version_2_are_read_without_times(tmp_path: Path) -> None:
     place = tmp_path / ".vibe" / "logs" / "session" / "session_20260701_100000_0a0a0a0a"
     place.mkdir(parents=True)

@@ -13,6 +13,7 @@ from session_memory.store import open_store
 
 pytestmark = pytest.mark.only("sqlite")
 BOTH = pytest.mark.only("sqlite", "postgresql")
+SOURCES, SESSIONS = 27, 25
 FIELDS = ["discovered", "ingested", "unchanged", "failed", "problems"]
 FIELDS += ["sessions", "events", "bytes", "seconds"]
 
@@ -40,7 +41,7 @@ def test_an_empty_machine_gets_the_demo_in_a_store_of_its_own(home, run) -> None
     assert result.stdout.startswith("DEMO: these sessions are invented")
     assert sessions(run) == []
     kept = str(home / ".session-memory" / "demo.db")
-    assert len(sessions(run, "--store", kept)) == 11
+    assert len(sessions(run, "--store", kept)) == SESSIONS
     *_, last = result.stdout.splitlines()
     assert last == "Next: session-memory demo"
     shown = run(*last.removeprefix("Next: session-memory ").split())
@@ -51,7 +52,7 @@ def test_an_empty_machine_gets_the_demo_in_a_store_of_its_own(home, run) -> None
     again = run("sync", "--demo-if-empty", "--json")
     report = json.loads(again.stdout)
     assert [report[name] for name in FIELDS[:6]] == [0] * 6
-    assert (report["demo"]["store"], report["demo"]["unchanged"]) == (kept, 12)
+    assert (report["demo"]["store"], report["demo"]["unchanged"]) == (kept, SOURCES)
     assert "DEMO" in again.stderr
 
 
@@ -75,7 +76,7 @@ def test_a_store_with_the_demo_alone_is_cleaned_too(demo, run, home) -> None:
     result = run("sync", "--demo-if-empty", "--json")
     report = json.loads(result.stdout)
     assert (report["demo_removed"], report["sessions"]) == (8, 0)
-    assert report["demo"]["sessions"] == 11
+    assert report["demo"]["sessions"] == SESSIONS
     assert sessions(run) == []
 
 
@@ -135,7 +136,7 @@ def test_the_demo_is_thrown_away_unless_a_store_is_named(home, run, tmp_path, mo
     assert not (tmp_path / "real.db").exists() and list(home.iterdir()) == []
     kept = str(tmp_path / "kept.db")
     answer = json.loads(run("demo", "--store", kept, "--json").stdout)
-    assert (answer["demo"], answer["store"], len(answer["sessions"])) == (True, kept, 11)
+    assert (answer["demo"], answer["store"], len(answer["sessions"])) == (True, kept, SESSIONS)
     assert list(answer["sync"]) == FIELDS
     assert run("show", "91d4f0a7", "--store", kept).exit_code == 0
 

@@ -1,16 +1,18 @@
 """Help: every command explains itself, with examples that work, and --help loads nothing."""
 
+import re
 import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
 
 from session_memory import __version__
-from session_memory.cli.commands import DAILY, HEADINGS, OLD_NAMES
+from session_memory.cli.commands import DAILY, HEADINGS, OLD_NAMES, look
 from session_memory.cli.commands.admin import store as store_group
 from session_memory.cli.kit import command_files as kit_files
 from session_memory.cli.kit.command import Command
@@ -24,6 +26,7 @@ from session_memory.cli.kit.group import CommandGroup, load_command
 from session_memory.cli.kit.reference import pages
 
 DOCS = Path(__file__).parents[2] / "docs"
+PAGE = DOCS / "adding-a-command.md"
 COMMANDS = [file for file in command_files() if not file.is_group]
 GROUPS = [file for file in command_files() if file.is_group]
 NAMES = {file.name for file in top_level()}
@@ -80,9 +83,12 @@ def test_every_example_is_a_command_line_that_parses(file) -> None:
 def test_the_listing_shows_the_first_line_of_the_help(file) -> None:
     command = load_command(file)
     assert (command.help or "").splitlines()[0] == file.line
-    assert file.line.endswith(".")
+    assert file.line.endswith("."), f"the first line of {file.path.name} is no whole sentence"
     # It fits beside the longest name on a terminal of 80 columns.
-    assert len(file.line) <= 80 - len("  restore-native  ") or len(file.words) > 1
+    most = 80 - len("  restore-native  ")
+    assert len(file.line) <= most or len(file.words) > 1, (
+        f"the first line of {file.path.name} has {len(file.line)} characters: at most {most}"
+    )
     assert command.name == file.name
 
 
@@ -141,6 +147,29 @@ def test_a_new_file_is_a_new_command(another_directory: Path, run) -> None:
     assert "count-words  Count words." in run("store", "--help").stdout
     assert "More about it." in run("store", "count-words", "--help").stdout
     assert run("store", "count-words").stdout == "4 words\n"
+
+
+def test_the_command_on_the_page_keeps_the_rules_and_passes_the_test_on_the_page(
+    another_directory: Path, monkeypatch: pytest.MonkeyPatch, demo, run
+) -> None:
+    code, test = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    place = another_directory / "look"
+    (place / "agents.py").write_text(code, "utf-8")
+    monkeypatch.setattr(look, "__path__", [*look.__path__, str(place)])
+    kit_files.forget_files()
+    file = find_file("agents")
+    assert file is not None
+    test_every_command_has_help_with_at_least_two_examples(file, run)
+    test_every_example_is_a_command_line_that_parses(file)
+    test_the_listing_shows_the_first_line_of_the_help(file)
+    test_every_command_takes_the_shared_options_and_says_what_its_json_is(file)
+    test_every_argument_and_option_is_explained(file)
+    written: dict[str, Any] = {}
+    exec(compile(test, PAGE.name, "exec"), written)
+    functions = [given for name, given in written.items() if name.startswith("test_")]
+    assert len(functions) == 2
+    for function in functions:
+        function(demo, run)
 
 
 # ---------------------------------------------------------------- the listing
@@ -245,13 +274,15 @@ def written() -> dict[str, str]:
 
 def test_every_command_has_a_page_that_is_up_to_date() -> None:
     made = pages()
-    assert written() == made, "run: python -m session_memory.cli.kit.reference docs"
+    stale = sorted(name for name in {*written(), *made} if written().get(name) != made.get(name))
+    assert not stale, f"run: make docs. Out of date: {stale}"
     assert {f"cli/{name}.md" for name in NAMES} == made.keys() - {"cli.md"}
 
 
 def test_the_pages_do_not_depend_on_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = pages()
     monkeypatch.setenv("COLUMNS", "40")
-    assert written() == pages()
+    assert pages() == made
 
 
 @pytest.mark.parametrize("words", [("version",), ("--version",)])

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from session_memory.testing.claude import ClaudeHome
+from session_memory.testing.claude import ClaudeHome, call
 from session_memory.testing.planted import plant
 
 # Others send a server the statements that these would send it.
@@ -75,6 +75,22 @@ def test_a_digest_is_shown_before_and_after_it_is_stored(run: Run, demo: object)
     assert page.startswith(f"A page per harbour\n  session   {uid}\n")
     for word in ("outcome", "cost", "time", "context", "asked"):
         assert f"  {word} " in page
+
+
+def test_a_digest_says_why_a_person_refused_a_call_and_not_what_the_agent_adds(
+    run: Run, home: Path
+) -> None:
+    claude = ClaudeHome(home)
+    log = claude.session()
+    log.prompt("push it")
+    for reason in ("wait for the review first", None):
+        log.answer(call("Bash", command="git push --force"))
+        log.reject(reason)
+    claude.write()
+    assert run("sync", "--analyze", "--quiet").exit_code == 0
+    page = run("digest", log.uid).stdout
+    refused = "  refused a call: wait for the review first\n  refused a call\n"
+    assert f"A person stepped in\n{refused}" in page
 
 
 def test_patterns_are_ranked_listed_and_shown(run: Run, planted: Path) -> None:

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from session_memory.core.roles import ALL_ROLES
 from session_memory.core.schema import Session, SessionEvent, Usage
 from session_memory.store.sources import Account, Sources
 
@@ -327,3 +328,4 @@ def test_sources_can_be_chosen_by_machine_and_role(demo, run) -> None:
     assert total("--host", "demo") == total() > 0
     assert total("--host", "another") == 0
     assert 0 < total("--role", "log") < total()
+    assert sum(total("--role", role) for role in ALL_ROLES) == total()

@@ -11,9 +11,11 @@ from session_memory.demo import demo_home
 
 PAGE = Path(__file__).parents[2] / "docs" / "quickstart.md"
 BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
-# What depends on the machine and the moment.
+# What depends on the machine and the moment, and which agents and steps of the schema there are.
+_AGENTS = r"[a-z_]+(?: \d+)?(?:, (?:[a-z_]+(?: \d+)?|…))*"
 VARYING = re.compile(
-    r"\d[\d,.]* (?:s|B|kB|MB|GB|packs?)\b|schema \d+ of \d+|(?<=adapters: claude )\d+"
+    r"\d[\d,.]* (?:s|B|kB|MB|GB|packs?)\b|schema \d+ of \d+"
+    rf"|(?<=not found ){_AGENTS}|(?<=adapters: ){_AGENTS}"
 )
 
 

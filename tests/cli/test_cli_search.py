@@ -9,6 +9,7 @@ import pytest
 from click.testing import Result
 
 from session_memory.store import open_store
+from session_memory.store.recall import Recall
 
 Run = Callable[..., Result]
 
@@ -147,3 +148,14 @@ def test_sessions_in_the_archive_are_named(demo: Path, run: Run, tmp_path: Path)
     assert printed["evicted"] > 0
     assert {hit["class"] for hit in printed["hits"]} == {"title"}
     assert "only the titles were searched" in run("search", "clock").stderr
+
+
+def test_a_search_for_sessions_says_which_were_compared_by_their_titles(
+    demo: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run("search", "--by", "session", "clock").exit_code == 0
+    monkeypatch.setattr(Recall, "absent_evicted", lambda self: ["claude:x"])
+    for words in ((), ("--json",)):
+        result = run("search", "--by", "session", "clock", *words)
+        assert result.exit_code == 3
+    assert json.loads(result.stdout)["evicted"] == 1

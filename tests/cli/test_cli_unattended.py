@@ -54,7 +54,7 @@ def test_retain_says_what_waits_for_analysis(run, claude: ClaudeHome, limited: P
     run("sync", "--quiet")
     for words in (("retain", "--dry-run"), ("retain",)):
         told = run(*words).stdout
-        assert "Nothing can go yet." in told
+        assert "Nothing can be evicted yet." in told
         assert "2 sessions (" in told and "must be analyzed first: session-memory analyze" in told
     report = shown(run("retain", "--json"))
     assert (report["waiting_for_analysis"], report["budget_evicted"]) == (2, 0)
@@ -78,7 +78,7 @@ def test_what_is_pinned_or_within_the_limits_does_not_wait(
     assert shown(run("retain", "--json"))["waiting_for_analysis"] == 1
     limited.write_text("[retention]\nraw_max_age_days = 36500\n")
     told = run("retain").stdout
-    assert "Nothing has to go." in told and "analyzed" not in told
+    assert "Nothing has to be evicted." in told and "analyzed" not in told
 
 
 def test_doctor_says_what_waits_for_analysis(run, claude: ClaudeHome, limited: Path) -> None:

@@ -101,7 +101,7 @@ def tasks_below(root: Path) -> list[ReadTask]:
 
 
 def answers(root: Path) -> Iterator[SentChunk]:
-    worker = ReadWorker(ReadSetting(Config(), True, {}))
+    worker = ReadWorker(ReadSetting(Config(), True, {}, "sqlite"))
     for task in tasks_below(root):
         yield from worker(task)
 

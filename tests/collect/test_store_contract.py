@@ -102,7 +102,7 @@ def test_a_database_of_an_earlier_release_still_opens(old: Path, tmp_path: Path)
 def test_every_step_so_far_has_a_database_that_ended_with_it() -> None:
     assert {path.stem for path in DATABASES.glob("*.db")} == {
         f"step-{step + 1}" for step in range(NEWEST)
-    }
+    }, "run: .venv/bin/python tools/make_fixtures.py --database"
 
 
 @pytest.mark.parametrize("step", cases(range(1, NEWEST), (1, NEWEST // 2, NEWEST - 1)))

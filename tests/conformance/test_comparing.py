@@ -96,3 +96,14 @@ def test_a_declared_difference_that_is_gone_is_a_difference() -> None:
     assert known == []
     wrong, known = judged(Pi(), "interrupt", [Difference("interrupt", "x"), Difference("y", "z")])
     assert wrong == ["y: z"] and len(known) == 1
+
+
+class Moody(Pi):
+    sometimes = {"cut": {"script": "it asks again in some runs"}}
+
+
+def test_a_difference_that_shows_in_some_runs_may_be_missing() -> None:
+    assert judged(Moody(), "cut", []) == ([], [])
+    cut = [Difference("script", "x")]
+    assert judged(Moody(), "cut", cut) == ([], ["script: it asks again in some runs"])
+    assert judged(Moody(), "basic", cut) == (["script: x"], [])

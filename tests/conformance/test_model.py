@@ -9,7 +9,15 @@ from typing import Any
 
 import pytest
 
-from session_memory.conformance.reply import CUT, HANG, Ids, ModelCall, Reply, TokenCounts
+from session_memory.conformance.reply import (
+    CUT,
+    HANG,
+    PAUSE,
+    Ids,
+    ModelCall,
+    Reply,
+    TokenCounts,
+)
 from session_memory.conformance.sent import Sent
 from session_memory.conformance.server import Served, serving
 from session_memory.conformance.wires import WIRES, wire_of
@@ -122,6 +130,19 @@ def test_a_cut_stream_ends_without_its_end(wire: Wire) -> None:
             pytest.raises(http.client.IncompleteRead),
         ):
             answer.read()
+
+
+def test_a_stream_pauses_until_it_may_go_on() -> None:
+    wire = WIRES[0]
+    with serving() as model:
+        model.play(Always(Reply("A text of some length, for its middle.", fault=PAUSE)))
+        with urllib.request.urlopen(model.url + PATHS[wire.name], body(wire)) as answer:
+            assert model.hanging.wait(5)
+            begun = answer.read1()
+            model.going_on.set()
+            whole = begun + answer.read()
+    assert b"message_start" in begun and b"message_stop" not in begun
+    assert b"message_stop" in whole
 
 
 def test_a_stream_hangs_until_the_agent_goes_away() -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from session_memory.conformance import running
+from session_memory.conformance import running, talking
 from session_memory.conformance.driver import Driver, Launch
 from session_memory.conformance.place import AgentPlace
 from session_memory.conformance.playing import InstalledProgram, Performance, perform
 from session_memory.conformance.recording import record
-from session_memory.conformance.reply import HANG, ModelCall
+from session_memory.conformance.reply import HANG, PAUSE, ModelCall
 from session_memory.conformance.running import run_agent
 from session_memory.conformance.scenario import (
     INTERRUPT,
@@ -42,6 +42,19 @@ while asks:
     said.append({"role": "user", "content": "done"})
 """
 
+_LISTENING = """
+import json, os, sys, urllib.request
+for line in sys.stdin:
+    asks = True
+    while asks:
+        said = [{"role": "user", "content": line}]
+        body = {"model": "m-1", "messages": said, "tools": [{"name": "run"}], "stream": True}
+        url = os.environ["URL"] + "/v1/messages"
+        asked = urllib.request.Request(url, json.dumps(body).encode())
+        asks = "tool_use" in urllib.request.urlopen(asked).read().decode()
+    print("answered", line, flush=True)
+"""
+
 
 class Small(Driver):
     name, title, package, program = "small", "Small", "small", "small"
@@ -54,6 +67,15 @@ class Small(Driver):
     def arguments(self, launch: Launch, place: AgentPlace) -> list[str]:
         code = _AGENT.replace("STREAM", str("long" in launch.prompt))
         return ["-c", code, launch.prompt, place.url]
+
+    def environment(self, place: AgentPlace) -> dict[str, str]:
+        return {"URL": place.url}
+
+    def listening(self, launch: Launch) -> list[str]:
+        return ["-c", _LISTENING]
+
+    def spoken(self, prompt: str, is_queued: bool = False) -> str:
+        return f"{prompt} queued" if is_queued else prompt
 
     def shell(self, command: str) -> ModelCall:
         return ModelCall("run", {"command": command})
@@ -83,9 +105,11 @@ def model() -> Iterator[Model]:
         yield one
 
 
-def played(model: Model, directory: Path) -> Performance:
+def played(
+    model: Model, directory: Path, scenario: Scenario = SCENARIO, driver: Driver | None = None
+) -> Performance:
     program = InstalledProgram(Path(sys.executable), "1.0", Path("/usr/bin"))
-    return perform(Small(), program, SCENARIO, directory / "run", model)
+    return perform(driver or Small(), program, scenario, directory / "run", model)
 
 
 def test_a_played_scenario_has_its_truth_and_is_recorded(
@@ -105,6 +129,33 @@ def test_a_played_scenario_has_its_truth_and_is_recorded(
     files = [str(path.relative_to(written)) for path in written.rglob("*") if path.is_file()]
     assert sorted(files) == ["EXPECTED.json", "home/.small/log.jsonl"]
     assert written == tmp_path / "recordings" / "small-1.0" / "two_turns"
+
+
+class SmallAndLoud(Small):
+    over = "answered And then? queued"
+
+
+@pytest.mark.parametrize("driver", [Small(), SmallAndLoud()], ids=["closed", "over"])
+def test_queued_prompts_are_sent_while_the_model_pauses(
+    driver: Driver, model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(talking, "_TYPING", 0.0)
+    steps = (
+        Step("I look.", (RunShell("ls"),), fault=PAUSE),
+        Step("Here is what I saw, slowly.", fault=PAUSE),
+        Step("All.", again=True),
+    )
+    turn = ScriptedTurn("Look.", steps, queued=("And now?", "And then?"))
+    done = played(model, tmp_path, Scenario("queued", "queued", (turn,)), driver)
+    requests = done.truth["requests"]
+    assert [one["group"] for one in requests] == ["main"] * 4
+    assert [one.get("fault") for one in requests] == ["pause", "pause", None, None]
+    assert done.truth["prompts"] == ["Look.", "And now?", "And then?"]
+    assert done.truth["skipped"] == 0 and done.runs[0].status == 0
+    assert done.runs[0].output.split("\n\n")[1:3] == [
+        "answered And now? queued",
+        "answered And then? queued",
+    ]
 
 
 def test_a_run_that_takes_too_long_is_ended_with_all_it_started(tmp_path: Path) -> None:

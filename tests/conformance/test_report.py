@@ -1,5 +1,6 @@
 """The table, the page, and the command."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -47,10 +48,20 @@ def test_a_release_that_could_not_be_installed_is_forgotten_when_one_is(tmp_path
 
 def test_the_page_tells_what_differs_and_why() -> None:
     text = page(RESULTS)
+    assert "| pi | 0.87 | 2026-11-16 | 1 | 1 | 1 |" in text
+    assert "| | Claude Code | pi |" in text
     assert "| `basic` | equal | **differs** |" in text
     assert "| `interrupt` | – | equal (1) |" in text
     assert "- pi, `basic`: tokens: 1 instead of 2 &lt;b>\\|" in text
     assert f"1. pi: {KNOWN}" in text and "asks for no permission" in text
+
+
+def test_scenarios_that_an_agent_cannot_do_for_one_reason_are_one_line() -> None:
+    reason = "it forgets sessions"
+    cannot = [Result("pi", "0.87", name, CANNOT, [reason]) for name in ("resume", "models")]
+    assert "\n- pi, `resume`, `models`: it forgets sessions\n" in page(cannot)
+    cannot += [replace(one, agent="claude") for one in cannot]
+    assert "\n- pi, Claude Code, `resume`, `models`: it forgets sessions\n" in page(cannot)
 
 
 def test_results_of_several_runs_are_kept_together(tmp_path: Path) -> None:

@@ -1,15 +1,18 @@
 """The scenarios, and that every driver says how its agent does them or why it cannot."""
 
+import json
+import shlex
 from pathlib import Path
 
 import pytest
 
 from session_memory.conformance.driver import Driver, Launch
 from session_memory.conformance.drivers import DRIVERS
+from session_memory.conformance.drivers.qwen import Qwen
 from session_memory.conformance.place import AgentPlace
 from session_memory.conformance.played import AUX, MAIN, SUMMARY, Played, tokens
 from session_memory.conformance.reply import Ids
-from session_memory.conformance.scenario import COMPACT, NEW, RESUME, Scenario, Step
+from session_memory.conformance.scenario import COMPACT, NEW, RESUME, ReadFile, Scenario, Step
 from session_memory.conformance.scenarios import NAMES, SCENARIOS
 from session_memory.conformance.sent import Sent
 from session_memory.conformance.wires import WIRES
@@ -46,16 +49,31 @@ def test_no_two_requests_report_the_same_tokens() -> None:
 def test_a_driver_can_do_a_scenario_or_says_why_not(driver: Driver, tmp_path: Path) -> None:
     place = AgentPlace.made(tmp_path / "place", "http://127.0.0.1:1")
     assert driver.cannot.keys() | (driver.known.keys() - {"*"}) <= set(NAMES)
+    assert driver.sometimes.keys() <= set(NAMES)
     assert all(driver.cannot.values()) and driver.logs and driver.package
     for one in SCENARIOS:
         if driver.why_not(one):
             continue
+        if one.queues:
+            assert driver.listening(Launch("")) and "Go." in driver.spoken("Go.", True)
         for step in steps_of(one):
             replies = driver.replies(step, place)
             called = [call for reply in replies for call in reply.calls]
             actions = step.actions if driver.has_tools else ()
             assert len(called) >= len(actions)
             assert sum(call.fails for call in called) == sum(a.fails for a in actions)
+
+
+@every_driver
+def test_a_file_is_read_whatever_its_name_is(driver: Driver, tmp_path: Path) -> None:
+    place = AgentPlace.made(tmp_path / "place", "http://127.0.0.1:1")
+    if not driver.has_tools:
+        return
+    name = "two words; it's one file.txt"
+    asked = json.dumps(driver.call(ReadFile(name), place).arguments)
+    command = json.loads(asked).get("cmd")
+    read = shlex.split(command)[-1] if command else asked
+    assert str(place.repo / name) in read
 
 
 @every_driver
@@ -75,6 +93,15 @@ def test_a_driver_writes_below_the_home_only_and_names_its_sessions(
         driver.environment(place)
     )
     assert place.url in text
+
+
+class Deaf(Qwen):
+    listening = Driver.listening
+
+
+def test_a_driver_that_sends_no_prompts_later_needs_to_declare_nothing() -> None:
+    cannot = {one.name for one in SCENARIOS if Deaf().why_not(one)}
+    assert cannot == {"queued"} and not Qwen().why_not(scenario("queued"))
 
 
 def played(name: str, tmp_path: Path) -> Played:

@@ -123,3 +123,18 @@ def test_every_call_has_its_result(tmp_path: Path) -> None:
             steps = conversation_of(memory.store, session.uid, mask).steps
             answers = [step for step in steps if isinstance(step, StoredAnswer)]
             assert all(call.result for answer in answers for call in answer.calls)
+
+
+@pytest.mark.only("sqlite")
+def test_a_damaged_database_of_opencode_does_not_stop_a_handoff(tmp_path: Path) -> None:
+    """It would only tell which model was used last."""
+    root = tmp_path / ".local" / "share" / "opencode"
+    root.mkdir(parents=True)
+    (root / "opencode.db").write_bytes(b"SQLite format 3\0" + b"no page" * 1000)
+    settings = tmp_path / ".config" / "opencode"
+    settings.mkdir(parents=True)
+    (settings / "opencode.json").write_text('{"model": "anthropic/claude-sonnet-5"}')
+    with Memory(tmp_path / "memory.db") as memory:
+        memory.sync(roots=[DATA / "claude" / "basic"])
+        (document,) = handed(memory, "opencode", tmp_path).files
+    assert b'"claude-sonnet-5"' in document.content

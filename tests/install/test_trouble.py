@@ -262,7 +262,7 @@ def test_doctor_tells_which_agents_lost_the_memory(home: Path, run, answer) -> N
     assert (status, "does not exist any more" in text) == ("warn", True)
     settings.write_text("{}")
     ((_, text),) = checks()
-    assert text == "gemini: its settings have lost our entries"
+    assert text == "gemini: its settings no longer contain the entries for session-memory"
 
 
 def test_a_broken_file_of_one_agent_does_not_stop_another(home: Path, run) -> None:

@@ -4,16 +4,19 @@ import json
 import os
 import re
 import shutil
+import sys
 import textwrap
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
+import pytest
 from forking import Done, run_in_new_python
 
 import session_memory
 from session_memory.testing.claude import ClaudeHome
 
-from .sessions import digest_of_log, two_timeouts
+from .sessions import two_timeouts
 
 PACKAGE = Path(session_memory.__file__).parent
 PAGE = Path(__file__).parent.parent.parent / "docs" / "learning.md"
@@ -58,16 +61,18 @@ def test_a_changed_detector_makes_stored_digests_outdated(
     assert "timeout" in {signal["type"] for signal in signals}
 
 
-def test_the_detector_on_the_page_works(claude: ClaudeHome) -> None:
-    found = re.search(r"```text\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
-    assert found is not None
-    module = ModuleType("long_session")
-    exec(textwrap.dedent(found[1]), module.__dict__)
-    detector = module.DETECTOR
-    for turns, expected in ((module.MOST_TURNS, 0), (module.MOST_TURNS + 1, 1)):
-        log = claude.session(f"turns-{turns}")
-        for _ in range(turns):
-            log.prompt("go on")
-            log.answer("done")
-        signals = list(detector.find(digest_of_log(claude, log)))
-        assert [signal.type for signal in signals] == [detector.type] * expected
+def test_the_detector_on_the_page_passes_the_test_on_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    section = PAGE.read_text("utf-8").partition("## Add a detector")[2]
+    code, test = re.findall(r"^   ```python\n(.*?)^   ```", section, re.MULTILINE | re.DOTALL)
+    name = "session_memory.learn.detect.long_session"
+    module = ModuleType(name)
+    exec(textwrap.dedent(code), module.__dict__)
+    monkeypatch.setitem(sys.modules, name, module)
+    written: dict[str, Any] = {"__name__": "on_the_page", "__package__": __package__}
+    exec(textwrap.dedent(test), written)
+    (function,) = (given for made, given in written.items() if made.startswith("test_"))
+    cases = next(mark for mark in function.pytestmark if mark.name == "parametrize")
+    for number, case in enumerate(cases.args[1]):
+        function(ClaudeHome(tmp_path / str(number)), *case)

@@ -1,6 +1,7 @@
 """Detectors find what was planted, and keep silent where nothing stands out."""
 
 import json
+import re
 from pathlib import Path
 from random import Random
 
@@ -74,8 +75,30 @@ def test_a_near_miss_is_none(claude: ClaudeHome, part: Part) -> None:
 
 def test_every_detector_is_planted_or_has_a_test_of_its_own(claude: ClaudeHome) -> None:
     found = set().union(*plant(claude, sessions=300, seed=7).values())
-    tested = {path.stem.removeprefix("test_") for path in (HERE / "detect").glob("test_*.py")}
-    assert found <= set(detectors()) <= found | tested
+    tested = {path.stem.removeprefix("test_") for path in HERE.glob("test_*.py")}
+    assert found <= set(detectors())
+    missing = [f"tests/learn/test_{name}.py" for name in set(detectors()) - found - tested]
+    assert not missing, f"write {sorted(missing)} (docs/learning.md, Add a detector)"
+
+
+def test_the_page_lists_every_type_of_signal() -> None:
+    page = (HERE.parent.parent / "docs" / "learning.md").read_text("utf-8")
+    rows = page.partition("\n| type | found when |\n")[2].partition("\n\n")[0]
+    listed = [
+        name for row in rows.splitlines() for name in re.findall(r"`(\w+)`", row.split("|")[1])
+    ]
+    assert len(listed) == len(set(listed))
+    missing = sorted(set(detectors()) - set(listed))
+    assert not missing, f"add rows to the table of types in docs/learning.md: {missing}"
+    gone = sorted(set(listed) - set(detectors()))
+    assert not gone, f"docs/learning.md lists types without a detector: {gone}"
+    noise = re.search(r"^- types that only say how a session went: (.+);$", page, re.MULTILINE)
+    assert noise is not None
+    about = {name for name, detector in detectors().items() if detector.about_session}
+    assert set(re.findall(r"`(\w+)`", noise[1])) == about, (
+        "the list of types that only say how a session went, in docs/learning.md, differs from the"
+        " detectors with about_session=True"
+    )
 
 
 @pytest.mark.usefixtures("everywhere")

@@ -138,6 +138,65 @@ def found(text: str) -> list[tuple[str, str, str]]:
         ),
         ("PHP Fatal error:  Uncaught Error: no x in a.php:3", None),
         (
+            "    tokens_test.go:33: got 41, want 40\n--- FAIL: TestElide (0.00s)\n"
+            "    --- PASS: TestElide/empty (0.00s)\nFAIL",
+            [("go", "TestElide: tokens_test.go:33: got 41, want 40", "")],
+        ),
+        (
+            "FAILED tests/test_a.py::test_b - assert 3 == 4\n1 failed, 1 passed in 0.02s",
+            [("pytest", "FAILED tests/test_a.py::test_b - assert 3 == 4", "tests/test_a.py")],
+        ),
+        (
+            "E       assert 3 == 4\n\ntests/test_a.py:8: AssertionError\n"
+            "FAILED tests/test_a.py::test_b - assert 3 == 4",
+            [("pytest", "assert 3 == 4", "")],
+        ),
+        (
+            '/src/a.py\n  /src/a.py:10:5 - error: "x" is no known attribute (rule)\n1 error',
+            [("pyright", '/src/a.py:10:5 - error: "x" is no known attribute (rule)', "/src/a.py")],
+        ),
+        (
+            "src/a.css\n 10:5  ✖  Unexpected unknown property  property-no-unknown\n\n1 problem",
+            [("eslint", "10:5 ✖ Unexpected unknown property property-no-unknown", "src/a.css")],
+        ),
+        (
+            "Diff in src/main.rs:12:\n fn main() {\n-    let x=1;",
+            [("rustfmt", "Diff in src/main.rs", "src/main.rs")],
+        ),
+        (
+            "  × Formatter would have printed the following content:\n  65  65 │ 1\nFound 1 error.",
+            [("biome", "format: Formatter would have printed the following content:", "")],
+        ),
+        (
+            "Failed to compile.\n\n./src/page.tsx:10:5\nType error: Property 'x' does not exist.",
+            [("", "Type error: Property 'x' does not exist.", "")],
+        ),
+        (
+            "ERROR in ./src/a.js 1:0-20\nModule not found: Can't resolve './b'\nwebpack compiled",
+            [("", "ERROR in ./src/a.js 1:0-20 Module not found: Can't resolve './b'", "")],
+        ),
+        (
+            "FAILURE: Build failed with an exception.\n\n* Where:\nBuild file 'a' line: 3\n\n"
+            "* What went wrong:\nPlugin 'x' was not found\n\nBUILD FAILED in 1s",
+            [("gradle", "* What went wrong: Plugin 'x' was not found", "")],
+        ),
+        (
+            "main.c:(.text+0x5): undefined reference to `x'\n"
+            "collect2: error: ld returned 1 exit status",
+            [("", "main.c:(.text+0x5): undefined reference to `x'", "")],
+        ),
+        (
+            "mise ERROR error parsing config file: ~/x/mise.toml\n"
+            "mise ERROR Config files in ~/x/mise.toml are not trusted.\n"
+            "mise ERROR Run with --verbose for more information",
+            [
+                ("", "mise ERROR error parsing config file: ~/x/mise.toml", ""),
+                ("", "mise ERROR Config files in ~/x/mise.toml are not trusted.", ""),
+            ],
+        ),
+        ('zsh:1: unmatched "', [("shell", 'zsh:1: unmatched "', "")]),
+        ("bash: line 1: warning: here-document delimited by end-of-file", []),
+        (
             "│ Error: Unsupported argument\n│ \n│   on main.tf line 3, in resource\n",
             [("", "Error: Unsupported argument", "main.tf")],
         ),

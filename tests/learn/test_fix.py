@@ -8,7 +8,7 @@ from session_memory.core.time import parse_time
 from session_memory.derive.reindex import reindex
 from session_memory.learn.analyze import analyze
 from session_memory.store import Store
-from session_memory.testing.claude import ClaudeHome
+from session_memory.testing.claude import ClaudeHome, call
 from session_memory.testing.codex import ran
 from session_memory.testing.collecting import collect, new_store
 from session_memory.views.fixes import Remedies, Remedy, remedies
@@ -252,3 +252,29 @@ def test_beside_a_good_answer_errors_with_another_line_are_left_out(
     with fleet.learned() as store:
         found = asked(store, "error: script not found: lint")
     assert [one.session_uid for one in found.remedies] == [uid]
+
+
+def test_a_line_that_is_only_a_hint_can_be_asked_for(fleet: SyntheticFleet) -> None:
+    log = fleet.claude.session("s1")
+    log.prompt("push it")
+    refused = " ! [rejected] main -> main (fetch first)\nhint: 'git pull' before pushing again."
+    log.run("git push origin main", refused, exit_code=1)
+    log.run("git pull --rebase origin main", "Successfully rebased")
+    log.run("git push origin main", "main -> main")
+    with fleet.learned() as store:
+        (remedy,) = asked(store, "hint: 'git pull' before pushing again.").remedies
+    assert remedy.text == "git pull --rebase origin main"
+
+
+def test_beside_an_error_that_was_not_resolved_errors_with_another_line_are_left_out(
+    fleet: SyntheticFleet,
+) -> None:
+    log = fleet.claude.session("s1")
+    log.prompt("commit it")
+    log.answer(call("Skill", skill="commit"))
+    log.result("<tool_use_error>Unknown skill: commit</tool_use_error>", is_error=True)
+    log.run("git commit -m 'commit the unknown skill'", "zonal hook: 12 quotas left", exit_code=1)
+    log.run("git commit --no-verify -m 'commit the unknown skill'", "[main 1] commit")
+    with fleet.learned() as store:
+        found = asked(store, "Unknown skill: commit")
+    assert [remedy.error for remedy in found.remedies] == ["Unknown skill: commit"]

@@ -227,6 +227,12 @@ def test_a_baseline_is_kept_with_its_date(world: World) -> None:
 
 
 @pytest.mark.only("sqlite")
+def test_a_baseline_is_about_all_sessions_and_not_about_one_lesson(world: World) -> None:
+    world.run("lessons", "accept", world.pattern)
+    assert "leave out the lesson" in world.run("measure", world.lesson, "--baseline", ok=2).stderr
+
+
+@pytest.mark.only("sqlite")
 def test_fix_shows_what_resolved_it_and_reads_stdin(world: World) -> None:
     shown = world.run("fix", ERROR).stdout
     assert "an edit resolved it" in shown
@@ -242,6 +248,18 @@ def test_fix_shows_what_resolved_it_and_reads_stdin(world: World) -> None:
     assert "No analyzed session had" in world.run("fix", "quux exploded").stderr
     assert world.failure("fix", "-", ok=2)["kind"] == "usage"
     assert world.json("fix", "-", input=b"\xff\xfe" + output.encode())["basis"] == "same"
+
+
+@pytest.mark.only("sqlite")
+def test_fix_says_so_if_only_a_similar_error_was_resolved(world: World) -> None:
+    log = world.fleet.claude.session("unresolved")
+    log.prompt("run it")
+    log.run("python main.py", f"{ERROR} imported", exit_code=1)
+    world.fleet.claude.write()
+    world.run("sync", "--analyze")
+    shown = world.run("fix", f"{ERROR} imported", "--limit", "0").stdout
+    assert shown.startswith("This error was not resolved before. A similar one:")
+    assert "not resolved in that session" in shown
 
 
 def test_how_lists_sessions_with_commands(world: World) -> None:

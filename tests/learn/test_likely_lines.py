@@ -11,6 +11,7 @@ LINES = """
 src/a.ts(3,5): error TS2322: Type 'x' is wrong
 src/a.ts:3:5 - error TS2322: Type 'x' is wrong
 error TS18003: No inputs were found
+a.py:3:5 - error: "x" is not a known attribute
 A.cs(3,5): error CS0103: The name 'x' does not exist
 error[E0308]: mismatched types
 [ERROR] /src/A.java:[12,8] ';' expected
@@ -19,14 +20,23 @@ a.ts:1:1 lint/style/useConst
 assist/source/organizeImports
 a.ts format ━━━━
 12:5  error  'x' is never used  no-unused-vars
+12:5  ✖  Unexpected unknown property "x"  property-no-unknown
+12:5  ×  Unexpected unknown property "x"  property-no-unknown
 x eslint(no-unused-vars): 'a' is declared
 ! typescript(no-any): any
 F401 [*] `os` imported but unused
 a.py:1:8: F401 `os` imported but unused
 Would reformat: a.py
+Diff in src/main.rs:12:
+× Formatter would have printed the following content:
+! Formatter would have printed the following content:
+! The imports and exports are not sorted.
+Diff in src/main.rs at line 12:
 [warn] a.ts
 E   AssertionError: 1 == 2
 E   assert 1 == 2
+FAILED tests/test_a.py::test_add - assert 1 == 2
+ERROR tests/test_a.py
 (fail) adds [0.2ms]
 --- FAIL: TestAdd
 FAIL  a.test.ts > adds
@@ -48,6 +58,11 @@ PHP Parse error:  unexpected token
 a.rb:3:in `add': undefined method (NoMethodError)
 zsh:1: command not found: gh
 bash: line 3: x: unbound variable
+zsh:1: unmatched "
+zsh: bad pattern: [x
+bash: -c: line 1: unexpected end of file
+deploy.sh: line 4: oops
+/bin/sh: 1: oops
 ls: a: Is a directory
 a.c:3:5: error: expected ';'
 vet: a.go:3:5: undefined: x
@@ -68,6 +83,11 @@ git@host: Permission x
 ✖ adds
 X Failed x
 Error something
+mise ERROR Config files are bad
+Type error: x
+* What went wrong:
+main.c:(.text+0x5): undefined reference to `x'
+src/a.ts (0ms)
 spawn x ENOENT, y
 Connection timed out
 it did not work

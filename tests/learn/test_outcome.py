@@ -208,6 +208,14 @@ def ended(claude: ClaudeHome, *steps: str) -> tuple[str, str]:
         (["edit", "answer"], ("success", "unverified")),
         (["pass", "answer", "say:not this one", "answer:Which one?"], ("unknown", "asked")),
         (["say:shell", "answer:Ready. What should I run?"], ("unknown", "asked")),
+        (
+            ["say:go on", "answer:I've completed it. What would you like to do next?"],
+            ("success", "answered"),
+        ),
+        (
+            ["say:go on", "answer:I need more details. What should I do next?"],
+            ("unknown", "asked"),
+        ),
         (["say:hello there", "answer:How can I help you today?"], ("unknown", "asked")),
         (["say:review it", "answer:Two bugs. Should I fix them?"], ("success", "answered")),
         (["run:ls", "denied edit", "answer:I wrote it."], ("fail", "error")),

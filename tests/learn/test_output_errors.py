@@ -74,3 +74,13 @@ def test_a_word_such_as_unknown_at_the_start_tells_more_than_the_status() -> Non
     assert said(f'Unknown JSON field: "threads"\nAvailable fields:\n{fields}') == [
         'Unknown JSON field: "threads"'
     ]
+
+
+def test_what_tests_print_while_they_run_is_not_the_error_that_a_filter_cut_off() -> None:
+    assert said("[Repository] Deleted entry 3\n 1218 pass\n 1 fail\nRan 1219 tests.") == []
+    assert said("[Repository] Entry 3 is locked") == ["[Repository] Entry 3 is locked"]
+
+
+def test_what_a_script_says_has_failed_is_an_error_and_the_name_of_a_call_is_none() -> None:
+    assert said("FAILED: old string not found") == ["FAILED: old string not found"]
+    assert said("FAILED: git commit\nzonal: no quota left") == ["zonal: no quota left"]

@@ -330,7 +330,7 @@ def test_only_markdown_in_a_directory_that_exists_is_written(tmp_path: Path) -> 
 
 
 def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UnsafePath, match="not UTF-8 text"):
+    with pytest.raises(UnsafePath, match="not a text file"):
         proposed(tmp_path, lesson(), content="# UTF-16\n".encode("utf-16"))
 
 

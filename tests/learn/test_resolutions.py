@@ -1,12 +1,15 @@
 """What resolved an error: the change that is causally closest to it."""
 
+from pathlib import Path
+
 import pytest
 
 from session_memory.learn.digest import ErrorSnippet, Resolution
 from session_memory.learn.digest.command_parts import is_same_check, lead_of, parts_of
 from session_memory.testing.claude import ClaudeHome, ClaudeLog, call
+from session_memory.testing.codex import CodexHome, ran
 
-from .sessions import digest_of_log
+from .sessions import analyzed, digest, digest_of_log
 
 pytestmark = pytest.mark.only("sqlite")
 APP = "/home/mira/code/app"
@@ -345,3 +348,71 @@ def test_an_answer_for_a_program_is_not_quoted(claude: ClaudeHome, log: ClaudeLo
     log.answer(call("Bash", command="python3 x.py"))
     log.result("done")
     assert only(claude, log).said == ""
+
+
+def test_another_patch_is_not_the_same_call_again(claude: ClaudeHome, log: ClaudeLog) -> None:
+    patch = "*** Begin Patch\n*** Update File: a.py\n@@\n-{}\n+z\n*** End Patch"
+    call_it = f"apply_patch <<'PATCH'\n{patch}\nPATCH"
+    log.run(call_it.format("x"), 'error: Failed to find expected lines ["x"]', exit_code=1)
+    log.run(call_it.format("y"), "Success. Updated the following files:\nM a.py")
+    (error,) = errors_of(claude, log).values()
+    assert error.resolution is None or error.resolution.kind != "again"
+
+
+def test_what_a_shell_could_not_read_is_an_error_of_a_search_too(
+    claude: ClaudeHome, log: ClaudeLog
+) -> None:
+    log.run('rg -n "tour|`x" README.md', 'zsh:1: unmatched "', exit_code=1)
+    log.run("rg -n nothing README.md", "", exit_code=1)
+    log.run("git diff -- README.md", "+a line")
+    (error,) = errors_of(claude, log).values()
+    assert error.sample == 'zsh:1: unmatched "'
+    assert error.resolution is None  # Another look at the same file is no correction.
+
+
+def test_a_search_without_its_quoting_mistake_resolves_the_mistake(
+    claude: ClaudeHome, log: ClaudeLog
+) -> None:
+    log.run('rg -n "tour|`x" README.md', 'zsh:1: unmatched "', exit_code=1)
+    log.run("rg -n 'tour|`x' README.md", "3: a tour")
+    assert only(claude, log).text == "rg -n 'tour|`x' README.md"
+
+
+def test_a_program_that_was_allowed_to_run_got_further(claude: ClaudeHome, log: ClaudeLog) -> None:
+    check = "mise run lint:gofmt && mise run test"
+    said = "mise ERROR Config files in ~/app/mise.toml are not trusted."
+    log.run(check, said, exit_code=1)
+    log.run(f"mise trust -y mise.toml && {check}", "FAIL: a_test.go:3: got 1, want 2", exit_code=1)
+    edit(log, "mise.toml", "go = '1.26.2'", "go = '1.26.3'")
+    log.run(check, "ok")
+    how = errors_of(claude, log)[said].resolution
+    assert how is not None
+    assert (how.kind, how.text) == ("instead", f"mise trust -y mise.toml && {check}")
+
+
+def test_the_permission_that_a_script_of_codex_asks_for_is_what_resolved_it(
+    tmp_path: Path,
+) -> None:
+    codex = CodexHome(tmp_path / "home")
+    log = codex.session("s1")
+    log.turn("run the tests")
+    call_in_script = 'const r = await tools.exec_command({{"cmd":"pnpm test"{}}});\ntext(r.output);'
+    log.custom("exec", call_in_script.format(""))
+    log.result(ran(1, "Error: listen EPERM: operation not permitted 127.0.0.1"))
+    log.custom("exec", call_in_script.format(',"sandbox_permissions":"require_escalated"'))
+    log.result(ran(0, "12 passed"))
+    with analyzed(codex.write()) as store:
+        (error,) = digest(store, log.uid).error_snippets
+    assert error.resolution is not None
+    assert error.resolution.kind == "instead"
+    assert error.resolution.text == "pnpm test (sandbox_permissions=require_escalated)"
+
+
+def test_waiting_for_a_call_that_failed_without_a_word_is_no_error(tmp_path: Path) -> None:
+    codex = CodexHome(tmp_path / "home")
+    log = codex.session("s1")
+    log.turn("run the tests")
+    log.call("write_stdin", session_id=7, chars="")
+    log.result(ran(1, ""))
+    with analyzed(codex.write()) as store:
+        assert digest(store, log.uid).error_snippets == ()

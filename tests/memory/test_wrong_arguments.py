@@ -247,6 +247,9 @@ def test_names_that_do_not_exist_are_refused_with_those_that_do(filled: str | Pa
                 ask()
             assert (refused.value.hint or "").startswith("Choose one of:")
             assert known in (refused.value.hint or "")
+        with pytest.raises(InvalidRecord, match="since: cannot be excluded") as refused:
+            memory.search("test -since:7d")
+        assert "-repo:" in (refused.value.hint or "")
 
 
 @pytest.mark.only("sqlite")

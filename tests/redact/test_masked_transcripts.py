@@ -1,12 +1,15 @@
 """Texts of an export are searched together, and masked as if each were searched alone."""
 
+import dataclasses
+from contextlib import suppress
 from itertools import product
 
-from session_memory.core.schema import SessionEvent
+from session_memory.core.errors import InvalidRecord
+from session_memory.core.schema import Session, SessionEvent
 from session_memory.redact import mask, mask_cut
 from session_memory.testing.secrets import planted_secrets
 from session_memory.views.masking import masked
-from session_memory.views.transcript_items import TranscriptEvent, TranscriptItem
+from session_memory.views.transcript_items import SessionEnd, TranscriptEvent, TranscriptItem
 
 EVENT = SessionEvent(session_uid="claude:a", seq=0, ts=None, kind="user_msg")
 
@@ -27,3 +30,18 @@ def test_two_secrets_in_one_title_are_both_masked() -> None:
     ]
     assert shown == [mask_cut(title) for title in titles]
     assert not any(secret.secret in title for secret in planted for title in shown)
+
+
+def test_every_text_of_a_session_is_masked_but_ids_times_and_our_own_words() -> None:
+    """A field that is added to the schema is masked, unless somebody decides otherwise."""
+    token = next(one.text for one in planted_secrets(9) if one.kind == "github-token")
+    session = Session(session_uid="claude:a", flavor="claude", native_session_id="a")
+    kept = set()
+    for field in dataclasses.fields(Session):
+        with suppress(InvalidRecord):
+            planted = dataclasses.replace(session, **{field.name: token})
+            (hidden,) = masked([SessionEnd(depth=0, session=planted)], mask)
+            assert isinstance(hidden, SessionEnd)
+            if getattr(hidden.session, field.name) == token:
+                kept.add(field.name)
+    assert kept == {"spawn_call_id"}

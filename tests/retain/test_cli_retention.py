@@ -80,11 +80,11 @@ def test_what_is_pinned_stays_until_it_is_unpinned(machine: Machine) -> None:
 
 def test_retain_says_that_nothing_can_go_if_it_is_over_its_cap(machine: Machine) -> None:
     machine.run("pin", UID)
-    assert "Nothing has to go." in machine.run("retain")
+    assert "Nothing has to be evicted." in machine.run("retain")
     config = machine.home / "small.toml"
     config.write_text("[retention]\nraw_soft_cap_bytes = 1\n")
     said = machine.run("retain", "--config", str(config))
-    assert "Nothing can go: what is over the soft cap is pinned or live." in said
+    assert "Nothing can be evicted: what is over the soft cap is pinned or live." in said
     assert machine.json("retain", "--config", str(config))["over_soft_cap"] is True
 
 
@@ -100,6 +100,14 @@ def test_forgetting_asks_proves_and_lasts(machine: Machine) -> None:
         assert not file.is_file() or b"xylophone" not in file.read_bytes()
     assert machine.json("forget", "--lift", UID) == {"lifted": [UID]}
     machine.run("sync")
+    assert len(machine.json("sessions")["sessions"]) == 1
+
+
+@pytest.mark.parametrize("also", [("--before", "2099-01-01"), ("--repo", "app")])
+def test_forget_takes_sessions_or_conditions_but_not_both(
+    machine: Machine, also: tuple[str, str]
+) -> None:
+    machine.run("forget", UID, *also, "--yes", status=2)
     assert len(machine.json("sessions")["sessions"]) == 1
 
 

@@ -103,7 +103,7 @@ def test_retain_takes_a_limit_and_leaves_what_would_make_the_whole_larger(machin
     assert "1 session (" in small.stdout and "would take more space" in small.stdout
     assert json.loads(machine.run("retain", "--max-age", "45", "--json").stdout)["too_small"] == 1
     machine.config.write_text("[retention]\nafter_sync = false\narchive_small = true\n")
-    assert "Nothing has to go." in machine.run("retain", "--max-age", "36500").stdout
+    assert "Nothing has to be evicted." in machine.run("retain", "--max-age", "36500").stdout
     done = machine.run("retain", "--max-age", "45")
     assert "1 session evicted" in done.stdout
     assert "into ~/.session-memory/archive/memory." in done.stdout

@@ -10,6 +10,7 @@ import signal
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from multiprocessing import get_context
 from multiprocessing.context import ForkProcess
 from pathlib import Path
@@ -29,7 +30,7 @@ from session_memory.derive.reindex import docs_of, ensure_index, reindex
 from session_memory.retain.portable_file import export_store
 from session_memory.retain.portable_import import import_store
 from session_memory.retain.verification import verify
-from session_memory.store import Store, open_store
+from session_memory.store import Store, open_store, postgres_word_index
 from session_memory.store.copying import copy_everything
 from session_memory.store.hits import Hits
 from session_memory.store.index import WordIndex, event_of
@@ -188,6 +189,28 @@ def test_whoever_began_later_builds_the_index(demo: Store) -> None:
     assert reindex(demo) == len(sessions)
     with pytest.raises(IndexTaken):
         first.finish()
+    assert docs(demo) == expected
+
+
+def test_a_builder_that_lost_its_claim_deletes_nothing_of_the_next_one(
+    demo: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second one claims and begins after the first one's claim, before it cleans up."""
+    expected = docs(demo)
+    really = WordIndex.unfinished_removed
+    second: list[reindexing._IndexBuilding] = []
+
+    def late(self: WordIndex) -> Iterator[object]:
+        monkeypatch.undo()
+        second.append(reindexing._IndexBuilding(demo))
+        return really(self)
+
+    monkeypatch.setattr(WordIndex, "unfinished_removed", late)
+    with pytest.raises(IndexTaken):
+        reindex(demo)
+    for session_id, known in demo.sessions.revisions().items():
+        second[0].add(session_id, known)
+    second[0].finish()
     assert docs(demo) == expected
 
 
@@ -441,3 +464,34 @@ def test_an_event_read_alone_says_what_it_says_among_the_others(agent: str) -> N
 def test_the_index_of_a_new_store_is_complete() -> None:
     with new_store() as store:
         assert store.index.is_complete
+
+
+HAS_WORD_INDEX = "select to_regclass('words_by_word') is not null"
+
+
+@pytest.mark.only("postgresql")
+@pytest.mark.every(1)
+@pytest.mark.parametrize("dies", [False, True])
+def test_after_a_first_load_words_are_found_quickly_whatever_happened_in_it(
+    stores: Stores, monkeypatch: pytest.MonkeyPatch, dies: bool
+) -> None:
+    """The index of words is dropped for the load, because it is made faster at once."""
+    engine, seen = postgres_word_index.PostgresWordEngine, []
+    begin = engine.begin_finding
+
+    def begin_finding(self: postgres_word_index.PostgresWordEngine) -> None:
+        seen.append(bool(store.db.value(HAS_WORD_INDEX)))
+        if dies:
+            raise KeyboardInterrupt
+        begin(self)
+
+    with open_store(stores.place("loaded"), durability="normal") as store:
+        with monkeypatch.context() as patch:
+            patch.setattr(engine, "begin_finding", begin_finding)
+            with pytest.raises(KeyboardInterrupt) if dies else nullcontext():
+                collect(store, demo_home())
+        assert seen == [False]
+        assert store.index.is_complete is not dies
+        collect(store, demo_home())
+        assert store.index.is_complete and store.db.value(HAS_WORD_INDEX)
+        check_index(store)

@@ -70,6 +70,7 @@ def test_what_is_not_wanted_has_a_minus() -> None:
 
 
 def test_fields_narrow_down_and_are_no_words() -> None:
+    assert parse("-repo:web* x").fields == (("-repo", "web*"),)
     query = parse('timeout repo:web* tool:Bash since:30d file:"my file.py" model:opus')
     assert words("timeout repo:webshop") == [["timeout"]]
     assert dict(query.fields) == {

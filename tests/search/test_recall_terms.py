@@ -11,6 +11,7 @@ from session_memory.search.recall_terms import (
     TermCounter,
     _plain,
     _token_terms,
+    may_have,
     terms_in,
 )
 from session_memory.search.stems import stem
@@ -143,3 +144,10 @@ def test_signs_are_left_out_as_if_the_whole_text_was_made_plain() -> None:
         text = "".join(some)
         plain = list(chain.from_iterable(map(_token_terms, _TOKEN.findall(_plain(text)))))
         assert terms_in(text) == plain, ascii(text)
+
+
+@pytest.mark.parametrize("text", ["it broke again", "a broken build", "it breaks", "Break it"])
+def test_a_text_with_a_term_in_any_form_may_have_it(text: str) -> None:
+    assert "break" in terms_in(text)
+    assert may_have(text, ["break"])
+    assert not may_have(text, ["deploi"])

@@ -78,3 +78,24 @@ def test_numbers_make_no_two_sessions_alike() -> None:
     weight = packed_weight(3.0, 1)
     found = concepts_of({"1329": weight, "stripe": weight, "ts2322": weight})
     assert [one.term for one in found] == ["stripe", "ts2322"]
+
+
+@pytest.mark.only("sqlite", "postgresql")
+def test_names_that_only_a_pasted_log_has_do_not_hide_the_similar_sessions(
+    tmp_path: Path, collected_once: Callable[[Path], Store], everywhere: None
+) -> None:
+    claude = ClaudeHome(tmp_path / "home")
+    for number in range(12):
+        log = claude.session(f"noise{number}")
+        log.prompt(f"{COMMON} for feature{number}")
+        log.answer(f"I did what feature{number} needs.")
+    frames = " ".join(f"chunk{number}qz" for number in range(80))
+    for name, more in (("pasted", f" It breaks: {frames} {frames}"), ("same", "")):
+        log = claude.session(name)
+        log.prompt(f"the webhook signature is rejected by stripe{more}")
+        log.answer("Done.")
+    with collected_once(claude.write()) as store:
+        analyze(store)
+        best = similar_to_session(store, "claude:pasted").found[0]
+    assert best.session.uid == "claude:same"
+    assert best.likeness > 0.5

@@ -566,3 +566,15 @@ def test_only_tables_that_had_rows_are_rewritten(store: Store) -> None:
     after = {table: store.db.value(file, {"table": table}) for table in before}
     assert after["names"] != before["names"]
     assert after["live_messages"] == before["live_messages"] is not None
+
+
+@pytest.mark.parametrize("keys", [[7, 40_000], [1, 2**31, 2**62], [*range(32_000, 33_000)]])
+def test_keys_of_any_size_are_found_after_small_ones(store: Store, keys: list[int]) -> None:
+    """psycopg kept the integer type of the first array, so large ids failed."""
+    db = store.db
+    with db.transaction():
+        db.execute("create table numbered (id bigint)")
+        db.insert("numbered", ("id",), [(key,) for key in {1, 7, *keys}])
+    sql = "select id from numbered where id in ({keys})"
+    assert sorted(row[0] for row in db.matching(sql, [1, 7])) == [1, 7]
+    assert sorted(row[0] for row in db.matching(sql, keys)) == keys

@@ -21,7 +21,7 @@ from session_memory.learn.train.gate import ProjectNames
 from session_memory.learn.train.splits import KeptRow, split_of, splits_of
 from session_memory.live.skill_log import SkillLog
 from session_memory.store.store import Store
-from session_memory.testing.chat_templates import rendered
+from session_memory.testing.chat_templates import rendered, supports_tools
 from session_memory.testing.claude import ClaudeHome, call, usage
 from session_memory.testing.collecting import collect, new_store
 from session_memory.testing.secrets import planted_secrets
@@ -281,6 +281,18 @@ def talked(tmp_path: Path) -> Path:
 def test_chat_templates_of_every_manner_render_the_rows(talked: Path, name: str) -> None:
     text = (Path(__file__).parent / "templates" / f"{name}.jinja").read_text()
     assert rendered(talked, {name: text}) == {name: None}
+
+
+def test_a_template_that_drops_calls_or_takes_only_text_does_not_support_tools() -> None:
+    for path in (Path(__file__).parent / "templates").glob("*.jinja"):
+        assert supports_tools(path.read_text())
+    messages = "{% for one in messages %}{{ one.content }}"
+    calls = "{% for call in one.tool_calls %}{{ call.function.name + call.function.arguments }}"
+    assert not supports_tools(f"{messages}{{% endfor %}}")
+    assert not supports_tools(f"{messages}{calls}{{% endfor %}}{{% endfor %}}")
+    assert supports_tools(
+        f"{messages}{calls.replace('arguments', 'arguments | tojson')}{{% endfor %}}{{% endfor %}}"
+    )
 
 
 def test_a_template_that_gets_wrong_rows_is_noticed(talked: Path) -> None:

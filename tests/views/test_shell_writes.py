@@ -13,6 +13,8 @@ from session_memory.views.why.shell_writes import shell_writes
         ('tee d.py > /dev/null <<"END"\nEOF\nEND', [("d.py", "EOF\n")]),
         ("cd /r && cat > 'a b' << EOF\nplain\nEOF", [("/r/a b", "plain\n")]),
         ("cat > f <<'A'\n1\nA\ncat > g <<'A'\n2\nA", [("f", "1\n"), ("g", "2\n")]),
+        # Only after "<<-" may the end be indented.
+        ("cat > f <<'EOF'\n\tEOF\nEOF", [("f", "\tEOF\n")]),
         # What the shell puts in is not known.
         ("cat > f <<EOF\n$HOME\nEOF", []),
         ("cat > $HOME/f <<'EOF'\nx\nEOF", []),

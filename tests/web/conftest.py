@@ -36,9 +36,11 @@ def client_of() -> Iterator[Client]:
     """A browser that knows the token, for a store."""
     opened: list[Memories | Changes] = []
 
-    def make(store: Path | str, *, cookies: bool = True) -> TestClient:
+    def make(
+        store: Path | str, *, cookies: bool = True, config: Config | None = None
+    ) -> TestClient:
         def memory() -> Memory:
-            return Memory(str(store), Config(), create=False)
+            return Memory(str(store), config or Config(), create=False)
 
         memories, changes = Memories(memory), Changes(memory)
         opened.extend((memories, changes))

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+from retain.keeping import Keeper, talk
 
 from session_memory import Memory
 from session_memory.config import Config
@@ -78,3 +79,31 @@ def test_models_without_a_price_stand_apart(
     page = client_of(stored(home, tmp_path)).get("/cost?range=all").text
     found = re.search(r"unheard-of-9: ([\d,]+) tokens have no price", page)
     assert found is not None and int(found[1].replace(",", "")) >= 1_234
+
+
+def test_a_session_whose_archive_is_gone_says_so_and_what_to_do(
+    client_of: Client, tmp_path: Path
+) -> None:
+    keeper = Keeper(tmp_path, str(tmp_path / "memory.db"))
+    talk(keeper.claude.session("away"), "plum", "pear")
+    keeper.collect()
+    event = keeper.store.events.of(1, "claude:away")[0].event_uid
+    keeper.evict("claude:away")
+    keeper.close()
+    client = client_of(keeper.place, config=keeper.config)
+    assert "plum!" in client.get("/s/away").text
+    assert "plum" in client.get(f"/s/away/raw/{event}").text, "the record is in the archive"
+    keeper.archive.rename(tmp_path / "elsewhere")
+    client = client_of(keeper.place, config=keeper.config)
+    answer = client.get("/s/away")
+    assert answer.status_code == 200
+    assert "its archive cannot be read" in answer.text and "plum!" not in answer.text
+    parts = ("changes", "digest", "cost", "family", "like", "map", "outline", "rows/0", "turns")
+    for part in (*parts, f"raw/{event}", f"e/{event}", "find?q=pear"):
+        assert client.get(f"/s/away/{part}").status_code in (200, 404, 503), part
+
+
+def test_agents_without_logs_are_named(client_of: Client, home: ClaudeHome, tmp_path: Path) -> None:
+    home.session("one").prompt("go")
+    page = client_of(stored(home, tmp_path)).get("/keep").text
+    assert re.search(r"No logs of .*codex", page)

@@ -1,5 +1,5 @@
 """Adapters translate one agent's native records into events; they never see the store.
 
-An adapter is a module with ``FLAVOR``, ``VERSION``, ``roots``, ``discover``, ``recognizes`` and
-``read`` (`session_memory.adapters.base.Adapter`). ``docs/adding-an-adapter.md`` walks through one.
+An adapter is a package that exports ``AGENT``, a `session_memory.adapters.agent.Agent`. The page
+``docs/adding-an-adapter.md`` shows how to write one.
 """

@@ -1,8 +1,8 @@
 """What an agent declares about itself. Each adapter package exports one ``Agent`` as ``AGENT``.
 
-Everything that is true of one agent and not of another is a field here, so that no other room
-names an agent. A field with a default is optional. Heavy functions are given as
-``lazy("module:function")``: asking for a fact must not import the code that reads logs.
+Everything that differs between agents is a field here, so that no code outside of ``adapters``
+names an agent. A field with a default is optional. Heavy functions are declared as
+``lazy("module:function")``: reading a field must not import the code that reads logs.
 """
 
 import re
@@ -28,7 +28,7 @@ Rows = Callable[[SourceRef, Cursor], Iterator[bytes]]
 
 
 def lazy(place: str) -> Callable[..., Any]:
-    """The function at ``module:name``. Its module is imported when it is first called."""
+    """Return a function that imports ``place``, a text ``module:name``, when it is first called."""
 
     @cache
     def function() -> Callable[..., Any]:
@@ -43,17 +43,17 @@ def lazy(place: str) -> Callable[..., Any]:
 
 
 def no_roots(environ: Mapping[str, str], home: Path) -> list[Path]:
-    """The function ``roots`` for an agent without files: no directories."""
+    """Return no directories: the function ``roots`` of an agent without files."""
     return []
 
 
 def no_sources(root: Path) -> Iterator[SourceRef]:
-    """The function ``discover`` for an agent without files: no sources."""
+    """Return no sources: the function ``discover`` of an agent without files."""
     return iter(())
 
 
 def recognizes_nothing(head: bytes) -> bool:
-    """The function ``recognizes`` for an agent without files: False."""
+    """Return False: the function ``recognizes`` of an agent without files."""
     return False
 
 
@@ -77,14 +77,15 @@ _changes_asked = lazy("session_memory.adapters.edits:changes_asked")
 
 
 class HandoffTarget(msgspec.Struct, frozen=True, kw_only=True):
-    """How a session of another agent becomes one of this agent.
+    """How a handoff makes a session of this agent from a session of another agent.
 
-    - ``tested``: the newest version that continued such a session.
-    - ``tool(operation)``: the agent's own tool for an operation, and what it is given.
-    - ``make(session, root)``: the files of the new session below a root of the agent. It writes
+    - ``tested``: the newest version of this agent that continued such a session in a test.
+    - ``tool(operation)``: returns the name of the agent's own tool for an operation, such as
+      reading a file, and the arguments of the call.
+    - ``make(session, root)``: returns the files of the new session, below ``root``. It writes
       nothing.
-    - ``import_command``: for an agent that takes sessions in by itself: the words to which the
-      file is added.
+    - ``import_command``: the command that imports a session file, for an agent that has one. The
+      path of the file is added to it.
     """
 
     tested: str
@@ -94,63 +95,71 @@ class HandoffTarget(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Agent(msgspec.Struct, frozen=True, kw_only=True):
-    """One agent: how its logs are collected, and what others have to know about it.
+    """One agent: the functions that read its logs, and facts that other modules need about it.
 
     Collecting:
 
     - ``flavor``: the name of the agent, as in ``[sources.<flavor>]`` and ``<flavor>:<id>``.
     - ``version``: raise it whenever the same bytes give other events. Stores then offer a rebuild.
     - ``roots(environ, home)``: where the agent keeps its sessions, best first. They need not exist.
-    - ``discover(root)``: every source below a root.
-    - ``recognizes(head)``: whether the first bytes of a loose file look like this agent's log.
-    - ``read(source, cursor)``: the records of a source after the cursor, each with its cursor.
-    - ``texts(line)``: the text and the arguments of each event of a single line, the same that
-      ``read`` gives, but faster; None for a line that ``read`` must read.
+    - ``discover(root)``: every source (a log or document) below a root.
+    - ``recognizes(head)``: whether a file whose first bytes are ``head`` looks like a log of this
+      agent. ``discover`` calls it for files in a directory that may hold logs of other agents.
+    - ``read(source, cursor)``: the records of a source after the cursor, each with the cursor
+      from which the next reading continues.
+    - ``texts(line)``: a faster way to the texts of one line: the text and the arguments of each of
+      its events, the same that ``read`` gives. None if only ``read`` can read this line.
     - ``bookkeeping``: the kinds of records that give no events.
-    - ``dump(database, ref)``: the rows of a database as lines, for an agent that keeps one.
-    - ``rows(ref, cursor)``: the lines that follow the cursor, of a source that is a part of a
-      database: one for each unit of rows that changed (`session_memory.adapters.row_journal`).
+    - ``dump(database, ref)``: all rows of a database as lines, for an agent that keeps a database.
+    - ``rows(ref, cursor)``: for a source that is one session in a database: a line for each
+      message, or other unit of rows, that is new or changed since the cursor
+      (`session_memory.adapters.row_journal`).
 
     Facts, all optional:
 
     - ``directories``: names of the agent's own directories, such as ``.claude``.
-    - ``outside(root)``: directories outside of a root that have sources which ``discover(root)``
-      finds, each a root by itself. `watch` follows them.
-    - ``in_repositories``: logs that the agent keeps in each repository, below its top directory.
-      They are looked for where collected sessions worked.
+    - ``outside(root)``: directories outside of a root in which ``discover(root)`` finds sources
+      too. The command ``watch`` watches them as well.
+    - ``in_repositories``: paths of the logs that the agent keeps in each repository, below its top
+      directory. A sync looks for them in the repositories of the sessions in the store.
     - ``worktrees``: where the agent puts git worktrees, such as ``/.claude/worktrees/``.
     - ``directory_fits(name, pattern)``: whether a directory of logs is named after a repository
       that fits the pattern.
     - ``keeps_days(root)``: after how many days the agent deletes a log; None when it never does.
-    - ``resume_command``: the program and options that resume a session; its id is added, unless
-      ``resumes_without_id``: the agent continues what its directory has. ``resumable_ids``: how the
-      ids begin that it can resume, if an older program of this flavor gave other ones.
-    - ``copies_are_resumes(agent_version)``: whether a session that repeats another's history
-      resumes it. Otherwise it is a fork.
+    - ``resume_command``: the program and options that resume a session; its id is added.
+    - ``resumes_without_id``: the command takes no id; the agent continues the session of the
+      directory in which it is started.
+    - ``resumable_ids``: a prefix. Only sessions whose id begins with it can be resumed. The others
+      are from an older program of this flavor.
+    - ``copies_are_resumes(agent_version)``: whether a session that begins with a copy of another
+      session's history resumes that session. Otherwise it is a fork.
     - ``instruction_files``: the files of a project that the agent reads, its main one first.
     - ``provider``: who sells the models that this agent uses, as the price table names it.
-    - ``model_prefix``: a prefix of the names of its models that a table may leave out.
+    - ``model_prefix``: a prefix of the names of its models, which is left out in tables to save
+      space.
     - ``usage_note``: what its logs leave out of tokens and costs, as half a sentence after the
       agent's name: "logs no tokens". Reports of costs print it.
     - ``has_statusline``: whether the agent runs a program to fill its status line.
-    - ``decision_tools``: tools whose result is a person's decision. ``plan_tools`` are those of
-      them that accept or refuse a plan.
-    - ``reason_follows``: in the result of a refused call, what stands before a person's reason.
+    - ``decision_tools``: tools whose result is a person's decision.
+    - ``plan_tools``: those of ``decision_tools`` with which a person accepts or refuses a plan.
+    - ``reason_follows``: the text before the person's reason in the result of a refused call.
     - ``changes_asked(arguments, text, path)``: the changes to files that a call asks for.
     - ``changes_noted(record)``: the changes to files that the record of a result reports.
-    - ``log_at(path)`` and ``history(log, documents, name, uid)``: for a session that can continue
-      as a live session. The first finds its log at a path that a user names. The second
-      makes a history of the objects in the log and the bytes of the documents beside it; ``name``
-      is the session's own, ``uid`` ours where it was collected.
-    - ``histories(log, documents)``: the histories of all sessions, where one log has several.
-    - ``settings(database)``: facts about the sessions of a database that are not collected and
-      that only an import needs, by the names of the sessions: ``config`` and ``round_index``.
-    - ``hidden_kinds``: native kinds of events that a reader does not want to see, such as changes
-      of a mode. ``"attachment"`` also means every ``"attachment/…"``. `show --all` has them.
+    - ``log_at(path)``: the log at a path that a user names, for an agent whose sessions can
+      continue as live sessions.
+    - ``history(log, documents, name, uid)``: the conversation of such a session, for the import as
+      a live session: made from the objects in the log and the bytes of the documents beside it.
+      ``name`` is the agent's own name of the session. ``uid`` is its uid in the store, if it is
+      there.
+    - ``histories(log, documents)``: the same for all sessions of a log that has several.
+    - ``settings(database)``: ``config`` and ``round_index`` of each session of a database, by the
+      session's name. Only an import as live sessions needs them; they are not collected.
+    - ``hidden_kinds``: native kinds of events that ``show`` leaves out and ``show --all`` shows,
+      such as changes of a mode. ``"attachment"`` also means every ``"attachment/…"``.
     - ``readable(text)``: the text that a person sees, without the tags that the agent adds.
-    - ``handoff``: for an agent that can continue a session of another one.
-    - ``preamble``: matches what the agent writes before a prompt. A title leaves it out.
-    - ``problem``: why this is only a substitute for an agent; empty for a real one.
+    - ``handoff``: set if the agent can continue a session of another agent.
+    - ``preamble``: matches the text that the agent writes before a prompt. A title leaves it out.
+    - ``problem``: why the adapter cannot be used, if this is only a substitute for it.
     """
 
     flavor: str

@@ -1,6 +1,6 @@
-"""The values that an adapter gives to ``collect``.
+"""The values that an adapter's ``discover`` and ``read`` yield: sources, cursors, records, events.
 
-Reading is a pure function of a source's bytes. If it stops anywhere and starts again at
+``read`` is a pure function of a source's bytes. If it stops anywhere and starts again at
 the last cursor, it yields the same records as one uninterrupted reading.
 """
 
@@ -14,7 +14,7 @@ from session_memory.adapters.token_counts import MOST_TOKENS, count_of, is_possi
 from session_memory.core.roles import LOG
 from session_memory.core.time import MAX_MS, MIN_MS
 
-# The limits are not checked when a value is made: that would slow down every adapter.
+# Making a value does not check these limits: that would slow down every adapter.
 # `session_memory.adapters.checked_reading` checks them for adapters of other packages.
 Time = Annotated[int, msgspec.Meta(ge=MIN_MS, le=MAX_MS)]
 """Milliseconds since the epoch, in the years 1 to 9999."""
@@ -36,20 +36,22 @@ TOKEN_COUNTS = (
 
 
 class Cursor(msgspec.Struct, frozen=True):
-    """How far a source has been read: a byte offset and what the adapter must remember."""
+    """How far a source has been read: a byte offset, and the adapter's state at it as text."""
 
     offset: int = 0
     state: str = ""
 
 
 class SourceRef(msgspec.Struct, frozen=True):
-    """A native file that discovery found. ``home_path`` is its place below the user's home.
+    """A source that an adapter discovered: a native file, or one session in a database.
 
-    ``at`` is where the file is now, if not at ``path``. An agent may move a finished log to its
-    archive, or compress it (then the name ends in ``.zst``). It stays the same source.
-
-    ``stamp`` is for a source that is a part of a database: ``at`` is the database, and the stamp
-    another number whenever the rows of this part changed (`Agent.rows`).
+    - ``home_path``: its path below the user's home.
+    - ``session``, ``agent``: the native ids of its session and of its subagent, where known.
+    - ``companions``: files beside the log that belong to the same session.
+    - ``at``: where the file is now, if not at ``path``. An agent may move a finished log to its
+      archive, or compress it (then the name ends in ``.zst``). It stays the same source.
+    - ``stamp``: for a session in the database ``at``: a number that changes whenever its rows
+      change. A sync reads the rows (`Agent.rows`) only if it changed.
     """
 
     path: Path
@@ -67,7 +69,7 @@ class SourceRef(msgspec.Struct, frozen=True):
 
 
 class Readable(Protocol):
-    """The bytes of a source: the agent's file, a piece of it, or the stored copy."""
+    """The bytes of a source: of the agent's file, of a part of it, or of its copy in the store."""
 
     ref: SourceRef
 
@@ -75,17 +77,20 @@ class Readable(Protocol):
 
 
 class NativeEvent(msgspec.Struct, gc=False):
-    """One block of a native record, before its session is known.
+    """One block of a native record, as an event whose place in a session is not known yet.
 
-    ``text``, ``arguments``, ``is_shell``, ``ends_turn``, ``is_prompt``, ``is_interrupt``,
-    ``has_words``, ``mode``, ``queued`` and ``is_repeated`` are for ``derive.settle`` and are not
-    stored. ``body`` is the whole text of the block, where ``text`` and ``arguments`` are not.
-    ``queued`` is ``typed`` for a prompt that waits until the agent has time, ``taken_back`` when
-    all that wait are taken back, and ``repeated`` for a text that is no prompt although it may
-    have waited.
-    ``is_repeated``: an earlier record gave this block, so it becomes no event. The record lists it
-    all the same: an event is found again by the number of its block, and whoever reads the record
-    alone gets all its blocks.
+    ``derive.settle`` gives it that place. The fields ``text``, ``arguments``, ``is_shell``,
+    ``ends_turn``, ``is_prompt``, ``is_interrupt``, ``has_words``, ``mode``, ``queued`` and
+    ``is_repeated`` are input for it and are not stored.
+
+    - ``body``: the whole text of the block, if ``text`` and ``arguments`` do not hold all of it.
+    - ``has_words``: a person wrote something when refusing this call.
+    - ``mode``: the mode that is on from here, such as ``plan``. A change of it is a decision.
+    - ``queued``: ``typed`` for a prompt that a person typed while the agent worked; ``taken_back``
+      when the person takes back all prompts that wait; ``repeated`` for a text that is no prompt
+      here, but may repeat one that waited.
+    - ``is_repeated``: an earlier record has this block too, so it becomes no event. It stays in
+      the list, because an event is found again by the number of its block in the record.
     """
 
     kind: str
@@ -115,28 +120,27 @@ class NativeEvent(msgspec.Struct, gc=False):
 
 
 class NativeUsage(msgspec.Struct, gc=False):
-    """What one model response used, as the agent wrote it down; buckets are disjoint.
+    """The tokens of one model response, as the agent logged them.
 
-    This is the one place where token counts are bounded. Adapters pass the figures as they were
-    logged. A figure below 0, above ``MOST_TOKENS`` or not a whole number becomes 0, and
-    ``rejected`` says which one it was: the sync stores a problem for it, and all other figures
-    count.
+    ``input_tokens`` includes no cached tokens. ``reasoning_tokens`` and ``cache_write_1h_tokens``
+    are parts of ``output_tokens`` and ``cache_write_tokens``.
 
-    Some agents log only what a whole turn used, including its subagents
-    (``includes_subagents``, with the sessions of those subagents). ``derive`` subtracts the
-    subagents that are in the store. If ``subagents`` names the session itself, the figures are what
-    the session used since its beginning, and ``derive`` subtracts its other responses.
+    Token counts are checked here and nowhere else, so adapters pass the figures as they were
+    logged. A figure below 0, above ``MOST_TOKENS`` or not a whole number becomes 0. ``rejected``
+    names it, and the sync stores a problem for it. All other figures count.
 
-    ``is_reported``: the response is another session's, and this log only repeats what it used, as
-    the log of a parent does for its subagents. It counts for the session with this log unless a
-    session logs the response itself.
-
-    ``is_of_session``: the figures are of no answer. A document beside the log states them for the
-    session, and nobody knows which of both is read first.
-
-    ``reported_cost``: what the agent itself wrote that the response cost, in micro-dollars; read it
-    with `session_memory.adapters.reported_costs.microdollars`. None if the log does not say. It is
-    kept beside our own amount and is in no total.
+    - ``includes_subagents``: the figures are of a whole turn with its subagents, whose sessions
+      ``subagents`` names. ``derive`` subtracts the subagents that are in the store. If
+      ``subagents`` names the session itself, the figures are of the session since its beginning,
+      and ``derive`` subtracts its other responses.
+    - ``is_reported``: the response is another session's, and this log only repeats its figures, as
+      the log of a parent does for its subagents. It counts for the session with this log unless
+      the log of another session has the response itself.
+    - ``is_of_session``: the figures belong to the whole session and to no answer. They are in a
+      document beside the log, which may be read before or after the log.
+    - ``reported_cost``: the cost of the response that the agent logged, in micro-dollars (use
+      `session_memory.adapters.reported_costs.microdollars`). None if the log has none. It is
+      stored beside our own amount and is in no total.
     """
 
     usage_id: str
@@ -175,7 +179,10 @@ class NativeUsage(msgspec.Struct, gc=False):
         self.reject_impossible()
 
     def reject_impossible(self) -> None:
-        """Set every figure that cannot be true to 0, and add it to ``rejected``."""
+        """Set every token count that cannot be true to 0, and name it in ``rejected``.
+
+        A reported cost that cannot be true becomes None.
+        """
         rejected = []
         for name in TOKEN_COUNTS:
             count = count_of(getattr(self, name))
@@ -187,14 +194,14 @@ class NativeUsage(msgspec.Struct, gc=False):
         if cost is not None and not (type(cost) is int and 0 <= cost <= MOST_MICRODOLLARS):
             rejected.append(f"reported_cost is {short_number(count_of(cost))}")
             self.reported_cost = None
-        # These two are parts of others, so they cannot be larger.
+        # These two are parts of other figures, so they cannot be larger.
         self.cache_write_1h_tokens = min(self.cache_write_1h_tokens, self.cache_write_tokens)
         self.reasoning_tokens = min(self.reasoning_tokens, self.output_tokens)
         self.rejected = ", ".join(filter(None, (self.rejected, *rejected)))
 
 
 class CallOutcome(msgspec.Struct, gc=False):
-    """What a record other than the result says about a call. None means that it says nothing."""
+    """Facts about a call from a record other than its result. None: the record does not say."""
 
     call_id: str
     is_error: bool | None = None
@@ -204,53 +211,57 @@ class CallOutcome(msgspec.Struct, gc=False):
 
 
 class Base(msgspec.Struct, gc=False):
-    """The history that a session begins with and does not repeat: the records of ``session`` before
-    ``ordinal``."""
+    """The history that a session continues without a copy of it in its own log: the records of
+    ``session`` whose number is below ``ordinal``."""
 
     session: str
     ordinal: Integer
 
 
 MOST_BETWEEN = 64 * 1024
-"""So many bytes may be between two chunks of a message: blank lines, bookkeeping."""
+"""The most bytes of blank lines and bookkeeping between two chunks of one message."""
 
 
 class ChildLink(msgspec.Struct, gc=False):
-    """Names the subagent that a call of the parent session started."""
+    """Link a subagent to the call that started it: ``child`` is the id of the subagent's session,
+    ``call_id`` the call in the parent session."""
 
     child: str
     call_id: str
 
 
 class Record(msgspec.Struct, gc=False):
-    """One native record: its place in the source and its contents.
+    """One native record of a source: where it is (``offset``, ``length``) and what it holds.
 
-    A record gives events, or is ``bookkeeping`` (of a kind the agent lists), or is a ``problem``,
-    or only carries the ``facts`` of a document.
+    A record has ``events``; or it is ``bookkeeping`` (a kind that the agent lists) or a
+    ``problem``; or it only has ``facts`` from a document. Bookkeeping may also have ``usage`` of
+    the answers before it, ``outcomes`` of calls, facts and links.
 
-    - ``session``: the native id of the session. Where the session's own id cannot be used, this is
+    - ``session``: the native id of the session. If the session's own id is no valid id, this is
       a substitute, and ``unfit_name`` is the session's own id.
-    - ``native_id``: the same for every copy of the record, and for no other record of any session
-      or agent. A record with the same id and other content is no copy. ``check`` distinguishes
-      records without an id. ``derive`` sets ``key``.
-    - ``parent_session``: the session that this one came from, as a subagent unless ``relation``
-      says otherwise. The first record that names one counts. ``parent_flavor`` is the agent of
-      the parent, if it is another one.
-    - ``follows``: for a log without links between its records. The record comes after the one
-      before it on the session's path.
-    - ``turns_undone``, ``back_to_prompt``: a person went back by so many prompts, or to before the
-      prompt of this index on the path, counted from 0.
-    - ``stands_at``: for a log with links: it says that the session continues at this
-      record, "" for its beginning; records that do not lead there are abandoned.
-    - ``remark``: something is odd, and the record was read nevertheless. It becomes a problem too.
-    - ``more_usage``: one for each further model that answered in the turn. ``more_links``: one for
-      each further subagent that the record names.
-    - ``continues``: the record continues the last event of its session with ``text``, as a message
-      in chunks does. Such a record is bookkeeping. At most `MOST_BETWEEN` bytes may be between
-      them, and no record of another session: all of it is read to show the event.
-
-    Bookkeeping may carry ``usage`` of the answers before it, ``outcomes`` of calls, facts and
-    links.
+    - ``native_id``: the agent's id of the record, the same in every copy of it. No other record of
+      any session or agent may have it. Two records with the same id and different content are
+      no copies of each other.
+    - ``check``: a checksum of the line, which distinguishes records without an id. ``derive`` sets
+      ``key``, the identity of the record.
+    - ``parent_session``: the session that started this one, or that it continues. ``relation``
+      says how they are related; without it, this one is a subagent. The first record that names a
+      parent counts. ``parent_flavor`` is the agent of the parent, if it is another one.
+    - ``follows``: the log has no links between its records, so the parent of this record is the
+      last record on the session's path.
+    - ``ordinal``: the number of the record in its session, for a `Base` of another session.
+    - ``turns_undone``: a person went back by this many prompts.
+    - ``back_to_prompt``: a person went back to before this prompt of the path, counted from 0.
+    - ``stands_at``: the log says that the session continues after the record with this id, or at
+      its beginning if it is "". All records that do not lead to it are abandoned.
+    - ``remark``: something is odd, but the record could be read. It is stored as a problem too.
+    - ``lenient``: fields of a wrong type were left out.
+    - ``more_usage``: one for each further model that answered in the turn.
+    - ``more_links``: one for each further subagent that the record names.
+    - ``continues``: the record is the next chunk of the message that the last event of its session
+      holds, and ``text`` is the chunk. Such a record is bookkeeping. Chunks have at most
+      `MOST_BETWEEN` bytes between them and no record of another session, because everything from
+      the first chunk to the last is read to show the event.
     """
 
     offset: Integer
@@ -294,7 +305,8 @@ class Record(msgspec.Struct, gc=False):
 
 
 class Unlisted(msgspec.Struct, frozen=True):
-    """A path that should be a source and cannot be one. ``reason`` becomes a problem."""
+    """A path that discovery found but that cannot be read as a source. A sync stores ``reason`` as
+    a problem."""
 
     path: Path
     reason: str

@@ -1,8 +1,8 @@
-"""Reading a source through its agent: the one place where what an adapter yields is checked.
+"""Read a source with the adapter of its agent, and check what adapters of other packages yield.
 
-Adapters of other packages may be wrong. A wrong record becomes a problem with its place; the store
-keeps its bytes. A wrong cursor could lose or repeat lines, so reading the file stops with an error.
-Our own adapters are tested instead: checking every record would slow down a sync.
+A wrong record becomes a problem with its place; the store keeps its bytes. A wrong cursor could
+lose or repeat lines, so reading the file stops with an error. The records of our own adapters are
+not checked, because that would slow down a sync; tests check them instead.
 """
 
 import sys
@@ -23,7 +23,7 @@ from session_memory.core.roles import LOGS
 from session_memory.core.text import escaped, one_line, short_repr
 
 UNUSABLE_RECORD = "unusable record"
-# A generator that never ends would fill the memory. No line holds so many records.
+# A generator that never ends would fill the memory. No line holds this many records.
 MOST_WITHOUT_PROGRESS = 100_000
 LONGEST_DETAIL = 300
 
@@ -38,19 +38,19 @@ class WrongCursor(ValueError):
 def records_of(
     agent: Agent, source: Readable, cursor: Cursor, end: int
 ) -> Iterator[tuple[Cursor, Record]]:
-    """The records of a source after ``cursor``, each with its cursor. The data ends at ``end``.
+    """Yield the records of a source after ``cursor``, each with its cursor.
 
-    Raises ``AdapterFailed`` for every exception of the adapter, also for one that would end the
-    program, and for a wrong cursor.
+    ``end`` is the length of the data. Raises ``AdapterFailed`` for a wrong cursor and for whatever
+    the adapter raises, even SystemExit.
     """
     with adapter_failures(agent.flavor, str(source.ref.path)):
         yield from reading_of(agent, source.ref)(source, cursor, end)
 
 
 def reading_of(agent: Agent, ref: SourceRef) -> Reading:
-    """The function that reads such a source, for a caller that reads many parts of it.
+    """Return the function that reads the source ``ref``. Call that function in `adapter_failures`.
 
-    Call it inside of `adapter_failures`.
+    A caller that reads many parts of one source finds the function only once.
     """
     if first_schema.is_first_schema(ref):
         return lambda source, cursor, end: first_schema.read(source, cursor)
@@ -62,9 +62,9 @@ def reading_of(agent: Agent, ref: SourceRef) -> Reading:
 
 
 def texts_of(agent: Agent, ref: SourceRef) -> Callable[[bytes], EventTexts | None] | None:
-    """The function that reads the texts of one record alone; None if only `reading_of` can.
+    """Return the agent's fast function for the texts of one line, or None if there is none.
 
-    What other packages give is checked, so their functions are not asked.
+    None for adapters of other packages too: only the records that they read are checked.
     """
     is_log = ref.role in LOGS and not first_schema.is_first_schema(ref)
     return agent.texts if is_log and is_ours(agent) else None
@@ -72,7 +72,7 @@ def texts_of(agent: Agent, ref: SourceRef) -> Callable[[bytes], EventTexts | Non
 
 def adapter_failures(flavor: str, path: str) -> AbstractContextManager[None]:
     """Turn an exception of the adapter into an ``AdapterFailed`` that names it and the file."""
-    # The end of reading and errors of the store are not the adapter's.
+    # The adapter raises neither: a caller that stops reading does, or the store.
     return adapter_failing(flavor, path, passing=(GeneratorExit, StoreError))
 
 
@@ -132,7 +132,8 @@ def _problem(
     between: tuple[int, int],
     end: int,
 ) -> Record:
-    """The problem in place of a wrong record: at the record's own place, if that is possible."""
+    """Return a problem that stands for a wrong record: at the record's own place if it has a
+    possible one, else at the bytes that the cursor passed."""
     place, length = between[0], between[1] - between[0]
     own = (getattr(given, "offset", None), getattr(given, "length", None))
     match own:

@@ -1,7 +1,7 @@
-"""Messages of agent runtimes as events: a list of blocks, or the flat shape of a chat message.
+"""Translate the chat messages of agent runtimes into events.
 
-One block is one event. This module does not know which runtime wrote a message. Adapters handle
-what differs between runtimes, such as where usage is logged.
+The content of a message is a list of blocks or a text; one block is one event. This module does
+not know which runtime wrote a message. Adapters handle what differs, such as where usage is logged.
 """
 
 import re
@@ -29,7 +29,8 @@ _PATHS = ("path", "file_path", "filename", "file", "notebook_path")
 
 
 class ConversationMessage(msgspec.Struct, kw_only=True, gc=False):
-    """One message of a conversation. ``is_injected``: the runtime wrote it, no person or model."""
+    """One message of a conversation. ``is_injected``: neither a person nor a model wrote it, but
+    the runtime."""
 
     role: str
     content: Any = None
@@ -43,8 +44,10 @@ class ConversationMessage(msgspec.Struct, kw_only=True, gc=False):
 
 
 def events_of(message: ConversationMessage) -> list[NativeEvent]:
-    """One event for each block of a message, in order. A message without blocks is one event
-    too."""
+    """Return one event for each block and each call of a message, in order.
+
+    An empty message is one event too.
+    """
     events = list(_events(message))
     if not events:
         events = [_plain(message, "", f"{word(message.role)}/empty")]
@@ -99,7 +102,7 @@ def _block(message: ConversationMessage, block: Any) -> NativeEvent:
 
 
 def _plain(message: ConversationMessage, text: str, label: str) -> NativeEvent:
-    """The event of a text, by the role of its message."""
+    """Return the event for a text in a message: its kind depends on the role of the message."""
     text = escaped(text)
     event = NativeEvent("lifecycle", "system", one_line(text), label, body=text)
     if message.role == "user":
@@ -163,7 +166,8 @@ def _result(call_id: str, text: str, is_error: bool, label: str) -> NativeEvent:
 
 
 def result_text(block: Mapping[str, Any]) -> str:
-    """The text of a result: the one for the model, else the one for people, else its parts."""
+    """Return the text of a tool's result: the one for the model, else the one for people, else
+    the texts in its content."""
     for name in ("output", "model_text", "display_text"):
         if isinstance(value := block.get(name), str) and value:
             return value
@@ -171,7 +175,7 @@ def result_text(block: Mapping[str, Any]) -> str:
 
 
 def text_of(content: Any) -> str:
-    """The text of a content, which is a string or a list of parts."""
+    """Return the text in the ``content`` of a message: a string, or the text parts of a list."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -184,9 +188,11 @@ def text_of(content: Any) -> str:
 
 
 def usage_of(usage_id: str, model: str | None, logged: Mapping[str, Any]) -> NativeUsage:
-    """What a response used, in the names of a provider or of a runtime.
+    """Return the token counts of a response from ``logged``, whose field names differ between
+    providers and runtimes.
 
-    Only Anthropic's names (``…_input_tokens``) mean an input without the cached tokens.
+    Only with Anthropic's names for cached tokens (``cache_…_input_tokens``) does the input not
+    include them. Otherwise they are subtracted from it.
     """
     details = _first(logged, "prompt_tokens_details", "input_tokens_details")
     inner = details if isinstance(details, Mapping) else {}
@@ -221,7 +227,7 @@ def _first(logged: Mapping[str, Any], *names: str) -> Any:
 
 
 def word(value: Any) -> str:
-    """A name from a log, short and printable."""
+    """Return a name from a log, short and printable; ``untyped`` if it is no text."""
     return one_line(escaped(value), 40) if isinstance(value, str) and value.strip() else "untyped"
 
 

@@ -1,4 +1,4 @@
-"""What an adapter remembers from line to line, as the text in a cursor."""
+"""Keep what an adapter remembers from line to line as text in the cursor."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -15,7 +15,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class StateText(Generic[S]):
-    """Turns a state into the text of a cursor, and back. A cursor without text is a new state."""
+    """Convert an adapter's state to the text in a cursor and back. An empty text is a new state."""
 
     def __init__(self, shape: type[S]) -> None:
         self._new = shape
@@ -34,7 +34,10 @@ def read_lines(
     texts: StateText[S],
     from_line: Callable[[SourceRef, S, int, int, bytes | None], Record],
 ) -> Iterator[tuple[Cursor, Record]]:
-    """Every record from ``cursor`` on, of a log whose lines need a state to be translated."""
+    """Yield the records after ``cursor`` of a log whose lines can only be translated with a state.
+
+    ``from_line`` translates one line and changes the state, which is then saved in the cursor.
+    """
     state = texts.restored(cursor.state)
     with source.open(cursor.offset) as stream:
         translate = partial(from_line, source.ref, state)
@@ -43,9 +46,9 @@ def read_lines(
 
 
 def bounded(entries: dict[str, Any], most: int) -> dict[str, Any]:
-    """The entries, with room for one more: the oldest is dropped when there are too many.
+    """Return ``entries`` with room for one more: at ``most`` entries, drop the oldest one.
 
-    A cursor is saved after every record, so no state may grow with the length of a log.
+    The state of an adapter is saved after every record, so it must not grow with the log.
     """
     if len(entries) >= most:
         del entries[next(iter(entries))]

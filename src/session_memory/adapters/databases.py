@@ -1,10 +1,11 @@
-"""Databases of agents, opened for reading: nothing is written, and no agent waits for us.
+"""Open the SQLite databases of agents for reading. This writes nothing and stops no agent.
 
 - A database without a write-ahead log is closed. It is opened as a file that does not change;
   whoever reads it checks afterwards whether that was true.
-- A database with a write-ahead log and the index of this log is in use, or its program was killed.
-  It is opened read-only and read in short transactions. These never stop a writer.
-- Anything else is read from a copy: opening it would create files beside it.
+- A database with a write-ahead log and the index of this log (``-wal`` and ``-shm``) is in use, or
+  its program was killed. It is opened read-only and read in short transactions. These never stop a
+  writer.
+- Any other database is read from a copy, because opening it would create files beside it.
 """
 
 import base64
@@ -24,10 +25,10 @@ if TYPE_CHECKING:
     import tempfile
 
 PART = "#"
-"""Stands in a path between a database and the name of a part of it."""
+"""Separates the path of a database from the name of a session in it."""
 LONGEST_VALUE = 64 * 1024 * 1024
 MAGIC = b"SQLite format 3\0"
-# How often a database is read again because it was written to meanwhile.
+# How often a database is copied, if somebody writes to it meanwhile.
 TRIES = 5
 BUSY_MS = 2000
 _LOG_HEAD = 32
@@ -37,7 +38,7 @@ FileState = tuple[tuple[int, int, int], bytes]
 
 
 class _Opened:
-    """A connection, and what the files were when it was opened."""
+    """A connection to a database, with the state of the files when it was opened."""
 
     def __init__(self, path: Path, *, copied: bool) -> None:
         self.path = path
@@ -56,7 +57,7 @@ class _Opened:
             self.connection.set_busy_timeout(BUSY_MS)
             self.connection.limit(apsw.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
             self.connection.execute("pragma trusted_schema = off")
-            # The first statement that opens the files. It fails if this way of opening does not do.
+            # The first statement that reads the files. It fails if they cannot be opened this way.
             self.connection.execute("select 1 from sqlite_schema limit 1").fetchall()
         except BaseException:
             self.close()
@@ -69,7 +70,10 @@ class _Opened:
         return _state(self.path) == self.state
 
     def is_sound(self) -> bool:
-        """Whether all that was read is of one moment. A new write-ahead log alone does no harm."""
+        """Whether all rows that were read are of one moment.
+
+        A write-ahead log that appeared meanwhile does no harm.
+        """
         return self.is_live or self._directory is not None or _file(self.path) == self.state[0]
 
     def close(self) -> None:
@@ -80,7 +84,7 @@ class _Opened:
 
 
 class _Databases:
-    """The last database that was opened, kept while somebody asks for that."""
+    """Keeps the last database open while any caller is in `databases_kept`."""
 
     def __init__(self) -> None:
         self._depth = 0
@@ -113,7 +117,8 @@ _databases = _Databases()
 
 @contextmanager
 def databases_kept() -> Iterator[None]:
-    """Keep the last database open inside of this, so that it is not opened for each session."""
+    """Within this context, keep the last database open, so that it is not opened for each session
+    again."""
     _databases.enter()
     try:
         yield
@@ -123,10 +128,10 @@ def databases_kept() -> Iterator[None]:
 
 @contextmanager
 def reading_database(path: Path) -> Iterator[apsw.Connection]:
-    """A database in a read transaction. Raises OSError if it cannot be read.
+    """Give a connection to the database in a read transaction. Raises OSError if it cannot be read.
 
-    Where the file changed although it seemed to be closed, the caller gets an OSError at the end
-    and must drop what it read; the next sync reads it.
+    It also raises OSError at the end if somebody wrote to a database that seemed to be closed.
+    Then the caller must drop what it read; the next sync reads it again.
     """
     with databases_kept():
         opened = _database_at(path)
@@ -169,10 +174,10 @@ def _scratch() -> "tempfile.TemporaryDirectory[str]":
 
 
 def _copied(path: Path, directory: Path) -> Path:
-    """A copy of a database and its write-ahead log.
+    """Copy a database and its write-ahead log; return the path of the copy.
 
-    The copy is good when the file did not change meanwhile. What is appended to the write-ahead
-    log does no harm: a transaction that is cut off in the copy is ignored.
+    The copy is made again if the database changed meanwhile. The write-ahead log may grow
+    meanwhile: SQLite ignores a transaction that is cut off in the copy.
     """
     import shutil  # noqa: PLC0415
 
@@ -205,7 +210,11 @@ def _state(path: Path) -> FileState:
 def part_of_database(
     path: Path, session: str, stamp: int, home_path: str, agent: str = ""
 ) -> SourceRef:
-    """The source for one session of a database. ``home_path`` is the one of the database."""
+    """Return the source for one session in the database at ``path``.
+
+    ``home_path`` is the database's path below the user's home. ``stamp`` is a number that changes
+    with the rows of the session.
+    """
     name = fit_native_id(escaped(session))[0]
     return SourceRef(
         Path(f"{path}{PART}{name}"),
@@ -225,10 +234,11 @@ def sessions_in_database(
     *,
     is_certain: bool,
 ) -> Iterator[SourceRef | Unlisted]:
-    """The sessions of a database, if it has the tables of an agent.
+    """Yield a source for each session of a database, if ``is_ours`` accepts its tables.
 
-    ``is_certain``: it is where the agent keeps it. Elsewhere another program may have a damaged
-    one, which is no problem of ours.
+    ``stamps`` gives the sessions and their stamps. ``is_certain``: the database is where the agent
+    keeps its own. Only then is a file that cannot be read a problem; elsewhere it may belong to
+    another program.
     """
     try:
         with path.open("rb") as file:
@@ -249,7 +259,7 @@ def sessions_in_database(
 
 
 def tables_of(db: apsw.Connection) -> dict[str, list[str]]:
-    """The tables of a database, each with its columns. Views are no tables."""
+    """Return the tables of a database, each with the names of its columns. Views are left out."""
     names = db.execute("select name from sqlite_schema where type = 'table'").fetchall()
     return {
         name: [row[1] for row in db.execute(f"pragma table_info({_quoted(name)})")]
@@ -261,9 +271,9 @@ def tables_of(db: apsw.Connection) -> dict[str, list[str]]:
 def rows_in(
     db: apsw.Connection, statement: str, values: dict[str, Any] | None = None
 ) -> Iterator[dict[str, Any]]:
-    """The rows of a statement, each as an object of its columns that JSON can hold exactly.
+    """Yield the rows of a statement as dictionaries whose values JSON can hold exactly.
 
-    A NULL is None. A BLOB, and a number that JSON has no word for, is an object.
+    A NULL is None, a BLOB is ``{"$blob": base64}``, and NaN or infinity is ``{"$real": text}``.
     """
     cursor = db.execute(statement, values)
     names: list[str] = []

@@ -1,7 +1,7 @@
-"""Checks of what an adapter declares, before anybody uses it.
+"""Check the declarations of an adapter when it is loaded.
 
-A wrong declaration is an error of this adapter alone. Unchecked, it would fail later, in a command
-that is about another agent.
+A wrong declaration makes this adapter alone unusable. Without the check, it could fail later, in a
+command that is about another agent.
 """
 
 import re
@@ -14,7 +14,7 @@ from session_memory.adapters.agent import Agent, HandoffTarget
 from session_memory.core.ids import check_flavor
 from session_memory.core.text import short_repr
 
-# The largest number that every database can hold in the column of versions.
+# The largest number that SQLite and PostgreSQL can both hold in the column of versions.
 LARGEST_VERSION = 2**31 - 1
 _FUNCTIONS = (
     *("roots", "discover", "recognizes", "read", "directory_fits", "keeps_days"),
@@ -26,9 +26,10 @@ _SETS = ("bookkeeping", "decision_tools", "plan_tools", "hidden_kinds")
 
 
 def checked_agent(flavor: str, loaded: Any) -> Agent:
-    """The agent that an adapter exports. Raises TypeError or ValueError for a wrong declaration.
+    """Return the agent that an adapter exports. Raises TypeError or ValueError if it is wrong.
 
-    A list or a set of texts is accepted where a tuple or a frozenset is meant.
+    ``loaded`` is the adapter's module or its ``Agent``. A list or a set of texts is accepted where
+    `Agent` asks for a tuple or a frozenset.
     """
     found = loaded if isinstance(loaded, Agent) else getattr(loaded, "AGENT", None)
     if not isinstance(found, Agent):

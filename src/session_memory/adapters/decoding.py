@@ -1,7 +1,7 @@
-"""Decoding a line into a typed value: strictly where possible, else leniently.
+"""Decode a line into a typed value: strictly if possible, else leniently.
 
-The strict decoder is fast and covers nearly every line. The lenient way drops the fields that have
-another type than they should, and says so. The stored logs keep the line whole either way.
+The strict decoder is fast and reads nearly every line. The lenient one leaves out the fields that
+have a wrong type, and tells the caller. The stored logs keep the whole line in both cases.
 """
 
 import json
@@ -19,7 +19,7 @@ from session_memory.core.text import escaped
 
 T = TypeVar("T")
 
-# What a strict decoder raises over a line that it does not accept.
+# The exceptions of a strict decoder for a line that it does not accept.
 REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 MOST_DROPPED = 40
 LONG_LINE = 2 * 1024 * 1024
@@ -30,7 +30,7 @@ _TEXT_OR_COMMA = re.compile(rb'"(?:[^"\\]++|\\.)*+"|,')
 
 
 def _unchanged(record: dict[str, Any]) -> None:
-    """The repair of an agent that needs none."""
+    """Change nothing: the default ``repair`` of `decode_line`."""
 
 
 def decode_line(
@@ -38,9 +38,10 @@ def decode_line(
     strict: Callable[[bytes], T],
     repair: Callable[[dict[str, Any]], None] = _unchanged,
 ) -> tuple[T, bool]:
-    """The value, and whether it had to be read leniently. Raises ``ValueError`` if it is no record.
+    """Return the value of a line, and whether it had to be read leniently.
 
-    ``repair`` changes a record in place before it is read leniently.
+    ``repair`` changes a record in place before it is read leniently. Raises ``ValueError`` if the
+    line is no record.
     """
     if len(line) > LONG_LINE:
         refuse_many_parts(line)
@@ -53,14 +54,15 @@ def decode_line(
 def refuse_many_parts(line: bytes) -> None:
     """Raise ``ValueError`` for a long line of many tiny parts.
 
-    Long lines usually hold one long text. Many decoded tiny parts take thirty times their size.
+    A long line usually holds one long text. A line of many tiny parts takes thirty times its size
+    in memory when it is decoded.
     """
     if len(line) > LONG_LINE and has_many_parts(line):
         raise ValueError(f"more than {MOST_PARTS:,} parts")
 
 
 def has_many_parts(line: bytes) -> bool:
-    """Whether a line has more commas outside of texts than a record can have."""
+    """Whether a line has more than ``MOST_PARTS`` commas outside of texts."""
     if line.count(b",") <= MOST_PARTS:
         return False
     commas = (match for match in _TEXT_OR_COMMA.finditer(line) if match.end() - match.start() == 1)
@@ -72,7 +74,7 @@ def decode_leniently(
     strict: Callable[[bytes], T],
     repair: Callable[[dict[str, Any]], None] = _unchanged,
 ) -> T:
-    """The record without the fields that have another type than they should."""
+    """Return the record of a line without the fields that have a wrong type."""
     record = decode_anything(line)
     if not isinstance(record, dict):
         raise ValueError(f"a JSON {type(record).__name__}, not an object")
@@ -109,7 +111,8 @@ def _drop(record: dict[str, Any], place: str) -> bool:
 
 
 def _representable(value: Any, name: str = "") -> Any:
-    """The value of the field ``name`` without NaN, infinities, huge integers, lone surrogates."""
+    """Return the value of the field ``name`` without what strict JSON and the databases cannot
+    hold: NaN, infinities, integers over 64 bits, lone surrogates."""
     if isinstance(value, str):
         return escaped(value)
     if isinstance(value, dict):

@@ -1,7 +1,8 @@
-"""Documents that an agent rewrites as a whole.
+"""Read documents that an agent rewrites as a whole.
 
-A small one beside a log is one record (`read_document`). One with the messages of a session is
-kept as lines that only grow, and each line is a record (`read_messages`).
+A small document beside a log is one record (`read_document`). A document with the messages of a
+session is stored as lines: each version adds lines for the messages that are new or changed, and
+each line is a record (`read_messages`).
 """
 
 from collections.abc import Callable, Iterator
@@ -16,7 +17,8 @@ from session_memory.adapters.jsonl import decode_anything
 
 LONGEST_DOCUMENT = 1024 * 1024
 DOCUMENT_KINDS = frozenset({"head", "tail", "generation"})
-"""The kinds of bookkeeping that `read_messages` gives. An agent that uses it lists them."""
+"""The kinds of bookkeeping that `read_messages` gives. An agent whose adapter uses it must list
+them in ``Agent.bookkeeping``."""
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -24,16 +26,17 @@ S = TypeVar("S", bound=msgspec.Struct)
 def read_document(
     source: Readable, cursor: Cursor, from_body: Callable[[SourceRef, bytes], Record]
 ) -> Iterator[tuple[Cursor, Record]]:
-    """The single record of a document; no record if the document was read before."""
+    """Yield the single record of a document; nothing if the document was read before."""
     with source.open(cursor.offset) as stream:
         body = stream.read(LONGEST_DOCUMENT)
-    # An empty document was created a moment ago and is not written yet.
+    # An empty document was only just created, and the agent has not written it yet.
     if body and not cursor.offset:
         yield Cursor(len(body)), from_body(source.ref, body)
 
 
 def object_in(body: bytes, record: Record) -> dict[str, Any] | None:
-    """The JSON object in a document; None for anything else, which is a problem of the record."""
+    """Return the JSON object in a document. For anything else, set the problem of ``record`` and
+    return None."""
     try:
         value = decode_anything(body)
     except ValueError:
@@ -45,13 +48,15 @@ def object_in(body: bytes, record: Record) -> dict[str, Any] | None:
 
 
 class DocumentReader(msgspec.Struct, Generic[S]):
-    """What an adapter does with the lines of a document. Each function changes the record.
+    """The functions of an adapter that translate the lines of a document for `read_messages`.
 
-    - ``session(ref, state)``: the native id of the session
-    - ``message(ref, state, record, message)``: a message that is new, or that was changed
-    - ``around(ref, state, record, members)``: what the document says before or after its messages
-    - ``back(ref, state, record, message)``: the document lost its last messages. It ends with this
-      one, which was read before; None if it lost all of them.
+    - ``session(ref, state)``: returns the native id of the session.
+    - ``message(ref, state, record, message)``: fills in the record of a new or changed message.
+    - ``around(ref, state, record, members)``: fills in the record of the fields that stand before
+      or after the list of messages.
+    - ``back(ref, state, record, message)``: fills in the record for a document that lost its last
+      messages. ``message`` is the one it ends with now, which was read before; None if none is
+      left.
     """
 
     session: Callable[[SourceRef, S], str]
@@ -63,7 +68,8 @@ class DocumentReader(msgspec.Struct, Generic[S]):
 def read_messages(
     source: Readable, cursor: Cursor, texts: StateText[S], reader: DocumentReader[S]
 ) -> Iterator[tuple[Cursor, Record]]:
-    """Every record from ``cursor`` on, of a document with the role ``rewritten``."""
+    """Yield the records after ``cursor`` of a document that is stored as lines (its role is
+    ``rewritten``)."""
 
     def from_line(ref: SourceRef, state: S, offset: int, length: int, line: bytes | None) -> Record:
         record = new_record(offset, length, reader.session(ref, state))
@@ -98,12 +104,13 @@ def _translate(
             reader.message(ref, state, record, message)
 
 
-# A head ends with the bracket of the list, unless the document has no list.
+# A head ends with the opening bracket of the list, unless the document has no list.
 _ENDINGS = ("]}", "]", "")
 
 
 def _members(text: str, endings: tuple[str, ...]) -> dict[str, Any]:
-    """The members of an object that is cut off at its list of messages."""
+    """Return the members of a JSON object that is cut off at its list of messages: ``text`` is
+    completed with the first of ``endings`` that makes it valid."""
     for ending in endings:
         try:
             return mapping(decode_anything((text + ending).encode("utf-8", "surrogatepass")))
@@ -113,7 +120,8 @@ def _members(text: str, endings: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _message(native: dict[str, Any], record: Record) -> dict[str, Any] | None:
-    """The message of a line; None for anything but an object, which is a problem."""
+    """Return the message of a line. If it is no object, set the problem of ``record`` and return
+    None."""
     message = native.get("message")
     try:
         if "text" in native:

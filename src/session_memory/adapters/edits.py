@@ -1,8 +1,8 @@
-"""What a call to edit files asks for, read from its arguments.
+"""Read from the arguments of a tool call which changes to files it asks for.
 
-Agents give their tools much the same arguments under different names; all of them are known here.
-Arguments are excerpts, without the file around them. What an agent logs about the result may say
-more: that is ``Agent.changes_noted``.
+Agents use similar arguments under different names; this module knows all of the names. Arguments
+hold only the lines that change, without the rest of the file. The result that an agent logs may
+say more; ``Agent.changes_noted`` reads it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,7 +21,10 @@ MOST_EDITS = 1000
 
 
 def changes_asked(arguments: Any, text: str = "", path: str | None = None) -> list[Change]:
-    """The changes that a call asks for. ``text`` is the call as text, ``path`` its file."""
+    """Return the changes to files that a call asks for.
+
+    ``text`` is the call as text, ``path`` its file; they are used if ``arguments`` do not have it.
+    """
     if isinstance(arguments, Mapping):
         if found := _edit(arguments, path):
             return [found]
@@ -77,7 +80,8 @@ def _replacements(arguments: Mapping[str, Any]) -> Iterator[Replacement]:
 
 
 def _diff_lines(diff: str) -> tuple[str, ...]:
-    """The lines of a diff, without those that name its files."""
+    """Return the lines of a diff without its headers (``+++``, ``---`` and other lines before a
+    hunk)."""
     return tuple(
         line
         for line in diff.splitlines()
@@ -101,7 +105,8 @@ def _first(
 
 
 def _words(arguments: Mapping[str, Any]) -> str:
-    """A command that is given as a list of words, one of which may be a patch."""
+    """Return a command that is logged as a list of words, one word a line. One of the words may
+    be a patch."""
     for name in ("command", "cmd"):
         words = arguments.get(name)
         if isinstance(words, list):

@@ -12,11 +12,11 @@ EventTexts = list[tuple[str, object]]
 
 
 class NoText(Exception):
-    """An event has no text of its own, so its summary stands for it."""
+    """A call has no text, so the caller uses the event's summary."""
 
 
 def strings_in(value: Any, depth: int = 0) -> Iterator[str]:
-    """Every text and number in a JSON value, in order, without the names of fields."""
+    """Yield every text and number in a JSON value, in order, without the names of fields."""
     match value:
         case str():
             if value:
@@ -34,7 +34,10 @@ def strings_in(value: Any, depth: int = 0) -> Iterator[str]:
 
 
 def text_with_arguments(text: str, arguments: object) -> str:
-    """The text of a call with these arguments; raises `NoText` if it has none."""
+    """Return the text of a call: ``text``, then every text and number in its arguments.
+
+    Raises `NoText` if there is none.
+    """
     given = "\n".join(_given(arguments))
     text = f"{text}\n{given}" if text and text != given else given or text
     if not text:
@@ -43,7 +46,7 @@ def text_with_arguments(text: str, arguments: object) -> str:
 
 
 def event_text(event: NativeEvent) -> str:
-    """The whole text of an event: what was said or printed, and what a call was given."""
+    """Return the whole text of an event: what was said or printed, and the arguments of a call."""
     text = event.body or event.text
     if event.arguments is None:
         return text or event.summary
@@ -54,7 +57,7 @@ def event_text(event: NativeEvent) -> str:
 
 
 def _given(arguments: Any) -> Iterable[str]:
-    # Nearly all calls are given a few texts and nothing else.
+    # The arguments of nearly all calls are a few texts, which need no walk through the value.
     if type(arguments) is dict and set(map(type, arguments.values())) == {str}:
         return filter(None, arguments.values())
     return strings_in(arguments)

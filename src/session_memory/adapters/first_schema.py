@@ -1,8 +1,8 @@
-"""Sessions in the records of schema version 1, as the first collector kept them.
+"""Read sessions that were imported from a store with records of schema version 1.
 
 `session_memory.retain.first_store` writes one log for each session of such a store: a line for each
 event with its payload, lines for digests, and at the end the session itself. The sessions keep
-their agent's flavor, so the name of the log says that it is not in the agent's own format.
+their agent's flavor. Only the end of the log's name tells that it is not in the agent's own format.
 """
 
 from collections.abc import Iterator
@@ -36,12 +36,12 @@ _ROLES = {
 
 
 def is_first_schema(ref: SourceRef) -> bool:
-    """Whether a source is such a log."""
+    """Whether a source is a log of schema version 1, by the end of its name."""
     return ref.path.name.endswith(ENDING)
 
 
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
-    """One record for each line."""
+    """Yield one record for each line of a log of schema version 1."""
     with source.open(cursor.offset) as stream:
         for offset, length, line in jsonl.split_lines(stream, cursor.offset):
             record = Record(offset, length, source.ref.session, follows=True)
@@ -101,7 +101,8 @@ def _event(event: dict[str, Any], native: dict[str, Any]) -> NativeEvent:
 
 
 def _session(session: dict[str, Any], record: Record) -> None:
-    """The last line: where the session worked, on what, and what it used."""
+    """Fill in the record of the log's last line: the session's directory, branch, task, usage and
+    outcome."""
     record.ts = _time(session.get("ended_at")) or _time(session.get("started_at"))
     record.cwd = _text(session.get("cwd")) or None
     record.git_branch = _text(session.get("git_branch")) or None
@@ -123,8 +124,11 @@ def _session(session: dict[str, Any], record: Record) -> None:
 
 
 def _usage(session: dict[str, Any], cost: dict[str, Any]) -> NativeUsage | None:
-    """What the whole session used. Version 1 does not say which cached tokens were written, so
-    all of them count as read."""
+    """Return the tokens of the whole session; None if there are none.
+
+    Most records of version 1 do not say which cached tokens were written. Then all of them count
+    as read.
+    """
     read, written = cost.get("cache_read_tokens"), cost.get("cache_write_tokens")
     cached = count_of(cost.get("cache_tokens"))
     used = NativeUsage(
@@ -140,7 +144,10 @@ def _usage(session: dict[str, Any], cost: dict[str, Any]) -> NativeUsage | None:
 
 
 def _id_of(line: bytes | None) -> str:
-    """The same for the same line: a second import of a changed session repeats most lines."""
+    """Return a hash of a line as its native id.
+
+    A second import of a changed session repeats most lines; they get the same ids again.
+    """
     return f"schema-v1/{blake2b((line or b'').strip(), digest_size=16).hexdigest()}"
 
 

@@ -1,8 +1,8 @@
-"""The files below a directory, and whether the directory belongs to an agent.
+"""List the files below a directory, and tell whether the directory belongs to an agent.
 
-Somebody may have copied logs of several agents into another directory. Only in such a directory an
-adapter opens files to see whether they are its logs. In a home, every adapter would otherwise open
-the logs of all the others.
+Somebody may have copied logs of several agents into one directory. An adapter opens files to see
+whether they are its own logs only in such a directory. In a home directory, every adapter would
+open the logs of all other agents.
 """
 
 import os
@@ -31,7 +31,10 @@ def is_an_agents(root: Path) -> bool:
 
 
 def files_below(directory: str) -> Iterator[tuple[str, str]]:
-    """``(path, problem)`` of every file below a directory. A linked directory is entered once."""
+    """Yield ``(path, problem)`` for every file below a directory; ``problem`` is mostly empty.
+
+    A directory that links lead to several times is entered once.
+    """
     seen: set[tuple[int, int]] = set()
     waiting = [directory]
     while waiting:

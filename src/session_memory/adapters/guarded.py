@@ -1,8 +1,8 @@
 """Guard the functions of an adapter, so that one broken adapter does not stop the others.
 
 `guarded` wraps the functions of an agent. If one raises an exception or returns a wrong value, the
-failure is noted, and most functions return what an agent without this function returns. Functions
-that have no such answer raise ``AdapterFailed``.
+failure is noted, and the wrapper returns the default of this function. Functions without a default
+raise ``AdapterFailed``.
 ``roots``, ``discover`` and ``read`` are not wrapped: `collect` calls them and stores problems.
 """
 
@@ -49,9 +49,9 @@ def adapter_failing(
     function: str = "",
     passing: tuple[type[BaseException], ...] = (),
 ) -> Iterator[None]:
-    """Raise ``AdapterFailed`` for whatever an adapter raises, even SystemExit.
+    """Within this context, turn whatever an adapter raises into ``AdapterFailed``, even SystemExit.
 
-    Ctrl-C passes: the user means the command, not the adapter. So do exceptions in ``passing``.
+    Ctrl-C is passed on, because the user stops the command, and so are exceptions in ``passing``.
     """
     passing += (KeyboardInterrupt, AdapterFailed)
     try:
@@ -70,15 +70,16 @@ def guarded_items(
     function: str = "",
     passing: tuple[type[BaseException], ...] = (),
 ) -> Iterator[Any]:
-    """The items of what ``call`` returns, as ``accepted`` returns them, guarded one by one.
+    """Yield ``accepted(item)`` for each item that ``call()`` returns; raise ``AdapterFailed`` if
+    the adapter or ``accepted`` raises.
 
-    What the caller raises between two items is not taken for a failure of the adapter.
+    An exception that the caller raises between two items does not count as the adapter's.
     """
     passing += (KeyboardInterrupt, AdapterFailed)
     with adapter_failing(flavor, path, function, passing):
         items = iter(call())
     while True:
-        # There may be many thousands of items, and a context manager for each takes long.
+        # There may be many thousands of items, and a context manager for each would be slow.
         try:
             item = next(items, _END)
             value = None if item is _END else accepted(item)
@@ -92,11 +93,11 @@ def guarded_items(
 
 
 def guarded(agent: Agent) -> Agent:
-    """The same agent with functions that return a right value.
+    """Return the agent with wrapped functions: one that fails returns its default instead.
 
-    Some of them have no answer to give instead, so they raise ``AdapterFailed``: ``history``,
-    ``histories``, ``dump``, ``rows``, and ``directory_fits``, because a log that the user
-    excluded must not be read only because the adapter fails.
+    ``history``, ``histories``, ``dump`` and ``rows`` have no default, so they raise
+    ``AdapterFailed``. So does ``directory_fits``: a default could read a log that the user
+    excluded.
     """
     changes: dict[str, Any] = {}
     for name, accepted in _WITH_DEFAULT.items():
@@ -128,7 +129,10 @@ def _guard(
     default: Callable[..., Any] | None = None,
     passing: tuple[type[BaseException], ...] = (),
 ) -> Callable[..., Any]:
-    """A function of the agent, with ``default`` in its place when it fails. None raises."""
+    """Wrap a function of the agent: if it fails, note that and call ``default`` instead.
+
+    With ``default`` None, the failure is raised.
+    """
     flavor, function = agent.flavor, getattr(agent, name)
 
     def call(*arguments: Any) -> Any:
@@ -172,7 +176,7 @@ def _guarded_histories(flavor: str, histories: Callable[..., Any]) -> Callable[.
 
 
 def noted_failures() -> dict[str, str]:
-    """Each flavor with functions that failed in this process, and how they failed."""
+    """Return why functions of adapters failed in this process, for each flavor with failures."""
     return {flavor: "; ".join(reasons.values()) for flavor, reasons in _NOTED.items() if reasons}
 
 
@@ -191,7 +195,7 @@ def forget_failures() -> None:
 
 
 def try_out(agent: Agent) -> None:
-    """Call the functions of a guarded agent that answer without a log, to note failures."""
+    """Call the functions of a guarded agent that need no log, so that failures are noted."""
     for name, arguments in _TRIALS.items():
         try:
             getattr(agent, name)(*arguments)
@@ -199,7 +203,7 @@ def try_out(agent: Agent) -> None:
             note_failure(failure)
 
 
-# ---------------------------------------------------------------- answers
+# ---------------------------------------------------------------- checks of return values
 
 
 def _a_bool(answer: Any) -> bool:

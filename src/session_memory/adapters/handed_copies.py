@@ -1,9 +1,9 @@
-"""Lines that a handoff wrote: copies of what another session holds.
+"""Recognize the lines that a handoff wrote into a session: copies from the session it continues.
 
-They are kept and can be read, but they are no prompts, answers or calls of this session, so nothing
-counts twice. Every such line begins with the mark. An agent that continues the session adds its own
-lines without it, and no text in a line can look like its beginning. An agent may import a session
-by itself: then its adapter looks for the mark.
+Their events are stored as ``lifecycle``: they are no prompts, answers or calls of this session, so
+nothing counts twice. Every such line begins with the mark ``handoffFrom``. The lines that the agent
+adds later have no mark. Where an agent imports the session itself and keeps it in another form,
+its adapter looks for the mark.
 """
 
 import json
@@ -26,7 +26,10 @@ Read = Callable[[Readable, Cursor], Iterator[tuple[Cursor, Record]]]
 def read_with_copies(
     read: Read, source: Readable, cursor: Cursor
 ) -> Iterator[tuple[Cursor, Record]]:
-    """The records of a source, with those of marked lines as copies."""
+    """Yield what ``read`` yields, but turn the records of marked lines into copies.
+
+    A source whose first line has no mark was not written by a handoff and is read as it is.
+    """
     if not _head(source, 0).startswith(_BEGIN):
         yield from read(source, cursor)
         return
@@ -42,7 +45,7 @@ def _head(source: Readable, offset: int) -> bytes:
 
 
 def _origin(head: bytes) -> object:
-    """The session that a line is a copy of."""
+    """Return the uid of the session that a line was copied from; None for a line without a mark."""
     if not head.startswith(_BEGIN):
         return None
     try:
@@ -53,7 +56,7 @@ def _origin(head: bytes) -> object:
 
 
 def mark_copy(record: Record, origin: object) -> None:
-    """Make the record a copy of what the session ``origin`` holds, if that is the uid of one."""
+    """Turn the record into a copy from the session ``origin``; do nothing if that is no uid."""
     if not isinstance(origin, str) or not _UID.fullmatch(origin):
         return
     flavor, _, native = origin.partition(":")

@@ -1,6 +1,7 @@
-"""What the writers of handed-over sessions share: lines and times.
+"""Build the lines and times of a session that is handed over to another agent.
 
-Every line begins with the mark of a copy; `handed_copies` says what that means.
+The ``handoff`` modules of all agents use this. Each line begins with ``MARK``, which marks it as a
+copy (`session_memory.adapters.handed_copies`).
 """
 
 __all__ = ["MARK", "TITLE", "LineClock", "as_object", "dashes", "json_lines", "json_text", "named"]
@@ -27,24 +28,25 @@ def json_text(value: Any) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError:
-        # Half a character of a damaged log has no UTF-8, and as an escape some agents refuse it.
+        # A damaged log may contain half a character (a lone surrogate). It cannot be written in
+        # UTF-8, and some agents refuse its escape.
         whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
         return whole.encode()
 
 
 def as_object(call: HandedCall) -> dict[str, Any]:
-    """The arguments of a call, for agents whose tools are all given objects."""
+    """Return the arguments of a call as an object, for agents whose tools take nothing else."""
     given = call.arguments
     return given if isinstance(given, dict) else {"input": given}
 
 
 def named(**values: Any) -> dict[str, Any]:
-    """The values that are there, by their names."""
+    """Return the arguments that are not None as a dictionary."""
     return {name: value for name, value in values.items() if value is not None}
 
 
 class LineClock:
-    """Times for the lines of a session, a millisecond apart, the last ones about now."""
+    """Gives times to the lines of a session: a millisecond apart, up to about ``session.at``."""
 
     def __init__(self, session: HandedSession) -> None:
         calls = sum(1 + 3 * len(getattr(step, "calls", ())) for step in session.steps)
@@ -56,5 +58,6 @@ class LineClock:
 
 
 def dashes(cwd: str) -> str:
-    """A directory as a name: a dash for every character that is no letter and no digit."""
+    """Return the name of a directory of logs for ``cwd``: every character except letters and
+    digits becomes a dash."""
     return re.sub(r"[^A-Za-z0-9]", "-", cwd)

@@ -1,4 +1,4 @@
-"""What adapters share that read the lines of a log as plain JSON objects."""
+"""Helpers for adapters that read each line of a log as a plain JSON object."""
 
 from typing import Any
 from zlib import crc32
@@ -16,13 +16,14 @@ MOST_INTEGER = 1 << 31
 
 
 def new_record(offset: int, length: int, session: str) -> Record:
-    """A record of the session with this name, whatever the name is."""
+    """Return an empty record of the session with this name. The name need not be a valid id."""
     fit, is_unfit = fit_native_id(session)
     return Record(offset, length, fit, unfit_name=session if is_unfit else None)
 
 
 def object_in_line(record: Record, line: bytes | None) -> dict[str, Any] | None:
-    """The object in a line. None for anything else, which becomes a problem of the record."""
+    """Return the JSON object in a line. For anything else, set the problem of ``record`` and return
+    None."""
     if line is None:
         record.problem = "line too long"
         return None
@@ -39,39 +40,42 @@ def object_in_line(record: Record, line: bytes | None) -> dict[str, Any] | None:
 
 
 def string(value: Any) -> str:
-    """The value if it is a text, in a form that every database can hold; else an empty one."""
+    """Return the value if it is a text, with the characters escaped that a database refuses; else
+    an empty text."""
     return escaped(value) if isinstance(value, str) else ""
 
 
 def name_in(value: Any) -> str:
-    """A name or an id that a cursor can hold: one that is too long becomes its hash."""
+    """Return a name or an id that is short enough for a cursor: a long one becomes a hash."""
     text = string(value)
     return text if len(text) <= _LONGEST_NAME else fit_native_id(text)[0]
 
 
 def parts_of(content: Any) -> list[dict[str, Any]]:
-    """The parts of a content, which is a text, one part, or a list of texts and parts."""
+    """Return the parts of a message's content as objects. The content is a text, one part, or a
+    list of texts and parts; a text becomes ``{"text": …}``."""
     listed = content if isinstance(content, list) else [content]
     return [{"text": one} if isinstance(one, str) else mapping(one) for one in listed]
 
 
 def mapping(value: Any) -> dict[str, Any]:
-    """The value if it is an object, else an empty one."""
+    """Return the value if it is an object, else an empty object."""
     return value if isinstance(value, dict) else {}
 
 
 def items(value: Any) -> list[Any]:
-    """The value if it is a list, else an empty one."""
+    """Return the value if it is a list, else an empty list."""
     return value if isinstance(value, list) else []
 
 
 def integer(value: Any) -> int | None:
-    """The value if it is a small integer, such as an exit code."""
+    """Return the value if it is an integer below 2^31, such as an exit code; else None."""
     return value if type(value) is int and abs(value) < MOST_INTEGER else None
 
 
 def moment(value: Any) -> int | None:
-    """A logged time: milliseconds since the epoch, or a text. None for anything else."""
+    """Return a logged time in milliseconds since the epoch. The log has it as such a number or as
+    a text. None for anything else."""
     if type(value) is int or isinstance(value, float):
         return int(value) if MIN_MS <= value <= MAX_MS else None
     return time_or_none(value)

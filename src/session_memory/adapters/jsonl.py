@@ -1,13 +1,14 @@
-"""The shared reader of append-only JSON lines.
+"""Read logs of JSON lines that only grow. All adapters of such logs use this reader.
 
-A record is one JSON object. Nearly always it is a line. Three things are different in real logs:
+A record is one JSON object, and nearly always one line. There are three exceptions in real logs:
 
 - The last line has no newline. If it is a whole object, it is a record: a third of the published
-  logs end so. Otherwise it is still being written, and is left out.
-- Two objects are on one line, because two processes wrote at once. Each is a record.
-- A line begins with objects and goes on with something else. The objects are records.
+  logs end so. Otherwise the agent is still writing it, and it is left out.
+- Several objects are on one line, because two processes wrote at once. Each is a record.
+- A line begins with objects and continues with something else. The objects are records, and the
+  rest is a problem.
 
-An object ends at its last brace, whatever follows. So a record that was taken at the end of a
+An object ends at its last brace, whatever follows. So a record that was read at the end of a
 file stays the same when the file grows.
 """
 
@@ -22,9 +23,9 @@ from session_memory.adapters.base import Record
 
 MAX_LINE = 64 * 1024 * 1024
 _PIECE = 1024 * 1024
-# More objects than this on one line are an attack: each takes a hundred times its size in memory.
+# A line with more objects is an attack: each takes a hundred times its size in memory.
 _MOST_ON_A_LINE = 1000
-# A longer object must be strict JSON to be taken before its line ends.
+# A longer object without a newline counts as whole only if it is strict JSON.
 _LONGEST_LENIENT = 2 * 1024 * 1024
 _BLANK = b" \t\r\n"
 _texts_and_braces = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[{}]', re.DOTALL).finditer
@@ -39,17 +40,19 @@ Translate = Callable[[int, int, bytes | None], Record]
 
 
 def records(stream: BinaryIO, offset: int, translate: Translate) -> Iterator[tuple[int, Record]]:
-    """Translate every record from ``offset`` on. Yields where it ends, and the record.
+    """Translate every record from ``offset`` on. Yield for each the offset of its end, and the
+    record.
 
-    ``translate`` gets the offset, the length and the bytes of a line, or None for a line that is
-    too long to hold. A line that it makes a problem of is split into the objects it begins with.
+    ``translate`` gets the offset, the length and the bytes of a line; None in place of the bytes
+    if the line is too long to hold in memory. If it returns a problem, the line is split into the
+    objects it begins with, and each of them is translated.
     """
     end = -1
     for start, length, line in lines(stream, offset):
         record = translate(start, length, line)
         parts = [] if record.problem is None or line is None else _parts(start, line)
         if len(parts) < 2:
-            # Objects of a torn last line come one by one, without a newline between them.
+            # `lines` yields the objects of a last line without a newline one by one.
             if start == end:
                 record.remark = SHARED_LINE
             end = start + length
@@ -64,9 +67,10 @@ def records(stream: BinaryIO, offset: int, translate: Translate) -> Iterator[tup
 
 
 def lines(stream: BinaryIO, offset: int) -> Iterator[Line]:
-    """Every line from ``offset`` on that is not blank, and the objects of a torn last line.
+    """Yield every line from ``offset`` on that is not blank. Of a last line without a newline,
+    yield the whole objects that it begins with.
 
-    A line over ``MAX_LINE`` comes as None with its length: it is never held in memory.
+    A line over ``MAX_LINE`` is yielded as None with its length: it is never held in memory.
     """
     while True:
         line = stream.readline(MAX_LINE)
@@ -90,7 +94,8 @@ def lines(stream: BinaryIO, offset: int) -> Iterator[Line]:
 
 
 def split_lines(stream: BinaryIO, offset: int) -> Iterator[Line]:
-    """As `lines`, but a line that is no JSON is split into the objects it begins with."""
+    """Yield what `lines` yields, but split a line that is no JSON into the objects it begins with
+    and the rest."""
     for start, length, line in lines(stream, offset):
         if line is None or _is_valid(line):
             yield start, length, line
@@ -99,7 +104,8 @@ def split_lines(stream: BinaryIO, offset: int) -> Iterator[Line]:
 
 
 def _skip_to_newline(stream: BinaryIO) -> int:
-    """The number of bytes up to the end of the line; hugely negative when the file ends first."""
+    """Skip the rest of a line and return its size; a huge negative number if the file ends
+    before the line."""
     skipped = 0
     while piece := stream.readline(_PIECE):
         skipped += len(piece)
@@ -109,7 +115,7 @@ def _skip_to_newline(stream: BinaryIO) -> int:
 
 
 def _parts(offset: int, line: bytes) -> list[Line]:
-    """The objects that a line begins with, then its rest unless that is blank."""
+    """Return the objects that a line begins with, then its rest unless that is blank."""
     parts, end = list(_whole_objects(offset, line)), end_of_objects(line)
     rest = line[end:].rstrip(_BLANK)
     if rest:
@@ -118,7 +124,7 @@ def _parts(offset: int, line: bytes) -> list[Line]:
 
 
 def _whole_objects(offset: int, line: bytes) -> Iterator[Line]:
-    """The JSON objects that a line begins with, up to the first thing that is none."""
+    """Yield the JSON objects that a line begins with; stop at anything else."""
     start = depth = count = 0
     for token in _texts_and_braces(line):
         brace = token[0]
@@ -136,13 +142,13 @@ def _whole_objects(offset: int, line: bytes) -> Iterator[Line]:
 
 
 def end_of_objects(line: bytes) -> int:
-    """Where the objects end that a torn last line begins with; 0 if it begins with none."""
+    """Return the offset in ``line`` at which the objects end that it begins with; 0 without any."""
     objects_of_line = list(_whole_objects(0, line))
     return objects_of_line[-1][0] + objects_of_line[-1][1] if objects_of_line else 0
 
 
 def _is_valid(text: bytes) -> bool:
-    """Whether a text is strict JSON. Nothing is built from it, so it may be long."""
+    """Whether a text is strict JSON. The check builds no values, so the text may be long."""
     try:
         _refuse_invalid(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -163,9 +169,9 @@ def is_object(text: bytes) -> bool:
 
 
 def decode_anything(line: bytes) -> Any:
-    """Decode what a strict decoder refuses: lone surrogates, NaN, huge integers.
+    """Decode JSON, even with what a strict decoder refuses: lone surrogates, NaN, huge integers.
 
-    Raises ``ValueError`` for what is no JSON, and for JSON that is nested too deeply.
+    Raises ``ValueError`` for text that is no JSON, and for JSON that is nested too deeply.
     """
     try:
         # A power cut may leave zero bytes in front of the next line.
@@ -177,13 +183,13 @@ def decode_anything(line: bytes) -> Any:
 
 
 class LineObject(dict[str, Any]):
-    """A JSON object with the number of its line. Lines that are no objects count too."""
+    """A JSON object with the number of its line. Lines that are no objects are numbered, too."""
 
     line = 0
 
 
 def objects(stream: BinaryIO) -> Iterator[LineObject]:
-    """Every line that is a JSON object. Other lines are skipped."""
+    """Yield every JSON object of a log with the number of its line. Other lines are skipped."""
     with stream:
         for number, (_, _, line) in enumerate(split_lines(stream, 0)):
             if line is None:

@@ -1,7 +1,7 @@
-"""Times that a log has in local time, without a zone.
+"""Convert times that a log has in local time, without a time zone.
 
-The zone is that of the machine when it first finds the log. An adapter puts its name into the
-reference to the source, which is stored. So a rebuild gives the same times, also in another zone.
+The zone is the one of this machine when it first finds the log. An adapter stores its name with the
+source (in its `SourceRef`). So a rebuild on a machine in another zone gives the same times.
 """
 
 import os
@@ -17,7 +17,8 @@ _BELOW = "zoneinfo/"
 
 
 def zone_here() -> str:
-    """The name of this machine's zone, or its present offset: ``Europe/Berlin``, ``+02:00``."""
+    """Return the name of this machine's time zone, such as ``Europe/Berlin``; if it has none, its
+    present offset, such as ``+02:00``."""
     named = os.environ.get("TZ", "").removeprefix(":")
     if not named:
         try:
@@ -30,7 +31,10 @@ def zone_here() -> str:
 
 
 def local_time(text: str, pattern: str, zone: str) -> int | None:
-    """Milliseconds since 1970 in UTC; None for a text that is no time."""
+    """Return a local time in ``zone`` as milliseconds since 1970 in UTC.
+
+    ``pattern`` is the format of ``text``, as for ``strptime``. None for a text that is no time.
+    """
     try:
         naive = datetime.strptime(text, pattern)  # noqa: DTZ007
         moment = naive.replace(tzinfo=_zone(zone) or UTC)
@@ -42,7 +46,7 @@ def local_time(text: str, pattern: str, zone: str) -> int | None:
 
 @lru_cache(maxsize=16)
 def _zone(name: str) -> tzinfo | None:
-    """The zone with this name; None if there is none."""
+    """Return the time zone with this name or offset; None if there is none."""
     if name[:1] in ("+", "-"):
         try:
             ahead = datetime.strptime(name, "%z").utcoffset()

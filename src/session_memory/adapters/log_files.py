@@ -1,4 +1,5 @@
-"""Finding the log files of an agent: in its own directory, or loose ones by their first bytes."""
+"""Find the log files of an agent: all in its own directory; elsewhere those whose first bytes
+look like its logs."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,9 +10,9 @@ from session_memory.adapters.gathered import files_below, is_an_agents
 SNIFFED = 65536
 
 ToRef = Callable[[Path, str], SourceRef | None]
-"""Makes a source of a file; returns None if the file is no log.
+"""A function that returns the source for a file, or None if the file is no log.
 
-It gets the path of the file, and the part of the path below the searched directory."""
+Its arguments are the path of the file, and the part of the path below the searched directory."""
 
 
 def logs(
@@ -22,8 +23,12 @@ def logs(
     to_ref: ToRef,
     to_loose_ref: ToRef | None = None,
 ) -> Iterator[SourceRef | Unlisted]:
-    """Every log below the agent's own directory ``base``, or the loose ones below ``root`` if there
-    is no such directory. ``suffix`` is how their names end."""
+    """Yield a source for every log below the agent's own directory ``base``.
+
+    If ``base`` is None, yield the logs that somebody copied to ``root`` instead. ``recognizes``
+    tells by their first bytes whether they are this agent's; ``to_loose_ref`` makes their sources.
+    The names of logs end with ``suffix``.
+    """
     if isinstance(base, Unlisted):
         yield base
     elif base is not None:
@@ -35,7 +40,7 @@ def logs(
 def _own_logs(
     base: Path, suffix: str | tuple[str, ...], to_ref: ToRef
 ) -> Iterator[SourceRef | Unlisted]:
-    """Every log below the agent's own directory ``base``."""
+    """Yield a source for every log below the agent's own directory ``base``."""
     for name, problem in files_below(str(base)):
         path = Path(name)
         if not path.name.endswith(suffix):
@@ -52,10 +57,11 @@ def _loose_logs(
     recognizes: Callable[[bytes], bool],
     to_ref: ToRef,
 ) -> Iterator[SourceRef | Unlisted]:
-    """Logs that somebody copied into another directory, or the one log that ``root`` is.
+    """Yield sources for logs that somebody copied to the directory ``root``, or for ``root`` if it
+    is a log itself.
 
-    Nothing is opened in the directory of an agent. Otherwise every adapter would open the logs of
-    all others.
+    If ``root`` is the directory of an agent, no file is opened. Otherwise every adapter would open
+    the logs of all other agents.
     """
     if is_an_agents(root):
         return
@@ -85,11 +91,11 @@ def _loose_logs(
 def own_directory(
     root: Path, home: str, below: str, logs: str, recognizes: Callable[[bytes], bool]
 ) -> Path | Unlisted | None:
-    """The agent's directory of logs, ``home/below``. ``root`` is a user's home, the agent's own
-    directory, or the directory of logs.
+    """Return the agent's directory of logs; None if there is none at ``root``.
 
-    A user may have given the agent's own directory another name. Then a file in it that matches
-    ``logs`` must look like a log of the agent.
+    Its usual path is ``home/below`` in a user's home. ``root`` is a user's home, the agent's own
+    directory (``home``), or the directory of logs itself. The agent's directory may have another
+    name. Then a file that matches ``below/logs`` must look like a log of the agent.
     """
     own, directory = tuple(home.split("/")), (*home.split("/"), below)
     if root.parts[-len(directory) :] == directory:
@@ -105,7 +111,7 @@ def own_directory(
 
 
 def head_of(path: Path) -> bytes:
-    """The first bytes of a file; none if it cannot be read."""
+    """Return the first bytes of a file; no bytes if it cannot be read."""
     try:
         with path.open("rb") as file:
             return file.read(SNIFFED)
@@ -114,7 +120,7 @@ def head_of(path: Path) -> bytes:
 
 
 def directory_in(root: Path, *places: str) -> Path | Unlisted | None:
-    """The first of the ``places`` below ``root`` that is a directory."""
+    """Return the first of the paths ``places`` below ``root`` that is a directory, or None."""
     for place in places:
         directory = root / place
         try:

@@ -1,7 +1,7 @@
 """A substitute for an agent whose adapter is missing, broken or too old.
 
-It reads JSON lines without knowing the agent: it finds the blocks of a record, their text, and
-what a call was given. It discovers nothing, and what it reads is shown but never stored.
+It reads JSON lines of any agent: it finds the blocks of a record, their texts, and the arguments
+of calls. It discovers no sources. The texts that it reads are shown but never stored.
 """
 
 from collections.abc import Iterator
@@ -14,19 +14,22 @@ from session_memory.adapters.event_text import strings_in
 from session_memory.core.text import escaped, one_line
 
 DEEPEST = 20
-# Names under which agents keep what was said, thought or printed.
+# Names of fields in which agents keep what was said, thought or printed.
 _TEXTS = frozenset(
     {
         *("text", "content", "message", "thinking", "reasoning", "prompt", "summary"),
         *("output", "stdout", "stderr", "result", "error", "title", "description"),
     }
 )
-# Names under which agents keep what a call was given.
+# Names of fields in which agents keep the arguments of a call.
 _ARGUMENTS = ("input", "arguments", "args", "parameters", "rawInput")
 
 
 def substitute(flavor: str, problem: str) -> Agent:
-    """An agent without sources, for the sessions of ``flavor`` that a store already has."""
+    """Return an agent that only reads the stored sessions of ``flavor``.
+
+    ``problem`` says why the real adapter cannot be used.
+    """
     return Agent(
         flavor=flavor,
         version=0,
@@ -39,7 +42,7 @@ def substitute(flavor: str, problem: str) -> Agent:
 
 
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
-    """One record for each line, with one event for each of its blocks."""
+    """Yield one record for each line, with one event for each of its blocks."""
     with source.open(cursor.offset) as stream:
         for offset, length, line in jsonl.split_lines(stream, cursor.offset):
             record = Record(offset, length, source.ref.session)
@@ -62,7 +65,8 @@ def _event(block: Any) -> NativeEvent:
 
 
 def blocks_of(record: Any) -> list[Any]:
-    """The items of the nearest ``content`` list of objects; the record if there is none."""
+    """Return the blocks of a record: the items of its outermost list of objects named ``content``,
+    or the record itself if it has none."""
     waiting, depth = [record], 0
     while waiting and depth < DEEPEST:
         objects = [value for value in waiting if isinstance(value, dict)]
@@ -76,7 +80,10 @@ def blocks_of(record: Any) -> list[Any]:
 
 
 def _texts(block: Any) -> list[str]:
-    """The texts in known fields of a block; if there are none and it is no call, all its texts."""
+    """Return the texts in the known fields of a block.
+
+    If there are none and the block is no call, return all its texts and numbers.
+    """
     if isinstance(block, str):
         return [block]
     return list(_named_texts(block, 0)) or ([] if _given(block) else list(strings_in(block)))
@@ -98,7 +105,8 @@ def _named_texts(value: Any, depth: int) -> Iterator[str]:
 
 
 def _given(block: Any) -> Any:
-    """The arguments of a call, if the block or an object directly in it has them."""
+    """Return the arguments of a call; None if neither the block nor an object directly in it has
+    any."""
     if not isinstance(block, dict):
         return None
     for owner in (block, *(value for value in block.values() if isinstance(value, dict))):

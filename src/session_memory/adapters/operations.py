@@ -1,7 +1,8 @@
-"""What a call of any agent does, in terms that every agent has a tool for.
+"""Convert a tool call of any agent into operations that every agent has a tool for, such as
+running a command.
 
-Agents give their tools much the same arguments under different names; all of them are known here,
-as in `edits`.
+Agents use similar arguments under different names; this module knows all of the names, as
+`session_memory.adapters.edits` does.
 """
 
 import shlex
@@ -27,9 +28,9 @@ _ANY_CASE = ("-i", "ignoreCase", "ignore_case", "case_insensitive")
 
 
 def operations_of(tool: str, arguments: Any, changes: list[Change]) -> list[Operation]:
-    """The operations of a call, in order; none if other agents have no tool for it.
+    """Return the operations of a call, in order; none if other agents have no tool for it.
 
-    ``changes`` are those to files that the call asks for.
+    ``changes`` are the changes to files that the call asks for.
     """
     if (command := shell_text(tool, arguments)) is not None and not changes:
         return [RunCommand(command)]

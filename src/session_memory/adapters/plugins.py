@@ -1,7 +1,7 @@
-"""Adapters from other packages, which announce them in the entry-point group below.
+"""Find adapters in other packages, which announce them in the entry-point group ``GROUP``.
 
 ``importlib.metadata`` takes longer to import than a short command takes to run. So it is imported
-only when some installed package mentions the group.
+only if some installed package mentions the group.
 """
 
 import re
@@ -23,8 +23,11 @@ _FILES = ("*.dist-info/entry_points.txt", "*.egg-info/entry_points.txt")
 
 
 class Plugins(msgspec.Struct):
-    """What other packages announce. ``loaders`` has the function that imports each adapter, by
-    flavor. ``problems`` says for each package what of its announcement is not used, and why."""
+    """The adapters that other packages announce.
+
+    ``loaders`` has the function that imports each adapter, by flavor. ``problems`` says, by the
+    name of the package, which adapter is not used and why.
+    """
 
     loaders: dict[str, Callable[[], Any]] = {}
     problems: dict[str, str] = {}
@@ -35,7 +38,8 @@ class Plugins(msgspec.Struct):
 
 
 def find_plugins(built_in: Collection[str]) -> Plugins:
-    """The adapters of other packages, sorted by flavor. They cannot replace ``built_in`` ones."""
+    """Return the adapters of other packages, sorted by flavor. One whose flavor is in ``built_in``
+    is not used but a problem."""
     plugins = Plugins()
     if not _is_mentioned(plugins):
         return plugins
@@ -58,7 +62,10 @@ def find_plugins(built_in: Collection[str]) -> Plugins:
 
 
 def _is_mentioned(plugins: Plugins) -> bool:
-    """Whether a package on the path may announce an adapter. A zip file may, so it counts."""
+    """Whether a package on ``sys.path`` mentions the group.
+
+    A zip file on the path is not opened; it might, so the answer is True.
+    """
     is_mentioned = False
     for place in map(Path, sys.path):
         try:
@@ -78,7 +85,10 @@ def _is_mentioned(plugins: Plugins) -> bool:
 
 
 def _announced(plugins: Plugins) -> Iterator[tuple[str, "EntryPoint"]]:
-    """Every announcement with the name of its package; only the first package of each name."""
+    """Yield the name of a package and an entry point, for each announced adapter.
+
+    If several packages have the same name, only the first one counts, as in Python.
+    """
     from importlib.metadata import distributions  # noqa: PLC0415
 
     seen: set[str] = set()

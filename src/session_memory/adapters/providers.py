@@ -1,6 +1,6 @@
-"""Names of models that say who sells them, for agents that log the provider of a response.
+"""Add the seller to the name of a model, for agents that log the provider of a response.
 
-The price of a model depends on who sells it. A maker's own model keeps its name.
+The price of a model depends on who sells it. A model that its own maker sells keeps its name.
 """
 
 # Providers that sell models of others, in the spelling of the agents that log them.
@@ -20,5 +20,5 @@ SELLERS = frozenset(
 
 
 def model_sold_by(provider: str, model: str) -> str:
-    """``seller/model`` if the provider sells models of others, else the model as logged."""
+    """Return ``provider/model`` if the provider sells models of other makers, else ``model``."""
     return f"{provider}/{model}" if provider in SELLERS else model

@@ -1,7 +1,7 @@
-"""Checks of one record: types, limits, ids, and its place in the source.
+"""Check one record of an adapter from another package: types, limits, ids, its place in the source.
 
-The types and limits are those of the fields in `session_memory.adapters.base`. What one database
-would refuse is refused here, so that both hold the same.
+The types and limits are those of the fields in `session_memory.adapters.base`. A value that SQLite
+or PostgreSQL would refuse is refused here, so that both hold the same.
 """
 
 from typing import Any
@@ -37,10 +37,11 @@ class StatedFacts(msgspec.Struct):
 
 
 def checked_record(given: Any, end: int, *, is_log: bool) -> Record:
-    """A copy of a record that the store can hold. ``end`` is where the source's data ends.
+    """Return a copy of a record that the store can hold.
 
-    An adapter may change a record that it has given away, so nobody else holds the copy. In texts,
-    characters that a database refuses become visible escapes. Raises for any other wrong value.
+    It is a copy because the adapter could still change its own record. ``end`` is the length of the
+    source's data. In texts, characters that a database refuses become visible escapes. Any other
+    wrong value raises an exception.
     """
     if not isinstance(given, Record):
         raise TypeError(f"{short_repr(given)} is not a Record")
@@ -66,7 +67,8 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _storable(value: Any) -> Any:
-    """A JSON value without characters that a database refuses. Raises for bytes."""
+    """Return a JSON value with the characters escaped that a database refuses. Raises TypeError for
+    bytes."""
     if isinstance(value, str):
         return escaped(value)
     if isinstance(value, dict):
@@ -99,7 +101,10 @@ def _check_ids(record: Record) -> None:
 
 
 def _check_names(record: Record) -> None:
-    """Names may be new ones, but not empty. Only the relations are fixed."""
+    """Raise ValueError for an empty id, kind, role or mark, and for an unknown relation.
+
+    Kinds, roles and marks that the store does not know are allowed.
+    """
     if record.native_id == "":
         raise ValueError("native_id is empty")
     if record.relation is not None and record.relation not in RELATIONS:

@@ -1,4 +1,4 @@
-"""Checks of the sources that an adapter names, before they are looked at or stored."""
+"""Check the sources and paths that an adapter discovers, before they are read or stored."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,8 @@ from session_memory.core.text import escaped, short_repr
 
 
 def checked_reference(ref: Any) -> SourceRef:
-    """The same source with paths as ``Path``. Raises TypeError or ValueError for a wrong one."""
+    """Return the same source with paths as ``Path``. Raises TypeError or ValueError if it is
+    wrong."""
     if not isinstance(ref, SourceRef):
         raise TypeError(f"{short_repr(ref)} is not a SourceRef")
     if ref.role not in FILE_ROLES:
@@ -31,12 +32,15 @@ def checked_reference(ref: Any) -> SourceRef:
 
 
 def checked_unlisted(found: Unlisted) -> Unlisted:
-    """The same path with a reason that every database can store."""
+    """Return the same path and reason; characters in it that a database refuses are escaped."""
     return Unlisted(absolute_path("path", found.path), escaped(str(found.reason)))
 
 
 def absolute_path(name: str, path: Any) -> Path:
-    """A path that means the same in every directory. Raises TypeError or ValueError."""
+    """Return ``path`` as a ``Path``. Raises TypeError or ValueError if it is no absolute path.
+
+    ``name`` is the field that the error names.
+    """
     found = checked_path(name, path)
     if not found.is_absolute():
         raise ValueError(f"{name} is {short_repr(str(path))}, not an absolute path")
@@ -44,10 +48,11 @@ def absolute_path(name: str, path: Any) -> Path:
 
 
 def checked_path(name: str, path: Any) -> Path:
-    """A path that the system accepts. A text is accepted as a path."""
+    """Return ``path``, a text or a ``Path``, as a ``Path``. Raises TypeError or ValueError if it is
+    none. ``name`` is the field that the error names."""
     if not isinstance(path, (str, Path)):
         raise TypeError(f"{name} is {short_repr(path)}, not a path")
     if "\0" in str(path):
         raise ValueError(f"{name} is {short_repr(str(path))}, which has a NUL")
-    # There may be many thousands of paths, and parsing one again takes long.
+    # There may be many thousands of paths, and to parse each of them again would be slow.
     return path if isinstance(path, Path) else Path(path)

@@ -1,7 +1,8 @@
-"""Which agents there are: every package below ``adapters`` and an entry-point group for outsiders.
+"""Find and load adapters: the packages below ``adapters``, and plugins from other packages.
 
-An adapter that cannot be loaded stops nobody: `agent_or_substitute` always returns an agent, and
-`broken_adapters` says what is wrong with the others.
+Plugins are announced in the entry-point group ``session_memory.adapters``. An adapter that cannot
+be loaded does not stop a command: `agent_or_substitute` always returns an agent, and
+`broken_adapters` returns what is wrong with each broken one.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,14 +24,15 @@ from session_memory.adapters.guarded import (
 from session_memory.adapters.plugins import Plugins, find_plugins
 from session_memory.core.errors import AdapterFailed, UnknownFlavor
 
-# Packages below ``adapters`` that are no agents: what several of them share.
+# Packages below ``adapters`` that are no agents but code that several agents share.
 SHARED = frozenset({"detectors", "editor_tasks"})
 NOT_INSTALLED = "no adapter is installed for it"
 
 
 @cache
 def loaders() -> dict[str, Callable[[], Any]]:
-    """For each flavor the function that imports its adapter; ours first, none called yet."""
+    """Return for each flavor the function that imports its adapter, our own flavors first. It
+    imports none."""
     own = {flavor: _importer(f"{adapters.__name__}.{flavor}") for flavor in _built_in()}
     return own | _plugins().loaders
 
@@ -51,13 +53,16 @@ def _importer(module: str) -> Callable[[], Any]:
 
 
 def flavors() -> tuple[str, ...]:
-    """The flavor of every installed adapter, our own first, broken ones too."""
+    """Return the flavor of every installed adapter, even of broken ones; our own come first."""
     return tuple(loaders())
 
 
 @cache
 def agent(flavor: str) -> Agent:
-    """The agent of ``flavor``. Raises ``UnknownFlavor``, or ``AdapterFailed`` for a broken one."""
+    """Return the agent of ``flavor``.
+
+    Raises ``UnknownFlavor`` if none is installed, and ``AdapterFailed`` if its adapter is broken.
+    """
     load = loaders().get(flavor)
     if load is None:
         from difflib import get_close_matches  # noqa: PLC0415
@@ -69,7 +74,7 @@ def agent(flavor: str) -> Agent:
 
 @cache
 def agent_or_substitute(flavor: str) -> Agent:
-    """The agent of ``flavor``, or a neutral substitute whose ``problem`` says why it is needed."""
+    """Return the agent of ``flavor``, or a substitute whose ``problem`` says why it is needed."""
     try:
         return agent(flavor)
     except UnknownFlavor:
@@ -86,13 +91,14 @@ def _substitute(flavor: str, problem: str) -> Agent:
 
 
 def agents() -> tuple[Agent, ...]:
-    """Every agent whose adapter can be loaded."""
+    """Return every agent whose adapter can be loaded."""
     found = (agent_or_substitute(flavor) for flavor in flavors())
     return tuple(one for one in found if not one.problem)
 
 
-# Our own adapters that declare what many commands ask for. To load all of them takes longer than to
-# make a list of sessions. A test compares it with the declarations.
+# For fields that many commands read: the flavors of our own adapters that declare them. Loading
+# every adapter instead would take longer than listing sessions. A test compares this table with the
+# declarations.
 DECLARED_BY = {
     "model_prefix": frozenset({"claude", "gemini"}),
     "has_statusline": frozenset({"claude"}),
@@ -100,7 +106,7 @@ DECLARED_BY = {
 
 
 def declaring(name: str) -> Iterator[Agent]:
-    """The agents that declare something of this name. Only adapters that may do so are loaded."""
+    """Yield the agents whose field ``name`` is set. Only adapters that may set it are loaded."""
     for flavor in flavors():
         if flavor in DECLARED_BY[name] or flavor not in _built_in():
             one = agent_or_substitute(flavor)
@@ -109,19 +115,22 @@ def declaring(name: str) -> Iterator[Agent]:
 
 
 def broken_adapters() -> dict[str, str]:
-    """What is wrong with installed adapters: the reason for each flavor, or for each package whose
-    announcement is not used."""
+    """Return what is wrong with installed adapters: the reason for each flavor that cannot be
+    loaded, and for each package whose announcement is not used."""
     found = (agent_or_substitute(flavor) for flavor in flavors())
     return plugin_problems() | {one.flavor: one.problem for one in found if one.problem}
 
 
 def plugin_problems() -> dict[str, str]:
-    """Each package whose announcement of an adapter is not used, with the reason."""
+    """Return the packages whose announced adapter is not used, each with the reason."""
     return _plugins().problems
 
 
 def failing_functions() -> dict[str, str]:
-    """Each flavor with functions that fail. Those of plugins are tried out, our own are not."""
+    """Return the flavors with functions that failed, each with the reasons.
+
+    Functions of plugins are called to find out; for our own, only earlier failures are known.
+    """
     for one in agents():
         if one.flavor not in _built_in():
             try_out(one)
@@ -130,37 +139,40 @@ def failing_functions() -> dict[str, str]:
 
 @cache
 def own_directories() -> frozenset[str]:
-    """The names of directories that belong to an agent, such as ``.claude``."""
+    """Return the names of directories that belong to an agent, such as ``.claude``."""
     return frozenset(name for one in agents() for name in one.directories)
 
 
 @cache
 def worktree_places() -> tuple[str, ...]:
-    """The directories, as parts of a path, in which agents create git worktrees."""
+    """Return the directories in which agents create git worktrees, as parts of a path, such as
+    ``/.claude/worktrees/``."""
     return tuple(place for one in agents() for place in one.worktrees)
 
 
 @cache
 def model_prefixes() -> tuple[str, ...]:
-    """Prefixes of model names that a table may leave out."""
+    """Return the prefixes of model names, such as ``claude-``, that tables leave out to save
+    space."""
     return tuple(one.model_prefix for one in declaring("model_prefix"))
 
 
 @cache
 def instruction_files() -> tuple[str, ...]:
-    """The first instruction file of every agent, each name once."""
+    """Return the name of each agent's main instruction file, such as ``CLAUDE.md``; each name
+    once."""
     first = (one.instruction_files[0] for one in agents() if one.instruction_files)
     return tuple(dict.fromkeys(first))
 
 
 @cache
 def all_instruction_files() -> frozenset[str]:
-    """Every name under which some agent looks for instructions, in lower case."""
+    """Return the names of all instruction files of all agents, in lower case."""
     return frozenset(name.lower() for one in agents() for name in one.instruction_files)
 
 
 def forget_loaded() -> None:
-    """Look for adapters anew, after some were installed or removed."""
+    """Empty the caches of this module, so that newly installed or removed adapters are noticed."""
     for remembered in (
         *(_plugins, loaders, agent, agent_or_substitute),
         *(own_directories, worktree_places, model_prefixes),

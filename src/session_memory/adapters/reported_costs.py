@@ -1,8 +1,8 @@
-"""Amounts of money as agents log them, in micro-dollars.
+"""Read the costs that agents log themselves, in micro-dollars.
 
 An agent may log what a response cost (`NativeUsage.reported_cost`) or what its whole session cost
-so far (the facts below). Both are kept as they were logged. The audit of costs compares them with
-the amounts that are computed from prices; no total includes them.
+so far (the two facts below). Both are stored as they were logged. The audit of costs compares them
+with the amounts that are computed from prices; no total includes them.
 """
 
 from collections.abc import Mapping
@@ -16,13 +16,15 @@ MOST_MICRODOLLARS = 10**12
 MOST_MODELS = 64
 
 SESSION_COSTS = "reported_costs"
-"""A fact: micro-dollars by model that a session cost so far. The model is "" if none is named."""
+"""The name of a fact of a session: its cost so far in micro-dollars, by model. The model is "" if
+the log names none."""
 TREE_COSTS = "reported_costs_with_subagents"
-"""The same, where the agent's figures include the subagents of the session."""
+"""As ``SESSION_COSTS``, for agents whose figures include the subagents of the session."""
 
 
 def microdollars(dollars: Any) -> int | None:
-    """A logged number of dollars; None if it is missing or cannot be true."""
+    """Return a logged number of dollars in micro-dollars; None if it is missing or cannot be
+    true."""
     if type(dollars) is not int and not isinstance(dollars, float | Decimal):
         return None
     try:
@@ -35,7 +37,8 @@ def microdollars(dollars: Any) -> int | None:
 
 
 def costs_by_model(logged: Mapping[str, Any]) -> dict[str, int]:
-    """Dollars by model as micro-dollars, without figures that cannot be true."""
+    """Convert logged dollars by model to micro-dollars. Figures that cannot be true are left
+    out."""
     some = list(logged.items())[:MOST_MODELS]
     amounts = {escaped(str(model)): microdollars(dollars) for model, dollars in some}
     return {model: amount for model, amount in amounts.items() if amount is not None}

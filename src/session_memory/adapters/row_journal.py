@@ -1,20 +1,22 @@
-"""Rows of a database as lines that only grow: a journal of what changed.
+"""Turn the changing rows of an agent's database into a journal: lines that only grow.
 
 A source is one session of a database. Each sync appends a line for every unit of rows (a message
-with its parts, for example) that is new or changed. The last line of a unit has its rows as they
-are now, and the lines before it what they were when we looked. So nothing that was collected
-depends on the database any more.
+with its parts, for example) that is new or changed. The last line of a unit has its present rows;
+the lines before it have the rows that earlier syncs found. So a session that was collected can be
+derived again without the database.
 
-What must be known to find the changed rows is a function of the lines, and part of the cursor
-(`JournalState`). A sync that is killed between two lines goes on with the next one.
+The state that is needed to find the changed rows (`JournalState`) can be computed from the lines,
+and is part of the cursor. If a sync is killed between two lines, the next one continues there.
 
 A line is a JSON object with the rows of a unit, and with these fields:
 
-- ``table``: the unit's main table; ``key``: its id; ``at``: when its rows changed last
+- ``table``: the unit's main table
+- ``key``: the id of the unit
+- ``at``: when its rows changed last
 - ``check``: a checksum of its rows, which stays the same when secrets are masked
-- ``open``: the agent still writes it
-- ``again``: an earlier line says the same; only details of the rows changed
-- ``stays``: it is looked at again in any case
+- ``open``: the agent is still writing the unit
+- ``again``: an earlier line has the same texts; only details of the rows changed
+- ``stays``: the next syncs read the unit again even if it did not change
 - ``batch``: the time of the last change that the sync found
 - ``end``: in the last line of a sync, the largest row ids
 """
@@ -38,16 +40,17 @@ MOST_BLOCKS = 500
 
 
 class RowUnit(msgspec.Struct):
-    """Rows that make one line.
+    """Rows of a database that make one line of a journal, such as a message with its parts.
 
-    - ``key``: its id; units are in the order of their keys, ``""`` comes first
-    - ``at``: when one of its rows changed last
-    - ``rows``: the fields of its line
-    - ``blocks``: names of what it says already, if it is ``is_open``
-    - ``notes``: further fields of its line that are no rows
-    - ``is_known``: an earlier line has all that it says; only details of its rows changed
-    - ``stays``: it may change while it is the last of its kind, and is looked at in each sync
-    - ``may_wait``: it stays and changes all the time now; its last state is enough
+    - ``key``: the id of the unit. Units are in the order of their keys; the session itself has
+      ``""`` and comes first.
+    - ``at``: when one of its rows changed last.
+    - ``rows``: the fields of its line that hold rows; ``notes``: further fields.
+    - ``is_open``: the agent is still writing it.
+    - ``blocks``: the names of the blocks that an open unit has so far.
+    - ``is_known``: an earlier line has the same texts; only details of its rows changed.
+    - ``stays``: it may change while it is the last of its kind, so each sync reads it.
+    - ``may_wait``: it changes all the time now, so a unit that has a line gets no new one yet.
     """
 
     key: str
@@ -62,15 +65,15 @@ class RowUnit(msgspec.Struct):
 
 
 class JournalState(msgspec.Struct):
-    """Which rows have lines.
+    """Which rows of a session have lines in its journal already.
 
-    - ``since``: all rows that changed before this time have lines
-    - ``batch``, ``done``: a sync is not finished. It looked at rows that changed up to the first,
-      and units up to the second have lines.
-    - ``recent``: time and checksum of the units that changed last
-    - ``open``: units that the agent still writes, with the blocks in their last line
-    - ``stays``: the last unit that stays
-    - ``row_ids``: the largest row id of each table
+    - ``since``: all rows that changed before this time have lines.
+    - ``batch``: set while a sync is not finished: the time of the last change that it found.
+    - ``done``: the last unit of this unfinished sync that has a line.
+    - ``recent``: time and checksum of the units that changed last.
+    - ``open``: units that the agent is still writing, with the blocks in their last line.
+    - ``stays``: the last unit whose line has ``stays``.
+    - ``row_ids``: the largest row id of each table.
     """
 
     since: int = 0
@@ -83,28 +86,30 @@ class JournalState(msgspec.Struct):
 
     @property
     def looked_from(self) -> int:
-        """Rows that changed at this time or later must be looked at."""
+        """The time from which on changed rows must be read."""
         return max(self.since - WINDOW_MS, 0)
 
     def row_id(self, table: int) -> int:
-        """Rows with a larger row id must be looked at, whatever their time."""
+        """Return the row id above which the rows of a table must be read, whatever their time."""
         return self.row_ids[table] if table < len(self.row_ids) else -1
 
     @property
     def waiting(self) -> list[str]:
-        """Units that must be looked at, whenever they changed."""
+        """The units that must be read whether they changed or not."""
         return sorted({*self.open, self.stays} - {""})
 
     def unless_older(self, session: RowUnit) -> "JournalState":
-        """This state, or an empty one if the session's own row is older than the one that was read:
-        a clock was set back, or an older copy of the database took its place. Then all rows are
-        looked at; those that are known become no events."""
+        """Return this state; an empty one if the session's own row is older than when it was read.
+
+        Then a clock was set back, or an older copy replaced the database. With an empty state all
+        rows are read; those that are known become no events.
+        """
         known = self.recent.get("")
         is_older = known is not None and session.at < known[0] - WINDOW_MS
         return JournalState() if is_older else self
 
     def note(self, line: dict[str, Any], blocks: Iterable[str] = ()) -> None:
-        """Note a line: what it holds need not be looked at again."""
+        """Note that a line was read. ``blocks`` are the names of the blocks in an open unit."""
         key, at, check = _text(line.get("key")), _number(line.get("at")), _number(line.get("check"))
         self.batch, self.done = _number(line.get("batch")), key
         self.open.pop(key, None)
@@ -133,8 +138,11 @@ class JournalState(msgspec.Struct):
 def journal_lines(
     state: JournalState, units: Iterable[RowUnit], newest: int, row_ids: list[int]
 ) -> Iterator[bytes]:
-    """The lines of those units that are new or changed. ``newest`` is the time of the last change
-    of any row of the session, ``row_ids`` the largest ids of its tables."""
+    """Yield a line for each of the units that is new or changed.
+
+    ``newest`` is the time of the last change of any row of the session, ``row_ids`` are the largest
+    row ids of the tables.
+    """
     last = b""
     for unit in units:
         line = _wanted(state, unit, newest)
@@ -148,7 +156,7 @@ def journal_lines(
 
 
 def _wanted(state: JournalState, unit: RowUnit, newest: int) -> bytes:
-    """The line of a unit without its last brace; empty if it says nothing new."""
+    """Return the line of a unit without its last brace; empty if the unit has nothing new."""
     if state.batch and unit.key <= state.done and unit.at <= state.batch:
         return b""
     rows = _encoded(unit.rows)
@@ -169,7 +177,7 @@ def _encoded(fields: dict[str, Any]) -> bytes:
     try:
         return _encode(fields)
     except (UnicodeEncodeError, msgspec.MsgspecError, OverflowError):
-        # Half of a character, which only an escape can hold.
+        # Half of a character (a lone surrogate) can only be written as an escape.
         return json.dumps(fields, separators=(",", ":")).encode()
 
 

@@ -1,4 +1,4 @@
-"""Messages in the rows of a database as records. A message may be read before it is complete."""
+"""Turn messages in the rows of a database into records, even if the agent is still writing one."""
 
 import msgspec
 
@@ -13,11 +13,12 @@ Block = tuple[str, NativeEvent]
 
 
 class RowsState(msgspec.Struct):
-    """What a line needs to know of the lines before it.
+    """The state after a line of a journal, which the translation of the next line needs.
 
-    - ``journal``: which rows have lines
-    - ``last``: the last record
-    - ``given``: of messages that were read before they were complete, the blocks that have events
+    - ``journal``: which rows have lines.
+    - ``last``: the native id of the last record.
+    - ``given``: for messages that were read before they were complete: their blocks that already
+      have events.
     """
 
     journal: JournalState = msgspec.field(default_factory=JournalState)
@@ -35,11 +36,13 @@ def add_blocks(
     is_partial: bool = False,
     again: bool = False,
 ) -> list[str]:
-    """Give a record the events of a message. Returns the names of its blocks.
+    """Set the events, the id and the parent of a message's record. Return the names of its blocks.
 
-    ``name`` is the message's id in the database, ``own`` the id that every copy of it has. More of
-    a message that ``is_partial`` may follow, even after hours. Then it is another record, without
-    the blocks that were given before. ``again``: only details of the rows changed.
+    - ``name``: the message's id in the database.
+    - ``own``: the native id of the record, which every copy of the message has.
+    - ``is_partial``: the message is not complete. The rest is another record later, even after
+      hours; the blocks that already have events become no events again.
+    - ``again``: only details of the rows changed, so the record is bookkeeping.
     """
     given = state.given.get(name, [])
     for block, event in blocks:

@@ -1,6 +1,6 @@
-"""The shared reader of logs that are plain text: one record for each line that is not blank.
+"""Read logs that are plain text: one record for each line that is not blank.
 
-A last line without a newline is still being written, and is left out.
+The agent is still writing a last line without a newline, so that line is left out.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,18 +14,18 @@ from session_memory.adapters.cursor_state import StateText
 S = TypeVar("S", bound=msgspec.Struct)
 
 MAX_LINE = 16 * 1024 * 1024
-"""A longer line is a problem. No person and no model writes one."""
+"""A longer line is a problem: neither a person nor a model writes one."""
 _PIECE = 1024 * 1024
 
 FromText = Callable[[SourceRef, S, int, bytes | None, int], Record]
-"""Gets the reference, the state, the offset, the line without its newline (None if it is too long),
-and its length."""
+"""A function that translates one line. Its arguments are the source, the state, the offset of the
+line, the line without its newline (None if it is too long), and its length."""
 
 
 def read_text(
     source: Readable, cursor: Cursor, texts: StateText[S], from_text: "FromText[S]"
 ) -> Iterator[tuple[Cursor, Record]]:
-    """Every record from ``cursor`` on, of a text whose lines need a state to be translated."""
+    """Yield the records after ``cursor`` of a text whose lines need a state to be translated."""
     state = texts.restored(cursor.state)
     with source.open(cursor.offset) as stream:
         for offset, length, line in _lines(stream, cursor.offset):
@@ -51,7 +51,7 @@ def _lines(stream: BinaryIO, offset: int) -> Iterator[tuple[int, int, bytes | No
 
 
 def _rest(stream: BinaryIO) -> int | None:
-    """The bytes to the end of a line that is too long; None if the file ends before."""
+    """Skip the rest of a line that is too long and return its size; None if the file ends first."""
     skipped = 0
     while piece := stream.readline(_PIECE):
         skipped += len(piece)

@@ -1,4 +1,4 @@
-"""The event of a tool call, for agents whose tools take named arguments."""
+"""Build the event of a tool call, for agents whose tools take named arguments."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,11 +19,13 @@ def call_event(
     is_edit: bool = False,
     described_by: Sequence[str] = DESCRIPTIVE,
 ) -> NativeEvent:
-    """A ``tool_call``, or the more specific ``test_run`` or ``edit`` that is marked as one.
+    """Return the event of a call. Its kind is ``test_run`` or ``edit`` if the call is one (then it
+    has the mark ``tool_call``), else ``tool_call``.
 
-    ``path`` is the file that the arguments name, ``is_edit`` says whether the tool changes files.
-    For a shell command both come from the command. ``described_by`` are the arguments that may
-    serve as a summary, the best first.
+    - ``path``: the file that the arguments name.
+    - ``is_edit``: whether the tool changes files. For a shell command, this and the path are found
+      in the command.
+    - ``described_by``: the names of arguments that may serve as a summary, the best first.
     """
     command = shell_text(tool, arguments)
     kinds, summary = ["tool_call"], ""

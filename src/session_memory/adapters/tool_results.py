@@ -1,4 +1,4 @@
-"""The event of a tool's result. Every adapter makes it here, so that all of them agree."""
+"""Build the event of a tool's result. Every adapter uses this function, so that all agree."""
 
 from session_memory.adapters.base import NativeEvent
 
@@ -11,9 +11,10 @@ def result_event(
     failed: bool,
     marks: tuple[str, ...] = (),
 ) -> NativeEvent:
-    """A ``tool_result``, or an ``error`` that is marked as one. ``marks`` are further kinds.
+    """Return the event of a result: a ``tool_result``; if it ``failed``, an ``error`` with the mark
+    ``tool_result``.
 
-    The caller sets everything else in the log about the result: text, duration, exit code.
+    ``marks`` are added to its marks. The caller sets the rest: text, duration, exit code.
     """
     if failed:
         marks = ("tool_result", *marks)

@@ -1,7 +1,8 @@
-"""Messages that an agent writes again when more of them is known.
+"""Read messages that an agent writes several times, each time with more blocks.
 
-Each writing gives all blocks of a message. Those that were given before are repeated, so that every
-block becomes one event. A block whose words changed is a new event; the earlier one stays.
+Each version of a message has all its blocks. The blocks that an earlier version had are marked as
+repeated, so that every block becomes one event. A block whose text changed becomes a new event, and
+the earlier event stays.
 """
 
 from zlib import crc32
@@ -17,14 +18,14 @@ from session_memory.core.ids import fit_native_id
 _MOST_MESSAGES = 64
 _MOST_BLOCKS = 200
 WRITTEN_AGAIN = "written again"
-"""The kind of a record whose message gives nothing new."""
+"""The kind of bookkeeping for a version of a message without new blocks."""
 
 
 class WrittenMessages(msgspec.Struct):
-    """What must be remembered of the messages of a session.
+    """The state of an adapter that reads messages which are written several times.
 
-    ``last``: the record at which the session stands. ``given``: of the last messages, how many
-    times each was written, and the checksums of its blocks.
+    ``last`` is the native id of the record that the session continues after. ``given`` has, for
+    the last messages by their ids, how often each was written and the checksums of its blocks.
     """
 
     session: str = ""
@@ -35,9 +36,9 @@ class WrittenMessages(msgspec.Struct):
     given: dict[str, tuple[int, list[int]]] = {}
 
     def add(self, record: Record, own: str, events: list[NativeEvent]) -> None:
-        """Set the events, the id and the parent of the record of a message.
+        """Set the events, the id and the parent of a message's record.
 
-        Without an id nobody knows whether a message was written before.
+        ``own`` is the id of the message. A message without an id (``""``) counts as a new one.
         """
         record.events = events
         times, before = self.given.get(own, (0, [])) if own else (0, [])
@@ -60,14 +61,16 @@ class WrittenMessages(msgspec.Struct):
         self.last = record.native_id
 
     def go_back(self, record: Record, own: str) -> None:
-        """The session stands at an earlier message; with no id, at its beginning."""
+        """Note in ``record`` that the session goes back to the message ``own``; to its beginning
+        if that is ``""``."""
         times = self.given[own][0] - 1 if own in self.given else 0
         self.last = _name(own, times) if own else ""
         record.follows, record.stands_at = True, self.last
 
 
 def _name(own: str, times: int) -> str:
-    """What is new in a message that is written again is a record of its own."""
+    """Return the native id of a version of a message. Each version with new blocks is a record of
+    its own; ``times`` is the number of earlier ones."""
     return fit_native_id(f"{own}+{times}" if times else own)[0]
 
 

@@ -1,6 +1,7 @@
-"""The command line ``session-memory``: parse, ask a view, show the answer.
+"""The command line ``session-memory``.
 
-A command is a file below ``cli/commands`` and is imported when it is called.
+Each command is a file below ``cli/commands``, imported only when the command is called. It parses
+its options, asks a view for the answer, and prints it.
 """
 
 from session_memory.cli.kit.program import MainGroup

@@ -1,4 +1,4 @@
-"""``python -m session_memory.cli``."""
+"""``python -m session_memory.cli`` runs the command ``session-memory``."""
 
 from session_memory.cli import main
 

@@ -1,4 +1,4 @@
-"""Writing what was read: a batch of chunks in one transaction, with the cursors.
+"""Write what a sync read: a batch of chunks in one transaction, together with the cursors.
 
 A chunk and the cursor that says it was read commit together. A sync that is killed anywhere
 neither skips nor repeats anything in the next run.
@@ -21,7 +21,7 @@ from session_memory.store.sources import SourceRow, source_uid
 
 
 class BatchWriting:
-    """Writes the chunks of one sync."""
+    """Writes the chunks that one sync read to the store."""
 
     def __init__(self, run: RunContext) -> None:
         self._run = run
@@ -41,7 +41,7 @@ class BatchWriting:
             run.outcome.touched.setdefault(uid, count)
 
     def _notice_other_writers(self) -> None:
-        """Drop what is held in memory when another process has written to the store."""
+        """Drop cached names, keys and forgotten sessions if another process wrote to the store."""
         run = self._run
         others_wrote = run.store.db.others_wrote()
         if others_wrote:
@@ -58,8 +58,8 @@ class BatchWriting:
     def _claim(self, chunk: Chunk) -> bool:
         """Whether this sync may write a chunk.
 
-        It may not when, since the source was looked at, another sync has read it, or the source
-        was evicted, brought back or forgotten. The rest of the source is not written either.
+        It may not if, meanwhile, another sync read the source, or the source was evicted, restored
+        or forgotten. Then the later chunks of the source are not written either.
         """
         task = chunk.task
         if not task.is_taken:
@@ -74,7 +74,7 @@ class BatchWriting:
         return sources.was_read_by_others(row)
 
     def _was_retained_elsewhere(self, chunk: Chunk) -> bool:
-        """Whether the source was evicted, brought back or forgotten since it was looked at."""
+        """Whether the source was evicted, restored or forgotten after this sync looked at it."""
         run, task = self._run, chunk.task
         if task.row.id and run.is_evicted(task.row) != task.is_evicted:
             return True
@@ -86,7 +86,8 @@ class BatchWriting:
         if run.is_forgotten(task.flavor, task.ref, row.path, row if row.id else None):
             return True
         if chunk.settled is not None:
-            # Nobody can tell any more which lines are of the session. The next sync reads it.
+            # A worker made events of the records, so the lines of the session are not known here.
+            # The next sync reads the source again.
             return True
         masks = run.forgotten.masks(task.flavor, chunk.records)
         return not set(masks) <= set(chunk.masks)
@@ -113,7 +114,7 @@ class BatchWriting:
         if is_known:
             store.problems.clear_unreadable(row.id)
             if row.role not in LOGS and chunk.packs:
-                # It was read again whole. One that was only touched keeps its problems.
+                # The document was read again. Without packs it is unchanged and keeps its problems.
                 store.problems.forget(row.id)
         run.add_problems(row, lines.problems)
         if chunk.settled is None:
@@ -132,7 +133,10 @@ class BatchWriting:
             row.ctime_ns, row.inode = stat.ctime_ns, stat.inode
 
     def _reorder(self, row: SourceRow) -> None:
-        """Have sessions derived again: the order of their sources depends on when each begins."""
+        """Mark the sessions of a source as stale, because its first time is only known now.
+
+        The sources of a session are ordered by their first times, so it must be derived again.
+        """
         sessions = self._run.store.sessions
         for session_id in sessions.of_source(row.id):
             if len(sessions.source_ids(session_id)) > 1:

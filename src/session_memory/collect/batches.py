@@ -1,4 +1,4 @@
-"""Batches: what was read and waits to be written, and how much is written together."""
+"""Collect what a sync read, and write it in batches, each in one transaction."""
 
 import time
 from collections.abc import Callable
@@ -39,12 +39,13 @@ BYTES_PER_WORKER = 16 * 1024 * 1024
 class ReadTask(msgspec.Struct):
     """A source with something to read.
 
-    - ``counted``: it counts in the report; companions of a source do not
+    - ``counted``: it counts in the report; of a source and its companions only one does
     - ``replaces``: the row of the generation before, when the file was rewritten
     - ``left_out``: the configuration excludes its repository
     - ``is_taken``: another process has read it meanwhile, so nothing more of it is written
     - ``content_hash``: the hash of a document that the agent rewrites as a whole
-    - ``is_evicted``: its old part is evicted, so only the bytes of the new part are stored
+    - ``is_evicted``: the part that was read earlier is evicted (no longer in the store), so the new
+      part is stored as bytes only
     """
 
     flavor: str
@@ -64,7 +65,8 @@ class Chunk(msgspec.Struct):
     """A part of a source, translated and compressed, ready to be written.
 
     ``start`` is the offset of the packs, ``kept`` the offset up to which the source is stored.
-    ``settled``: the records of a whole new log are settled already, and ``records`` is empty.
+    ``settled``: a worker has turned the records of a whole new log into events, and ``records`` is
+    empty.
     """
 
     task: ReadTask
@@ -113,7 +115,7 @@ class Batches:
             self.flush()
 
     def flush(self) -> None:
-        """Write the chunks that wait."""
+        """Write the chunks that were collected since the last batch."""
         if not self._chunks:
             return
         if self._first_load:

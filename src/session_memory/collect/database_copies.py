@@ -1,4 +1,4 @@
-"""Databases of agents: read from a copy, as lines."""
+"""Read an agent's database as lines, from a copy of it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +20,7 @@ def dump_of(flavor: str) -> Dump | None:
 
 
 def database_stat(path: Path) -> Stat:
-    """The stat of a database together with its write-ahead log."""
+    """Return size, times and inode of a database together with its write-ahead log."""
     stat = Stat.of(path.stat())
     try:
         log = Stat.of(Path(f"{path}-wal").stat())
@@ -36,7 +36,7 @@ def database_stat(path: Path) -> Stat:
 
 @contextmanager
 def dumped(ref: SourceRef, dump: Dump) -> Iterator[BinaryIO]:
-    """The rows of a database as lines, in a temporary file."""
+    """Copy a database, and yield a temporary file with its rows as lines."""
     import tempfile  # noqa: PLC0415
 
     with tempfile.TemporaryDirectory(prefix="session-memory-") as directory:
@@ -52,8 +52,8 @@ def dumped(ref: SourceRef, dump: Dump) -> Iterator[BinaryIO]:
 def copied_database(path: Path, directory: Path) -> Path:
     """Copy a database, so that the agent's own is neither locked nor written to.
 
-    The copy is good when the file did not change meanwhile. What is appended to the write-ahead
-    log does no harm: a transaction that is cut off in the copy is ignored.
+    The copy is good if the database file did not change meanwhile. An appended write-ahead log does
+    no harm: SQLite ignores a transaction that is cut off in the copy.
     """
     import shutil  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""Changes below some directories, from events of the file system.
+"""Report which paths changed below some directories, from events of the file system.
 
 Events may be missing: when watching has just begun, after the machine slept, after too many events
 at once. Then the result says so, and the caller must look at everything.
@@ -20,11 +20,11 @@ STEP_MS = 50
 DEBOUNCE_MS = 200
 TICK_MS = 100
 # After so many seconds without a change, the process wakes up less often: a change is then noticed
-# after three quarters of a second at most, and directories that appear after a second.
+# after 0.6 seconds at most, and directories that appear after a second.
 QUIET_AFTER_S = 5.0
-QUIET_STEP_S = 0.45
+QUIET_STEP_S = 0.3
 QUIET_TICK_S = 1.0
-# Without events everything is looked at this often, or less often where a look takes so long that
+# Without events a watch looks at all sources this often, or less often if a look takes so long that
 # it would keep a processor busy.
 POLL_S = 1.0
 # The queue of the kernel holds 16,384 events. When it is full, events are dropped silently.
@@ -71,7 +71,11 @@ class DirectoryChanges:
         self._directories = list(dict.fromkeys(directories))
 
     def wait(self) -> ChangedPaths:
-        """Wait for the next changes; at most for 0.1 seconds, or a second if nothing happens."""
+        """Wait for the next changes, and return them; there may be none.
+
+        With events it returns after 0.1 seconds at most, or 1 second if nothing changed for a
+        while. Without events it waits for ``poll_s`` seconds.
+        """
         if self.polling:
             self._stop.wait(self.poll_s if self._watched is not None else 0)
             self._watched = {}
@@ -96,7 +100,8 @@ class DirectoryChanges:
         return ChangedPaths(set(map(self._named, paths)), is_incomplete)
 
     def _follow_existing(self) -> bool:
-        """Start watching again when a directory appeared, disappeared or was replaced."""
+        """Start watching again if a directory appeared, disappeared or was replaced; say
+        whether."""
         existing = {place: identity(place) for place in self._directories}
         watched = {place: found for place, found in existing.items() if found is not None}
         if watched == self._watched:
@@ -138,7 +143,7 @@ class DirectoryChanges:
         return {path for _, path in next(self._changes, set())}
 
     def _named(self, path: str) -> Path:
-        """The path below the directory as it was given to us."""
+        """Return ``path`` below the directory as the caller named it: links are not resolved."""
         for real, place in self._names:
             if path == real or path.startswith(real + os.sep):
                 return Path(place + path[len(real) :])
@@ -158,7 +163,10 @@ class DirectoryChanges:
 
 
 class Pace:
-    """The flag that watchfiles asks after each step. While nothing happens, it answers later."""
+    """The stop flag that watchfiles asks after each step.
+
+    If nothing changed for a while, it waits before it answers. So the process wakes up less often.
+    """
 
     def __init__(self, stop: StopFlag) -> None:
         self._stop = stop

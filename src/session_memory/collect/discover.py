@@ -1,4 +1,4 @@
-"""Finding sources: the files of every enabled agent, below their roots."""
+"""Find sources: the logs, documents and databases of every enabled agent, below its roots."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,6 +40,8 @@ DISCOVER = "discover"
 
 
 class Root(msgspec.Struct, frozen=True):
+    """A directory that is searched for the logs of one agent."""
+
     flavor: str
     path: Path
     exists: bool
@@ -47,7 +49,8 @@ class Root(msgspec.Struct, frozen=True):
 
 
 class Discovered(msgspec.Struct, frozen=True):
-    """A source of a flavor, or a path that should be one with the reason why it is not."""
+    """A source that was found, or (`Unlisted`) a path that cannot be read as one, with the
+    reason."""
 
     flavor: str
     ref: SourceRef | Unlisted
@@ -59,7 +62,8 @@ def roots(
     only: tuple[str, ...] = (),
     environ: Mapping[str, str] = os.environ,
 ) -> list[Root]:
-    """The directories to search: those given, else the configured ones, else the agents' own."""
+    """Return the directories to search: ``given``, else the configured ones, else the agents'
+    own."""
     _refuse_unknown(config)
     for root in given:
         if not root.exists():
@@ -76,7 +80,7 @@ def roots(
 
 
 def outside_roots(where: list[Root]) -> list[Root]:
-    """The directories outside of these roots where agents have sources, each as a root."""
+    """Return the directories outside of ``where`` in which agents have more sources, as roots."""
     return [
         Root(root.flavor, _plain(place), True, root.is_default)
         for root in where
@@ -85,12 +89,12 @@ def outside_roots(where: list[Root]) -> list[Root]:
 
 
 def _plain(place: Path) -> Path:
-    """The absolute path without ``..``, so that a log has the same path whoever names its root."""
+    """Return the absolute path without ``..``: a log has one path, however its root was written."""
     return place.resolve() if ".." in place.parts else place.absolute()
 
 
 def _distinct(places: Sequence[Path]) -> Sequence[Path]:
-    """Each directory once. Two names may lead to one, through a link; the first name is taken."""
+    """Return each directory once. If a link gives it two names, the first name stays."""
     if len(places) < 2:
         return places
     once = {place.resolve(): place for place in reversed(places)}
@@ -100,8 +104,8 @@ def _distinct(places: Sequence[Path]) -> Sequence[Path]:
 def _refuse_unknown(config: Config) -> None:
     """Raise if the configuration has settings for an agent that does not exist.
 
-    They would have no effect: an agent that somebody wanted to disable would still be read. They
-    may be about a plugin that cannot announce its agent, and such a plugin must stop nobody.
+    Such settings have no effect: an agent that the user wanted to disable would still be read. If a
+    plugin cannot be loaded, nothing is raised, because the settings may be about its agent.
     """
     if plugin_problems():
         return
@@ -115,7 +119,7 @@ def _refuse_unknown(config: Config) -> None:
 
 
 def default_roots(adapter: Agent, environ: Mapping[str, str]) -> list[Path]:
-    """Where an agent says that it keeps its logs; nowhere if asking it fails."""
+    """Return the directories where an agent keeps its logs; none if its adapter fails."""
     try:
         return declared_roots(adapter, environ)
     except AdapterFailed:
@@ -124,7 +128,7 @@ def default_roots(adapter: Agent, environ: Mapping[str, str]) -> list[Path]:
 
 
 def declared_roots(adapter: Agent, environ: Mapping[str, str]) -> list[Path]:
-    """Where an agent says that it keeps its logs. Raises ``AdapterFailed`` if it cannot say so."""
+    """Return the directories where an agent keeps its logs. Raises ``AdapterFailed``."""
     with adapter_failing(adapter.flavor, function="roots"):
         found: Any = adapter.roots(environ, home(environ))
         if found is None or isinstance(found, (str, Path)):
@@ -138,10 +142,10 @@ def loadable_flavors() -> list[str]:
 
 
 def discover(config: Config, where: list[Root]) -> Iterator[Discovered]:
-    """Every source below ``where`` once, without what the configuration excludes.
+    """Yield each source below ``where`` once, except those that the configuration excludes.
 
-    A source that the adapter describes wrongly is a problem of this source. An adapter that fails
-    ends the search below its root; that is a problem of the root.
+    If an adapter describes a source wrongly, its path is yielded with the reason. If an adapter
+    fails, the search below this root ends, and the root is yielded with the reason.
     """
     seen: set[str] = set()
     for root in where:
@@ -169,7 +173,7 @@ def _below(config: Config, root: Root, seen: set[str]) -> Iterator[SourceRef | U
 
 
 def _without_unfinished(ref: SourceRef | Unlisted) -> SourceRef | Unlisted:
-    """The same source without files that a killed ``restore-native`` left beside it."""
+    """Return the source without unfinished files that a killed ``restore-native`` left."""
     if isinstance(ref, Unlisted) or not any(is_unfinished(c.path.name) for c in ref.companions):
         return ref
     whole = tuple(one for one in ref.companions if not is_unfinished(one.path.name))
@@ -177,13 +181,13 @@ def _without_unfinished(ref: SourceRef | Unlisted) -> SourceRef | Unlisted:
 
 
 def _found(adapter: Agent, root: Path) -> Iterator[SourceRef | Unlisted]:
-    """What an adapter finds below a root, checked. Raises ``AdapterFailed``."""
+    """Yield the checked sources that an adapter finds below a root. Raises ``AdapterFailed``."""
     call, checked = partial(adapter.discover, root), partial(_checked, adapter.flavor)
     return guarded_items(call, checked, adapter.flavor, str(root), DISCOVER)
 
 
 def _checked(flavor: str, ref: Any) -> SourceRef | Unlisted:
-    """The same source. One that is described wrongly becomes a path with the reason."""
+    """Check what an adapter found. A wrong description becomes an `Unlisted` with the reason."""
     if isinstance(ref, Unlisted):
         return checked_unlisted(ref)
     if not isinstance(ref, SourceRef):
@@ -210,7 +214,7 @@ def is_wanted(config: Config, flavor: str, path: str) -> bool:
     try:
         is_excluded = config.excludes(path, fits)
     except AdapterFailed:
-        # The next look at its root reports it.
+        # The next search below its root reports the failure.
         return False
     return not is_excluded and _fits(path, config.source(flavor).glob)
 

@@ -1,4 +1,4 @@
-"""What only the adapters know: how long logs are kept, which versions read them, what is broken."""
+"""Ask the adapters how long agents keep logs, which version they have, and what is broken."""
 
 import os
 from collections.abc import Mapping
@@ -16,8 +16,10 @@ from session_memory.core.errors import AdapterFailed
 
 
 def retention_days(flavor: str, root: Path) -> int | None:
-    """After how many days the agent deletes a log it has not written to; None when it never does,
-    or when its adapter fails to say."""
+    """Return after how many days an agent deletes a log that it no longer writes to.
+
+    None: it never does, or its adapter fails.
+    """
     return agent_or_substitute(flavor).keeps_days(root)
 
 
@@ -27,7 +29,7 @@ def adapter_versions() -> dict[str, int]:
 
 
 def adapter_problems(config: Config, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Each enabled adapter that is broken, or has a function that fails, with the reason.
+    """Return the reason for each enabled adapter that is broken or has a failing function.
 
     If a package announces an adapter that is not used, the key is the name of the package.
     """

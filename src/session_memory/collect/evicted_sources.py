@@ -1,6 +1,6 @@
-"""Evicted sessions that continue: their old part must return before the new part is derived.
+"""Bring evicted sessions back whose logs grew: a new part cannot be derived without the old part.
 
-It returns from the archive. Where there is no archive, the logs themselves are read again from
+The old part is restored from the archive. If there is no archive, the logs are read again from
 their beginning, if they are unchanged. Otherwise only the bytes of the new part are stored.
 """
 
@@ -21,12 +21,12 @@ from session_memory.core.roles import REWRITTEN
 from session_memory.derive.evicted import archive_of, bring_back, family
 from session_memory.store.sources import SourceRow
 
-# The reason of the problem that is stored while the new part waits.
+# The reason of the problem that says: a new part waits for the evicted part of its session.
 EVICTED = "evicted"
 
 
 class EvictedSources:
-    """Brings evicted sessions back, in one sync."""
+    """Brings evicted sessions back during one sync."""
 
     def __init__(self, run: RunContext) -> None:
         self._run = run
@@ -43,7 +43,7 @@ class EvictedSources:
             task.is_evicted = not self._read_again(task, sessions)
 
     def bring_back_grown(self) -> None:
-        """Bring back evicted sessions that got something new from another of their sources."""
+        """Bring back evicted sessions that got new records from another of their sources."""
         store = self._run.store
         for session_id in store.sessions.grew_while_evicted():
             row = store.sessions.row_by_id(session_id)
@@ -66,11 +66,11 @@ class EvictedSources:
     def _read_again(self, task: ReadTask, sessions: list[int]) -> bool:
         """Plan to read all sources of the sessions from their beginning.
 
-        Returns False, and changes nothing, unless every file still begins with what was kept.
+        Returns False and changes nothing if a file no longer begins with the bytes that were read.
         """
         store = self._run.store
         if is_part(task.row):
-            # A database has its rows as they are now, and not the lines that were kept.
+            # A database has its present rows, not the lines that were made from earlier ones.
             return False
         together = {other for one in sessions for other in family(store, one)}
         evicted = {
@@ -100,13 +100,13 @@ class EvictedSources:
         return True
 
     def _is_unchanged(self, row: SourceRow) -> bool:
-        """Whether a file still begins with what was kept of it."""
+        """Whether a file still begins with the bytes that were read of it earlier."""
         if row.host != self._run.host or row.superseded:
             return False
         if dump_of(row.flavor) is not None or is_part(row):
             return False
         if row.role == REWRITTEN:
-            # It has nothing in common with the lines that are kept of it.
+            # The file is a document. The lines that were made from it are not in it.
             return False
         place = Path(row.path)
         try:

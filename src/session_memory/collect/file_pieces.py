@@ -1,4 +1,4 @@
-"""The bytes of a file in pieces of bounded size, cut at line ends."""
+"""Read a file in pieces of bounded size, cut at line ends."""
 
 import io
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from session_memory.adapters.base import SourceRef
 
 SEGMENT = 4 * 1024 * 1024
 MANY_LINES = 4000
-# Beside other writers a piece is written in one short transaction.
+# In a store that others use, a piece is smaller, so that the transaction that writes it is short.
 SHORT_SEGMENT = 512 * 1024
 SHORT_LINES = 400
 WINDOW = 64 * 1024
@@ -23,7 +23,7 @@ class FilePiece(msgspec.Struct):
     """Bytes of a file from ``offset`` on. The first ``whole`` of them are whole lines, or whole
     records of a last line without a newline.
 
-    ``giant`` is the length of a line that is too long to hold, in the piece with its end.
+    ``giant``: if the piece ends a line that is too long for memory, the length of that line.
     """
 
     offset: int
@@ -33,17 +33,17 @@ class FilePiece(msgspec.Struct):
 
 
 def pieces(file: BinaryIO, offset: int, size: int, *, short: bool = False) -> Iterator[FilePiece]:
-    """The file from ``offset`` to ``size``, cut at line ends; the last line may be torn.
+    """Yield a file from ``offset`` to ``size``, cut at line ends; the last line may lack its end.
 
-    A line that is too long to hold comes in pieces without a whole line. The piece with its end
-    has its length (``giant``).
+    A line that is too long for memory comes in pieces without a whole line. Its last piece has the
+    length of the line (``giant``).
     """
     file.seek(offset)
     rest = b""
     begun = offset
     lines = SHORT_LINES if short else MANY_LINES
     while offset + len(rest) < size:
-        # More at once within a long line, which is copied with each read.
+        # Within a long line more is read at once: each read copies what was read of the line.
         segment = min(SEGMENT, max(SHORT_SEGMENT, len(rest))) if short else SEGMENT
         data = file.read(min(segment, size - offset - len(rest)))
         if not data:
@@ -77,7 +77,8 @@ def pieces(file: BinaryIO, offset: int, size: int, *, short: bool = False) -> It
 
 
 def _of_few_lines(offset: int, data: bytes, most: int) -> Iterator[FilePiece]:
-    """Whole lines, in several pieces when they are many: memory holds all records of a piece."""
+    """Yield whole lines, in several pieces if they are many: memory holds the records of a
+    piece."""
     if data.count(b"\n") <= most:
         yield FilePiece(offset, data, len(data))
         return
@@ -99,7 +100,7 @@ def bytes_between(file: BinaryIO, start: int, end: int) -> Iterator[tuple[int, b
 
 
 class MemorySource:
-    """A piece of a file, as an adapter reads it."""
+    """A piece of a file in memory, as a source that an adapter can read."""
 
     def __init__(self, ref: SourceRef, piece: FilePiece) -> None:
         self.ref = ref
@@ -111,9 +112,9 @@ class MemorySource:
 
 
 class GiantLine:
-    """A line that is too long to hold, filled with zeros: an adapter needs only its length.
+    """A source that stands for a line too long for memory: as many zeros as the line has bytes.
 
-    It is not read again from the file, which may have changed meanwhile.
+    An adapter needs only the length. The file is not read again, because it may have changed.
     """
 
     def __init__(self, ref: SourceRef, length: int) -> None:

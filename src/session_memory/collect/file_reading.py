@@ -1,6 +1,6 @@
-"""Reading the new part of an open file: translated into records and compressed, in chunks.
+"""Read the new part of an open file in chunks: translate it into records and compress it.
 
-Nothing here asks the store, so a worker process can do it (`session_memory.collect.read_worker`).
+Nothing here uses the store, so a worker process can do it (`session_memory.collect.read_worker`).
 """
 
 import os
@@ -32,31 +32,31 @@ from session_memory.store.raw import Packer
 from session_memory.store.sources import SourceRow
 
 BeginsMasking = Callable[[SourceRow, bool, int], bool]
-"""Says whether to mask what is read of a source; `begin_masking` or a substitute."""
+"""A function that says whether to mask secrets in a source; `begin_masking` or a substitute."""
 
 # How much of a new log is read to find out which repository it is about.
 HEAD = 256 * 1024
 
 
 class ReadingRules(Protocol):
-    """What the reading of files must know about the sync. `RunContext` is one."""
+    """What reading files needs to know about the sync: a `RunContext`, or in a worker its rules."""
 
     config: Config
     progress: ReadProgress
     is_first_load: bool
 
     def packer(self, flavor: str) -> Packer:
-        """What compresses the next logs of an agent."""
+        """Return the packer that compresses the next logs of an agent."""
 
     def forgotten_masks(self, flavor: str, records: list[Record]) -> list[Mask]:
-        """The places of records that the user forgot."""
+        """Return the byte ranges of records that belong to forgotten sessions."""
 
     def evicted_up_to(self, row: SourceRow, kept: int) -> int:
-        """Where the evicted part of a source ends."""
+        """Return the offset at which the evicted part of a source ends."""
 
 
 class FileReading:
-    """Reads open files. A subclass opens them."""
+    """Reads open log files in chunks. A subclass opens the files."""
 
     def __init__(self, rules: ReadingRules, begins_masking: BeginsMasking = begin_masking) -> None:
         self._rules = rules
@@ -64,7 +64,7 @@ class FileReading:
         self._packers: dict[str, Packer] = {}
 
     def new_chunks(self, task: ReadTask, file: BinaryIO, size: int) -> Iterator[Chunk]:
-        """What follows the cursor of a source, from an open file."""
+        """Yield chunks of what follows the cursor of a source in its open file."""
         if task.ref.role in LOGS:
             yield from self.log_chunks(task, file, size)
         elif task.ref.role == SPILL:
@@ -94,14 +94,14 @@ class FileReading:
         masking = self._begins_masking(row, rules.config.redact, cursor.offset)
         evicted_to = rules.evicted_up_to(row, kept) if task.is_evicted else 0
         for found in pieces(file, cursor.offset, size, short=not rules.is_first_load):
-            # The lines of a document are masked when they are made.
+            # The lines that were made from a rewritten document are masked already.
             piece = masked_piece(found) if masking and not task.content_hash else found
             records, cursor = self._translate(task, piece, cursor)
             if piece.offset == row.read_to:
                 _note_shared_line(file, piece.offset, records)
             rules.progress.advance(len(piece.data))
             cursor = _after_blanks(cursor, piece)
-            # Lines that the adapter did not take wait for what follows, like a torn line.
+            # Lines that the adapter left are read again by the next sync, like a torn line.
             taken = max(cursor.offset - piece.offset, 0)
             waits = not piece.giant and taken < piece.whole
             kept = piece.offset + len(piece.data)
@@ -143,7 +143,7 @@ class FileReading:
         begin = Cursor(piece.offset, cursor.state) if piece.whole else cursor
         end = piece.offset + piece.whole
         records, last = [], begin
-        # Only the last cursor is kept: each may hold as much as an adapter must remember.
+        # Only the last cursor is kept: each holds the state of the adapter, which may be large.
         for cursor, record in records_of(reader, MemorySource(task.ref, piece), begin, end):
             records.append(record)
             last = cursor
@@ -163,7 +163,7 @@ class FileReading:
     # ------------------------------------------------------------ documents and spilled bodies
 
     def _document_chunks(self, task: ReadTask, file: BinaryIO, size: int) -> Iterator[Chunk]:
-        """A document in one chunk. What is too long for a document is kept piece by piece."""
+        """Yield a document as one chunk. What is beyond 4 MiB follows in chunks without records."""
         file.seek(0)
         body = file.read(min(size, SEGMENT))
         yield self._document_chunk(task, body, is_last=len(body) >= size)
@@ -171,7 +171,7 @@ class FileReading:
             yield from self.plain_chunks(task, file, len(body), size)
 
     def _document_chunk(self, task: ReadTask, body: bytes, *, is_last: bool) -> Chunk:
-        # A document that only grew was read while it was being written. It is read again whole.
+        # A document that grew was read while the agent wrote it. It is read again as a whole.
         task.row.lines = task.row.lenient = 0
         tail = tail_hash(body)
         if self._begins_masking(task.row, self._rules.config.redact, 0):
@@ -184,9 +184,9 @@ class FileReading:
     def plain_chunks(
         self, task: ReadTask, file: BinaryIO, start: int, size: int, after: Chunk | None = None
     ) -> Iterator[Chunk]:
-        """A source of any size, piece by piece, without records: a spilled body, for example.
+        """Yield chunks without records, for a source of any size such as a spilled text.
 
-        ``after`` is the last chunk with records, if there is one.
+        ``after``: the last chunk with records, whose cursor stays.
         """
         cursor = Cursor() if after is None else after.cursor
         placed = bytes_between(file, start, size)
@@ -212,14 +212,14 @@ class FileReading:
 
 
 def _after_blanks(cursor: Cursor, piece: FilePiece) -> Cursor:
-    """The cursor after the end of the last line. A record ends before it."""
+    """Move the cursor behind the end of the last line: a record ends before its newline."""
     end, taken = piece.offset + len(piece.data), max(cursor.offset - piece.offset, 0)
     is_blank = piece.data.endswith(b"\n") and piece.data[taken:].isspace()
     return Cursor(end, cursor.state) if is_blank else cursor
 
 
 def _note_shared_line(file: BinaryIO, offset: int, records: list[Record]) -> None:
-    """Note that the first record continues the line of a record that was read before."""
+    """Mark the first record if it is on the same line as a record that was read before."""
     continues = bool(offset and records) and records[0].offset == offset
     if continues and os.pread(file.fileno(), 1, offset - 1) != b"\n":
         records[0].remark = jsonl.SHARED_LINE

@@ -1,4 +1,4 @@
-"""Delaying Ctrl-C until a write is finished."""
+"""Delay Ctrl-C until a write is finished."""
 
 import signal
 import threading

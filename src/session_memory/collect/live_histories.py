@@ -1,7 +1,6 @@
-"""Sessions of other runtimes as histories that a live session can continue.
+"""Read sessions of other runtimes as histories that a live session can continue.
 
-They are read from what was collected, or from where the runtime keeps them. Nothing is written
-there.
+A session is read from its stored logs, or from the files of its runtime, which are not changed.
 """
 
 import io
@@ -38,9 +37,10 @@ def importable_flavors() -> list[str]:
 
 
 def collected_history(store: Store, uid: str) -> History:
-    """The history of a collected session, read from its stored logs.
+    """Return the history of a collected session, read from its stored logs.
 
-    If it was collected from several places, such as a home and a copy of it, it is the longest.
+    If the session was collected from several places, such as a home and a copy of it, this is the
+    longest of its histories.
     """
     row = store.sessions.row(uid)
     if row is None:
@@ -58,7 +58,10 @@ def collected_history(store: Store, uid: str) -> History:
 
 
 def collected_histories(store: Store, uids: list[str]) -> Iterator[History | SourceUnreadable]:
-    """The histories of collected sessions, or why one cannot be read. Each log is read once."""
+    """Yield the histories of collected sessions, or an error for each one that cannot be read.
+
+    A log that several sessions share is read once.
+    """
     logs: dict[tuple[str, int], _SharedLog] = {}
     copied: dict[str, list[History]] = {}
     for uid in uids:
@@ -132,7 +135,7 @@ def sources_of(store: Store, session_id: int) -> list[SourceRow]:
 
 
 def _copies(sources: list[SourceRow]) -> list[list[SourceRow]]:
-    """The sources of each place that a session was collected from."""
+    """Group the sources of a session by the place that they were collected from."""
     places: dict[tuple[str, str, str], list[SourceRow]] = {}
     for source in sources:
         # The files of a session are side by side; several databases may be in one directory.
@@ -154,7 +157,10 @@ def _stored(store: Store, sources: list[SourceRow]) -> tuple[Iterator[dict[str, 
 
 
 def settings_at(agent: Agent, sources: list[SourceRow]) -> dict[str, dict[str, Any]]:
-    """The settings in the database of some sources, if it is still there."""
+    """Read the settings of each session from the agent's database: native session id → settings.
+
+    Empty if the agent keeps no settings there, or if the database no longer exists.
+    """
     place = next((Path(source.path) for source in sources if source.role == LOG), None)
     if agent.settings is None or place is None or not place.is_file():
         return {}
@@ -173,7 +179,7 @@ def with_settings(history: History, settings: dict[str, dict[str, Any]]) -> Hist
 
 
 def history_at(path: Path, session: str | None = None) -> History:
-    """The history of a session where its runtime keeps it: a directory, a log or a database."""
+    """Read the history of a session from its runtime's own directory, log or database."""
     able = [agent for agent in agents() if agent.history is not None]
     for agent in able:
         ref = agent.log_at(path) if agent.log_at is not None else None
@@ -193,7 +199,7 @@ Contents = tuple[list[dict[str, Any]], list[bytes], dict[str, dict[str, Any]]]
 
 
 def _contents(agent: Agent, ref: SourceRef) -> Contents:
-    """The objects in the log, the bytes of every document beside it, and the settings."""
+    """Read a session's own files: the objects in its log, its documents, and the settings."""
     settings: dict[str, dict[str, Any]] = {}
     log: list[dict[str, Any]] = []
     documents: list[bytes] = []

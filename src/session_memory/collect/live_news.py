@@ -1,4 +1,4 @@
-"""Whether live sessions have new rows. No event of the file system reports them."""
+"""Tell a watch whether live sessions have new rows: no event of the file system reports them."""
 
 from session_memory.collect.live_sessions import has_news
 from session_memory.store.address import is_postgres
@@ -6,7 +6,7 @@ from session_memory.store.store import Store
 
 
 class LiveNews:
-    """Remembers the state in which it looked last: SQLite says whether anybody wrote since."""
+    """Remembers the state of the last check. SQLite tells whether anybody wrote since then."""
 
     def __init__(self) -> None:
         self._seen: tuple[Store, object] | None = None
@@ -14,11 +14,12 @@ class LiveNews:
     def has_come(self, store: Store) -> bool:
         """Whether a live session was written to since the last sync.
 
-        It may be asked only by somebody who then reads these sessions, or opens the store again.
+        After True the caller must read these sessions, or open the store again: without another
+        write the next call returns False.
         """
         if is_postgres(store.db.name):
             return has_news(store)
-        # Each connection counts on its own. So the count says nothing about another store.
+        # Each connection counts writes by itself, so a count is valid for this `Store` only.
         now = (store, store.db.write_mark())
         if self._seen is not None and self._seen[0] is store and self._seen[1] == now[1]:
             return False

@@ -1,4 +1,4 @@
-"""Collecting live sessions: only the rows that were added since the last sync are read.
+"""Collect live sessions: only the rows that were added since the last sync are read.
 
 Rows are never changed or deleted. Sometimes a new row belongs before rows that were read: with two
 writers, or after a clock was set back. Then the session is derived again from all its rows.
@@ -32,7 +32,7 @@ def has_news(store: Store) -> bool:
 
 
 class LiveSync:
-    """Collects all live sessions of a store. ``touched``: as in `SyncOutcome`."""
+    """Collects all live sessions of a store. ``touched``: uid → its number of events before."""
 
     def __init__(self, store: Store, now: int, domain_of: DomainOf) -> None:
         self._store = store
@@ -64,7 +64,10 @@ class LiveSync:
             self.ingested += 1
 
     def note_collected(self) -> bool:
-        """Leave out what an import wrote once its origin is collected. True if that is new."""
+        """Find imported sessions whose origin was collected since; say whether there is one.
+
+        Their rows are read again, without those that the import wrote: the origin's log has them.
+        """
         imports = LiveImports(self._store.db)
         if not imports.has_newly_collected():
             return False
@@ -111,16 +114,18 @@ class LiveSync:
                 self._write(row, head, self._translated(row, [body], Cursor())[0])
 
     def _begin_again(self, row: SourceRow, rows: SourceRow) -> None:
-        """The id of a closed session was used again. No row of the new session was read yet."""
+        """Begin a session anew: the id of a closed one was used again, and no new row was read
+        yet."""
         self._store.sessions.begin_again(self._store.sessions.of_source(row.id))
         if rows.id:
             rows.tail_hash, rows.starts_at = "", None
             self._store.sources.save(rows)
 
     def _use_for_another(self, about: SourceRow, rows: SourceRow, origin: str) -> None:
-        """An imported session was closed, and its id was used again for a session of its own.
+        """Use the sources of an imported session for a new session, which took over its id.
 
-        What was read of the imported one stays; its rows are read again under its other id.
+        The imported session was closed and renamed. Its events stay, and its rows are read again
+        under its new id.
         """
         with self._store.transaction():
             for row in (about, rows):
@@ -155,7 +160,7 @@ class LiveSync:
                 self._write(row, head if is_last else None, records)
             self.bytes += sum(map(len, lines))
         if not has_rows:
-            # It was renamed, archived or closed: the revision that was read is another.
+            # The session was renamed, archived or closed: a new revision without new rows.
             with self._store.transaction():
                 if not self._was_read_elsewhere(row):
                     self._write(row, head, [])
@@ -171,7 +176,7 @@ class LiveSync:
             row.tail_hash = digest_of(order)
             row.lines, row.bookkeeping = 0, "{}"
             if row.agent:
-                # The first row may be another now: those that the import wrote are left out.
+                # Rows that the import wrote are left out now, so another row may be the first.
                 row.starts_at = None
             for session in self._store.sessions.of_source(row.id):
                 self._store.sessions.mark_stale(session)
@@ -193,7 +198,10 @@ class LiveSync:
         return row.role != DOCUMENT and sources.was_read_by_others(row)
 
     def _write(self, row: SourceRow, head: LiveHead | None, records: list[Record]) -> None:
-        """Store records and the cursor, inside a transaction. ``head``: all rows were read."""
+        """Store records and the cursor, inside a transaction.
+
+        ``head``: given if all rows were read.
+        """
         if row.starts_at is None and row.role != DOCUMENT:
             row.starts_at = next((r.ts for r in records if r.ts is not None), None)
         row.lines = 0 if row.role == DOCUMENT else row.lines
@@ -212,7 +220,7 @@ class LiveSync:
 
 
 class _LinesSource:
-    """Lines in memory, as an adapter reads them."""
+    """Lines in memory, as a source that an adapter can read."""
 
     def __init__(self, row: SourceRow, lines: list[bytes]) -> None:
         about, rows = refs_of(row.session, row.agent)

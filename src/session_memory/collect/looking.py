@@ -1,6 +1,6 @@
-"""Looking for changes: which sources are new, grown, unreadable or gone.
+"""Find which sources are new, changed, unreadable or gone.
 
-Nothing is read here. A source is compared with its stored row by size, times and inode.
+No log is read here. A source is compared with its stored row by size, times and inode.
 """
 
 import os
@@ -28,7 +28,8 @@ AT_ONCE = 500
 
 
 class Looking:
-    """Fills the tasks, failures and vanished sources of a sync."""
+    """Compares sources with the store, and fills the tasks, failures and vanished ones of a
+    sync."""
 
     def __init__(self, run: RunContext) -> None:
         self._run = run
@@ -36,7 +37,8 @@ class Looking:
         self._unlisted: set[str] = set()
 
     def look_below(self, where: list[Root]) -> None:
-        """Look at every source below some roots."""
+        """Compare every source below some roots with the store, and note what changed or is
+        gone."""
         run, found = self._run, iter(discover(self._run.config, where))
         while some := list(islice(found, AT_ONCE)):
             run.known.load(path for one in some for path in _paths(one))
@@ -58,7 +60,7 @@ class Looking:
         run.outcome.vanished = sum(row.role in FIRST_LOGS for row in read)
 
     def look_for(self, where: list[Root], is_asked: Callable[[str], bool]) -> None:
-        """Look at those sources below some roots whose paths are asked for."""
+        """Compare only those sources below some roots for whose path ``is_asked`` is true."""
         for found in discover(self._run.config, where):
             if is_asked(str(found.ref.path)):
                 self.look_at(found)
@@ -78,7 +80,10 @@ class Looking:
         return unexplained
 
     def look_at(self, found: Discovered) -> None:
-        """Look at a source and its companions; together they count as one source."""
+        """Compare a source and its companions with the store, and note what to read.
+
+        Together they count as one source in the report.
+        """
         run, flavor, ref = self._run, found.flavor, found.ref
         run.outcome.report.discovered += 1
         run.outcome.by_flavor[flavor] = run.outcome.by_flavor.get(flavor, 0) + 1
@@ -103,7 +108,7 @@ class Looking:
             run.outcome.report.unchanged += 1
 
     def _task(self, flavor: str, ref: SourceRef) -> ReadTask | None:
-        """What to read of a source; None when nothing changed or it must not be read."""
+        """Return the task to read a source; None if nothing changed or it must not be read."""
         run, path = self._run, escaped(str(ref.path))
         if path in self._seen:
             raise OSError("another file has the same name once invalid characters are escaped")
@@ -135,7 +140,7 @@ def _paths(found: Discovered) -> Iterator[str]:
 
 
 def _stat(flavor: str, ref: SourceRef) -> Stat:
-    """What tells whether a source changed."""
+    """Return size, times and inode of a source, which tell whether it changed."""
     if ref.stamp is not None:
         return part_stat(ref)
     is_database = dump_of(flavor) is not None
@@ -143,7 +148,7 @@ def _stat(flavor: str, ref: SourceRef) -> Stat:
 
 
 def _describes(row: SourceRow, flavor: str, ref: SourceRef) -> bool:
-    """Whether an imported row says the same about a file as this machine."""
+    """Whether an imported row has the same flavor, role and names as a file of this machine."""
     names = (escaped(ref.home_path), escaped(ref.session), escaped(ref.agent))
     stated = (row.flavor, row.role, row.home_path, row.session, row.agent)
     return stated == (flavor, ref.role, *names)

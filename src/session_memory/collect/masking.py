@@ -1,4 +1,4 @@
-"""Masking secrets while collecting.
+"""Mask secrets while logs are collected.
 
 Only the masked bytes are stored. ``redacted_from`` of a source says from which byte on it
 is masked. A mask is as long as the secret it replaces, so every offset and length stays valid.
@@ -36,14 +36,20 @@ def mask_bytes(data: bytes) -> bytes:
 
 
 def begin_masking(row: SourceRow, redact: bool, start: int) -> bool:
-    """Whether to mask what is read from ``start`` on. A source that was masked once stays so."""
+    """Return whether to mask a source, which is read from ``start`` on; note where that begins.
+
+    Once masked, a source is always masked, even without ``redact``.
+    """
     if redact and row.redacted_from is None:
         row.redacted_from = start
     return row.redacted_from is not None
 
 
 def masked_piece(piece: FilePiece) -> FilePiece:
-    """A piece of a log, masked. The parts of a giant line are masked one by one."""
+    """Mask a piece of a log.
+
+    The pieces of a line that is too long for memory are masked one by one.
+    """
     from session_memory.redact import hide_lines  # noqa: PLC0415
 
     data = hide_lines(piece.data)
@@ -51,7 +57,7 @@ def masked_piece(piece: FilePiece) -> FilePiece:
 
 
 def masked_spill(file: BinaryIO, start: int, size: int) -> Iterator[PlacedBytes]:
-    """A file of any size from ``start`` on, masked. No piece ends inside a secret."""
+    """Yield a file of any size from ``start`` on, masked. No piece ends inside a secret."""
     file.seek(start)
     rest = b""
     while start + len(rest) < size:
@@ -67,7 +73,7 @@ def masked_spill(file: BinaryIO, start: int, size: int) -> Iterator[PlacedBytes]
 
 
 def _safe_end(data: bytes) -> int:
-    """Where to cut: after a line, and before a private key whose last line is not read yet."""
+    """Return where to cut: after a line, and before a private key that is not read to its end."""
     end = data.rfind(b"\n") + 1 or len(data)
     begun = data.rfind(b"-----BEGIN", max(end - _LONGEST_KEY, 0), end)
     is_open = begun > 0 and data.find(b"-----END", begun, end) < 0
@@ -75,7 +81,7 @@ def _safe_end(data: bytes) -> int:
 
 
 def as_kept(row: SourceRow, file: BinaryIO) -> Iterator[PlacedBytes]:
-    """The first ``row.kept`` bytes of a file, masked as a sync of today would store them."""
+    """Yield the first ``row.kept`` bytes of a file, masked as a sync of today would store them."""
     masked_from = min(row.redacted_from or 0, row.kept)
     if row.role in LOGS:
         yield from bytes_between(file, 0, masked_from)
@@ -92,7 +98,7 @@ def as_kept(row: SourceRow, file: BinaryIO) -> Iterator[PlacedBytes]:
 
 
 def masked_row(row: SourceRow) -> SourceRow:
-    """The row of a source as if it had been masked from its beginning."""
+    """Return a copy of a source's row that says that the source is masked from its first byte."""
     from session_memory.redact import mask  # noqa: PLC0415
 
     return msgspec.structs.replace(row, redacted_from=0, cursor_state=mask(row.cursor_state))
@@ -100,7 +106,7 @@ def masked_row(row: SourceRow) -> SourceRow:
 
 @contextmanager
 def masked_copy(row: SourceRow, body: IO[bytes]) -> Iterator[BinaryIO]:
-    """All bytes of a source, masked, in a temporary file without a name."""
+    """Yield a temporary file with all bytes of a source, masked."""
     with tempfile.TemporaryFile() as plain, tempfile.TemporaryFile() as masked:
         shutil.copyfileobj(body, plain)
         for _, data in as_kept(row, plain):

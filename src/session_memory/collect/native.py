@@ -1,4 +1,4 @@
-"""Native files: opening them, and how one changed since it was read."""
+"""Open agents' log files, and tell how one changed since it was read."""
 
 import os
 import stat as modes
@@ -47,7 +47,7 @@ class Stat(msgspec.Struct, frozen=True):
 
 
 class FileSource:
-    """A native file itself."""
+    """A log file on disk, as a source that an adapter can read."""
 
     def __init__(self, ref: SourceRef) -> None:
         self.ref = ref
@@ -69,7 +69,8 @@ def opened(path: Path) -> BinaryIO:
 
 @contextmanager
 def unpacked(file: BinaryIO, path: Path) -> Iterator[BinaryIO]:
-    """The file itself; of a compressed file, its content in a temporary file of bounded size."""
+    """Yield the file itself, or of a ``.zst`` file its content in a temporary file of bounded
+    size."""
     if path.suffix != ".zst":
         yield file
         return
@@ -97,7 +98,7 @@ def tail_hash(data: bytes) -> str:
 
 
 class AsKept(Protocol):
-    """The first bytes of a file, masked as they are stored, in pieces with their offsets."""
+    """A function that yields the first bytes of a file, masked as in the store, with offsets."""
 
     def __call__(self, row: SourceRow, file: BinaryIO) -> Iterator[tuple[int, bytes]]: ...
 
@@ -105,8 +106,8 @@ class AsKept(Protocol):
 def change_of(store: Store, row: SourceRow, file: BinaryIO, stat: Stat, as_kept: AsKept) -> str:
     """Whether a file is the ``same``, has ``grown``, or was ``rewritten``.
 
-    Of a file that grew in place only the last bytes that were kept are compared. A file of the
-    same size, or with another inode, is compared in full.
+    If a file grew in place, only the last stored bytes are compared. A file of the same size, or
+    with another inode, is compared in full.
     """
     if stat.size < row.kept:
         return "rewritten"
@@ -118,7 +119,7 @@ def change_of(store: Store, row: SourceRow, file: BinaryIO, stat: Stat, as_kept:
 
 
 def grew_in_place(row: SourceRow, file: BinaryIO, stat: Stat) -> bool:
-    """Whether bytes were only appended to a file, as far as its last kept bytes tell."""
+    """Whether bytes were only appended to a file, judged by the last bytes that were stored."""
     if stat.size <= row.kept or stat.inode != row.inode:
         return False
     file.seek(max(row.kept - TAIL, 0))
@@ -126,7 +127,7 @@ def grew_in_place(row: SourceRow, file: BinaryIO, stat: Stat) -> bool:
 
 
 def _begins_with(store: Store, row: SourceRow, file: BinaryIO, as_kept: AsKept) -> bool:
-    """Whether a file begins with what was kept of it, apart from forgotten records."""
+    """Whether a file begins with the bytes stored of it, apart from forgotten records."""
     masks, place = store.retention.masks(row.id), 0
     evicted = store.retention.evicted_source(row.id)
     if evicted is not None:
@@ -149,7 +150,7 @@ def _begins_with(store: Store, row: SourceRow, file: BinaryIO, as_kept: AsKept) 
 def _begins_with_both(
     store: Store, row: SourceRow, placed: Iterator[tuple[int, bytes]], archived: str
 ) -> bool:
-    """Compare the evicted part by its hash, and the part that came later with the stored logs."""
+    """Compare a file's evicted part by its hash, and its later part with the stored logs."""
     masks, first = store.retention.masks(row.id), store.retention.evicted_up_to(row.id, row.kept)
     away, here = sha256(), sha256()
     for start, data in placed:

@@ -1,5 +1,7 @@
-"""Reading sources with worker processes. Their chunks come in the order of the tasks, so the store
-is the same with any number of workers."""
+"""Read sources with worker processes.
+
+Chunks come in the order of the tasks, so the store is the same with any number of workers.
+"""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -26,13 +28,14 @@ from session_memory.workers.pool import (
     default_jobs,
 )
 
-# Smaller sources are read here when no worker has time for them.
+# If no worker has time for a smaller source, this process reads it.
 SMALL_SOURCE = 1024 * 1024
 MOST_JOBS = 64
 
 
 class ParallelReading:
-    """Reads the tasks of a sync: in workers where that pays and is possible, else here."""
+    """Reads the sources of a sync: in workers if that pays and is possible, else in this
+    process."""
 
     def __init__(self, run: RunContext, reading: SourceReading, jobs: int | None) -> None:
         self._run = run
@@ -57,7 +60,10 @@ class ParallelReading:
             if not (task.row.id and self._run.is_evicted(task.row))
         }
         setting = ReadSetting(
-            self._run.config, self._run.is_first_load, self._newest_dictionaries(orders)
+            self._run.config,
+            self._run.is_first_load,
+            self._newest_dictionaries(orders),
+            self._run.store.index.kind,
         )
         jobs = min(self._jobs, size // BYTES_PER_WORKER) if BYTES_PER_WORKER else self._jobs
         self._pool = Pool(TARGET, setting, orders, jobs, continued)
@@ -73,7 +79,7 @@ class ParallelReading:
         return newest
 
     def chunks(self, number: int, task: ReadTask, batches: Batches) -> Iterator[Chunk]:
-        """What is new in the source of a task."""
+        """Yield what is new in the source of a task. ``number``: its place among the tasks."""
         sent = None
         if self._pool is not None:
             sent = self._pool.take(number, wait=_unread(task) > SMALL_SOURCE)
@@ -116,8 +122,11 @@ class ParallelReading:
 
 
 def _may_need_no_store(task: ReadTask) -> bool:
-    """Whether a worker may be able to read a source alone. Documents are small, and the lines of
-    databases are compared with the stored ones."""
+    """Whether a worker may be able to read a source without the store.
+
+    This process reads documents, which are small, and databases, whose lines are compared with the
+    stored ones.
+    """
     if task.ref.role not in (LOG, TIMELINE, SPILL) or task.ref.stamp is not None:
         return False
     return dump_of(task.flavor) is None and rows_of(task.flavor, task.ref) is None

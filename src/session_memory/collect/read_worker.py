@@ -1,4 +1,7 @@
-"""Reading files in a worker process. It has no store: what needs one goes back to the parent."""
+"""Read log files in a worker process.
+
+A worker has no store. A source that needs one goes back to the parent process.
+"""
 
 import os
 from collections.abc import Iterator
@@ -18,24 +21,33 @@ from session_memory.derive.forgotten import Mask
 from session_memory.derive.settled_ahead import SettledSource, settled_source
 from session_memory.store.raw import Dictionary, Packed, Packer
 from session_memory.store.sources import SourceRow
+from session_memory.store.word_query import entries_of
 
 TARGET = f"{__name__}:worker"
-# The rows of a log are held until its end, so larger ones are sent in pieces and settled later.
+# Up to so many records of a new log are held in memory until its end, to make events of them here.
+# Longer logs are sent in pieces, and the parent makes the events.
 MOST_SETTLED = 6000
 # The id of a dictionary that the parent stores with the first pack that uses it.
 _SENT = 0
 
 
 class ReadSetting(msgspec.Struct):
-    """What a worker must know about the sync. ``dictionaries``: the newest stored one by flavor."""
+    """What a worker must know about the sync.
+
+    ``dictionaries``: flavor → id and bytes of its newest stored compression dictionary.
+    """
 
     config: Config
     is_first_load: bool
     dictionaries: dict[str, tuple[int, bytes]]
+    word_engine: str
 
 
 class SentPack(msgspec.Struct, array_like=True):
-    """A pack on its way to the parent. ``dictionary`` is an id in the store, or a hash."""
+    """A pack that is sent to the parent.
+
+    ``dictionary`` is the id of a stored dictionary, or the hash of one that is sent, too.
+    """
 
     start: int
     length: int
@@ -45,7 +57,9 @@ class SentPack(msgspec.Struct, array_like=True):
 
 
 class SentChunk(msgspec.Struct):
-    """A chunk without its task. ``dictionaries`` are new ones, by their hashes.
+    """A chunk that is sent to the parent, without its task.
+
+    ``dictionaries``: new compression dictionaries, by their hashes.
 
     ``left_out``: the configuration excludes the source, and there are no chunks.
     """
@@ -66,11 +80,11 @@ class SentChunk(msgspec.Struct):
 
 
 class NeedsStore(Exception):
-    """Only the parent can tell how the source changed."""
+    """A worker cannot tell how a source changed. The parent must compare it with the store."""
 
 
 class _Counting(ReadProgress):
-    """Counts what was read since the last chunk."""
+    """Counts the bytes that were read since the last chunk."""
 
     def __init__(self) -> None:
         self.read = 0
@@ -84,7 +98,7 @@ class _Counting(ReadProgress):
 
 
 class WorkerRules:
-    """The rules of a sync in a worker. Sources with forgotten or evicted parts never come here."""
+    """The `ReadingRules` in a worker, which gets no sources with forgotten or evicted parts."""
 
     def __init__(self, setting: ReadSetting) -> None:
         self.config = setting.config
@@ -111,6 +125,7 @@ class ReadWorker(FileReading):
         rules = WorkerRules(setting)
         super().__init__(rules)
         self._counting = rules.counting
+        self._entries_of = entries_of(setting.word_engine)
         self._sent: dict[int, tuple[Dictionary, bytes]] = {}
 
     def __call__(self, task: ReadTask) -> Iterator[SentChunk]:
@@ -128,8 +143,10 @@ class ReadWorker(FileReading):
                 yield self._sent_chunk(chunk)
 
     def _settled_ahead(self, task: ReadTask, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
-        """The chunks of a source. Those of a new log, if it is not large, become one chunk, whose
-        records are settled."""
+        """Join the chunks of a small new log to one, and settle its records (make events of them).
+
+        Chunks of other sources stay as they are.
+        """
         held: list[Chunk] = []
         if task.is_new and task.ref.role == LOG:
             records = 0
@@ -140,7 +157,7 @@ class ReadWorker(FileReading):
                     break
             else:
                 whole = _joined(held)
-                whole.settled = settled_source(task.row, whole.records)
+                whole.settled = settled_source(task.row, whole.records, self._entries_of)
                 if whole.settled is not None:
                     whole.records = []
                 held = [whole]
@@ -182,7 +199,7 @@ class ReadWorker(FileReading):
 
 
 def _joined(chunks: list[Chunk]) -> Chunk:
-    """All chunks of a source as one."""
+    """Join all chunks of a source to one."""
     last = chunks[-1]
     return Chunk(
         last.task,
@@ -201,7 +218,7 @@ def worker(setting: ReadSetting) -> ReadWorker:
 
 
 def continued(task: ReadTask, last: SentChunk) -> ReadTask | None:
-    """The task for what follows the last chunk that arrived, as the next sync would have it."""
+    """Return the task that reads on after the last chunk that arrived; None if it was the end."""
     if last.is_last:
         return None
     row = msgspec.structs.replace(

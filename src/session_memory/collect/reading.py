@@ -1,4 +1,4 @@
-"""Reading the new part of a source: translated into records and compressed, in chunks.
+"""Read the new part of a source in chunks: translate it into records and compress it.
 
 Nothing is written here, so the database is not locked while a source is read.
 """
@@ -37,7 +37,7 @@ class SourceReading(FileReading):
         self._evicted = evicted
 
     def chunks(self, task: ReadTask) -> Iterator[Chunk]:
-        """What is new in a source. The last chunk has the file's size and times."""
+        """Yield the new part of a source in chunks, and note the size and times of its file."""
         if task.ref.role == REWRITTEN:
             with opened(task.ref.place) as native:
                 task.stat = Stat.of(os.fstat(native.fileno()))
@@ -66,7 +66,10 @@ class SourceReading(FileReading):
             yield from self._changed_chunks(task, file, size)
 
     def _row_chunks(self, task: ReadTask, rows: Rows) -> Iterator[Chunk]:
-        """What changed in a part of a database. Its lines follow those that are stored."""
+        """Yield new lines for what changed in a part of a database.
+
+        They follow the stored lines.
+        """
         row = task.row
         with following_lines(task.ref, row, rows) as file:
             size = os.fstat(file.fileno()).st_size
@@ -92,14 +95,14 @@ class SourceReading(FileReading):
         yield from self.new_chunks(task, file, size)
 
     def _unchanged(self, task: ReadTask) -> Chunk:
-        """A source without news. Its times may be new."""
+        """Return an empty chunk for an unchanged source, which only stores its new times."""
         row = task.row
         task.is_evicted = self._run.is_evicted(row)
         cursor = Cursor(row.read_to, row.cursor_state)
         return Chunk(task, row.kept, [], [], cursor, row.kept, row.tail_hash, is_last=True)
 
     def _rewritten_chunks(self, task: ReadTask, document: bytes) -> Iterator[Chunk]:
-        """What is new in a document that the agent rewrites as a whole."""
+        """Yield what is new in a document that the agent rewrites as a whole."""
         task.content_hash = document_hash(document)
         if not task.is_new:
             if task.content_hash == task.row.tail_hash:
@@ -119,7 +122,7 @@ class SourceReading(FileReading):
             yield from self.log_chunks(task, file, size)
 
     def _begin_generation(self, task: ReadTask) -> None:
-        """Read a rewritten file from its beginning. What was kept of the old one stays."""
+        """Plan to read a rewritten file from its beginning. What is stored of the old one stays."""
         task.replaces = task.row
         task.row = self._run.new_row(task.flavor, task.ref, task.row.generation + 1)
         task.is_new, task.is_evicted = True, False

@@ -1,7 +1,7 @@
-"""Logs that agents keep in each repository instead of in one place.
+"""Find logs that agents keep in each repository instead of in one place.
 
-They are looked for in the directories where collected sessions worked, and above them up to the top
-of the repository. Directories that are not there cost one look each.
+The directories in which collected sessions worked are searched, and those above them up to the top
+of the repository.
 """
 
 from collections.abc import Iterator
@@ -19,8 +19,10 @@ MOST_ABOVE = 6
 
 
 def repository_roots(store: Store, config: Config, only: tuple[str, ...] = ()) -> list[Root]:
-    """The logs of those agents in all known repositories, without agents that are disabled or
-    have configured roots."""
+    """Return the directories in known repositories that hold logs, as roots.
+
+    Skip an agent if the configuration disables it, or names the directories of its logs.
+    """
     wanted = [one for one in agents() if one.in_repositories and _is_wanted(one, config, only)]
     if not wanted:
         return []
@@ -41,7 +43,7 @@ def _is_wanted(agent: Agent, config: Config, only: tuple[str, ...]) -> bool:
 
 
 def _tops(directories: list[str]) -> Iterator[Path]:
-    """Each directory once, and those above it up to the one with ``.git``."""
+    """Yield each directory, and those above it up to the one with ``.git``, each once."""
     seen: set[Path] = set()
     for name in directories:
         path = Path(name)

@@ -1,7 +1,7 @@
-"""Documents that an agent rewrites as a whole: what is new in one, as lines after the stored ones.
+"""Turn what is new in a document that an agent rewrites as a whole into further lines.
 
-See `session_memory.core.document_lines` for the lines. The store knows by a hash of the whole
-document (``tail_hash`` of its row) whether a document changed.
+See `session_memory.core.document_lines` for the lines. A hash of the whole document, kept as the
+``tail_hash`` of its row, tells whether the document changed.
 """
 
 import os
@@ -18,7 +18,7 @@ from session_memory.store.store import Store
 
 
 def document_of(native: BinaryIO) -> bytes:
-    """The whole document. Raises ``OSError`` if it is too long."""
+    """Read a whole document. Raises ``OSError`` if it is too long."""
     size = os.fstat(native.fileno()).st_size
     if size <= LONGEST:
         native.seek(0)
@@ -37,8 +37,10 @@ def document_hash(document: bytes) -> str:
 def grown_lines(
     store: Store, row: SourceRow, document: bytes, *, masked: bool
 ) -> Iterator[BinaryIO]:
-    """The lines of a document in a temporary file. It has a hole in place of the stored ones,
-    except for the last bytes, which tell where a line begins."""
+    """Yield a temporary file with the new lines of a document, at their offsets.
+
+    In place of the stored lines it has a hole, except for their last bytes, which are hashed.
+    """
     stored = b"".join(store.raw.pieces(row.id, 0, row.read_to)) if row.id else b""
     added = _lines(stored, masked).add(document)
     with tempfile.TemporaryFile() as file:

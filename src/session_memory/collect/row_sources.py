@@ -1,4 +1,4 @@
-"""Sources that are parts of a database: their rows as lines that follow those in the store."""
+"""Read sources that are parts of a database: their changed rows become further lines."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ _FILES = (".db", ".db-wal", _INDEX)
 
 
 def rows_of(flavor: str, ref: SourceRef) -> Rows | None:
-    """The function that gives the lines of a part of a database; None for any other source."""
+    """Return the function that turns a part of a database into lines; None for another source."""
     return None if ref.stamp is None else agent_or_substitute(flavor).rows
 
 
@@ -28,17 +28,17 @@ def is_part(row: SourceRow) -> bool:
 
 
 def file_of(row: SourceRow) -> Path | None:
-    """The file that a stored source is in; None for a part that is no longer in its database."""
+    """Return the file of a stored source; None for a part that is no longer in its database."""
     if not is_part(row):
         return Path(row.path)
     return None if row.vanished else Path(row.path.rpartition(PART)[0])
 
 
 def changed_databases(where: list[Root], paths: Iterable[Path]) -> tuple[list[Root], list[Path]]:
-    """The roots of which a database changed, and the paths that are no part of a database.
+    """Return the roots in which a database changed, and the paths that belong to no database.
 
-    What changes is the write-ahead log beside a database. Its index says nothing; reading changes
-    it, too.
+    A write changes the write-ahead log beside a database. The index of that log is ignored, because
+    reading changes it, too.
     """
     roots = [root for root in where if agent_or_substitute(root.flavor).rows is not None]
     changed: list[Root] = []
@@ -53,16 +53,16 @@ def changed_databases(where: list[Root], paths: Iterable[Path]) -> tuple[list[Ro
 
 
 def part_stat(ref: SourceRef) -> Stat:
-    """The stat of a part: its stamp in place of a time, and the inode of the database."""
+    """Return a stat for a part of a database: its stamp as the time, and the file's inode."""
     found = Stat.of(ref.place.stat())
     return Stat(0, ref.stamp or 0, found.ctime_ns, found.inode)
 
 
 @contextmanager
 def following_lines(ref: SourceRef, row: SourceRow, rows: Rows) -> Iterator[BinaryIO]:
-    """The lines that follow those in the store, at their offsets in a temporary file.
+    """Yield a temporary file with the lines that follow the stored ones, at their offsets.
 
-    What is stored already is a hole in this file, which takes no space.
+    In place of the stored lines it has a hole, which takes no space.
     """
     import tempfile  # noqa: PLC0415
 

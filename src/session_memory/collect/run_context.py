@@ -28,7 +28,7 @@ class FailedSource(msgspec.Struct, frozen=True):
 
 
 class RunContext:
-    """One sync. ``known`` gives the rows of this host's stored sources by their paths."""
+    """The state of one sync. ``known``: the rows of this host's stored sources, by path."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class RunContext:
         self.failures.append(FailedSource(flavor, ref, reason))
 
     def new_row(self, flavor: str, ref: SourceRef, generation: int) -> SourceRow:
-        """The row of a source that is not stored yet: this generation, or the next free one."""
+        """Make the row of a source that is not stored yet, with the next free generation number."""
         path = escaped(str(ref.path))
         if not self.is_first_load:
             generation = self.store.sources.free_generation(self.host, path, generation)

@@ -8,7 +8,7 @@ import select
 
 
 class StopFlag:
-    """Is set once. A thread that waits for it wakes up."""
+    """A flag that is set once. A thread that waits for it wakes up."""
 
     def __init__(self) -> None:
         self._is_set = False

@@ -6,7 +6,7 @@ written in one short transaction, together with the cursors.
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from session_memory.collect.reading import SourceReading
     from session_memory.store.live_rows import LiveHead
 
-# Some agents name a log after so many characters of its id.
+# Some agents put only so many characters of the session id in the name of a log.
 SHORT_ID = 8
 
 
@@ -87,7 +87,7 @@ def sync_paths(
 ) -> tuple[SyncOutcome, list[Path]]:
     """Read what is new in the sources at ``paths``. No other source is looked at.
 
-    Also returns the paths that only a look at their whole root can explain: no source is known
+    Also returns the paths for which the caller must search the whole root: no source is known
     there, or its file is gone. ``report.problems`` stays 0, for counting reads the whole store.
     """
     started = time.perf_counter()
@@ -126,7 +126,7 @@ def sync_sessions(
 
 
 class Sync:
-    """One run over everything, or over the sources at ``paths`` alone."""
+    """One sync of all sources, or of the sources at ``paths`` alone."""
 
     def __init__(
         self,
@@ -196,11 +196,11 @@ class Sync:
             self._looking.look_at(one)
 
     def look_at_paths(self, named: dict[str, Path], flavors: set[str]) -> list[Path]:
-        """Find which known sources changed. Returns the paths that are none, or gone."""
+        """Find which known sources changed. Returns the paths that are unknown or do not exist."""
         return self._looking.look_at_paths(named, flavors)
 
     def count_only(self) -> None:
-        """A dry run: what would be read counts as read."""
+        """Count the sources that a sync would read as read, for a dry run."""
         counted = sum(task.counted for task in self.context.tasks)
         self.outcome.report.ingested = counted + len(self._live_changed)
 
@@ -211,7 +211,7 @@ class Sync:
         self.context.progress.begin(len(tasks), size)
         events_before, problems_before = store.events.gained, store.problems.added
         if self._has_work():
-            with store.db.loading() if self._is_first_load and tasks else nullcontext():
+            with self._loading():
                 self._read_tasks(size, jobs)
                 self._read_live()
                 self._evicted.bring_back_grown()
@@ -224,6 +224,15 @@ class Sync:
         outcome.new_problems = store.problems.added - problems_before
         if self._is_whole:
             outcome.report.problems = store.problems.count()
+
+    @contextmanager
+    def _loading(self) -> Iterator[None]:
+        """Make the first load of an empty store faster."""
+        if not (self._is_first_load and self.context.tasks):
+            yield
+            return
+        with self._store.db.loading(), self._store.index.loading():
+            yield
 
     def _has_work(self) -> bool:
         """Whether anything changed, or an earlier sync left something to do."""
@@ -254,7 +263,7 @@ class Sync:
                     self._read_task(task, parallel.chunks(number, task, batches), batches)
 
     def _finish(self) -> None:
-        """Store what could not be read, and derive what is stale."""
+        """Store which sources could not be read, and derive stale sessions again."""
         from session_memory.derive.derivation import derive_stale  # noqa: PLC0415
 
         run, store = self.context, self._store

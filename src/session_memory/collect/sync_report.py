@@ -32,7 +32,7 @@ class NewProblem(msgspec.Struct, frozen=True):
 
 
 class SyncOutcome(msgspec.Struct, kw_only=True):
-    """The report of a sync, and what is shown to people beside it.
+    """The report of a sync, and what else is shown to people.
 
     ``touched`` holds the sessions that were written to, each with the number of events it had
     before. ``problems_found`` holds the first new problems; ``new_problems`` counts all of them.
@@ -50,7 +50,7 @@ class SyncOutcome(msgspec.Struct, kw_only=True):
 
 
 class ReadProgress:
-    """Is called while sources are read. This class does nothing; a progress bar overrides it."""
+    """Gets calls while sources are read. This class does nothing; a progress bar overrides it."""
 
     def begin(self, files: int, size: int) -> None: ...
 

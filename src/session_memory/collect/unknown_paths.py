@@ -1,9 +1,8 @@
-"""Changed paths that belong to no known source.
+"""Decide when a watch looks at changed paths that belong to no known source.
 
-Only a look at the whole root can tell whether such a path is a new source. An agent's directory
-is full of files that are no sources and change all the time. So a path that turned out to be none
-is ignored for a while, twice as long each time. It is never ignored for ever: a new log may be
-empty at first.
+Only a search of the whole root can tell whether such a path is a new source. An agent's directory
+has many files that are no sources and change all the time. So a path that is no source is ignored
+for a while, twice as long each time. It is never ignored for ever: a new log may be empty at first.
 """
 
 from collections.abc import Iterable
@@ -17,7 +16,7 @@ MOST_REMEMBERED = 10_000
 
 
 class UnknownPaths:
-    """Decides when to look at unknown paths. Times are seconds of a monotonic clock."""
+    """The unknown paths of a watch. Times are seconds of a monotonic clock."""
 
     def __init__(self) -> None:
         self._due: dict[Path, float] = {}
@@ -31,7 +30,7 @@ class UnknownPaths:
             self._due.setdefault(path, max(now, until))
 
     def due(self, now: float) -> list[Path]:
-        """The paths to look at now; none while the watch still rests after its last look."""
+        """Return the paths to look at now; none while the watch still rests after its last look."""
         if now < self._rest_until:
             return []
         return [path for path, due in self._due.items() if due <= now]
@@ -57,5 +56,5 @@ class UnknownPaths:
             del self._ignored[next(iter(self._ignored))]
 
     def clear(self) -> None:
-        """Everything was looked at, so no path is due."""
+        """Forget which paths are due, because everything was looked at."""
         self._due.clear()

@@ -1,4 +1,4 @@
-"""Which environment variables decide where agents keep their logs."""
+"""Find the environment variables that decide where agents keep their logs."""
 
 import os
 from collections.abc import Iterator, Mapping

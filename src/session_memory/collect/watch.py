@@ -99,7 +99,7 @@ class Watch:
         self._broken_adapters: dict[str, str] = {}
 
     def run(self) -> Generator[WatchEvent, None, None]:
-        """The events of the watch, as they happen; an `Idle` now and then in between.
+        """Yield the events of the watch as they happen, and an `Idle` after each step.
 
         A store that cannot be opened at first raises an error. When it is lost later, the watch
         reports a `WatchError` and tries again.
@@ -190,7 +190,7 @@ class Watch:
         give_back_memory()
 
     def _report_adapters(self, broken: dict[str, str]) -> Iterator[WatchEvent]:
-        """Name each adapter that is broken, once until its reason changes."""
+        """Report each broken adapter once, and again when its reason changes."""
         new = [why for name, why in broken.items() if self._broken_adapters.get(name) != why]
         self._broken_adapters = broken
         for why in new:
@@ -200,7 +200,7 @@ class Watch:
     def _report(
         self, store: Store, outcome: SyncOutcome, *, is_whole: bool = False
     ) -> Iterator[WatchEvent]:
-        """The events that report a sync, and its figures added to the sums."""
+        """Yield the events that report a sync, and add its figures to the sums of the watch."""
         report, at = outcome.report, now_ms()
         changed = list(_changed(store, outcome, at))
         synced = Synced(
@@ -238,7 +238,7 @@ class Watch:
 
 
 class _Stopped(Exception):
-    """The watch must end in the middle of a long look. Never leaves this module."""
+    """Raised to end a long look at the logs when the watch must stop. Never leaves this module."""
 
 
 class _StoppableProgress(ReadProgress):
@@ -261,7 +261,7 @@ class _StoppableProgress(ReadProgress):
 
 
 def reason_without_events(places: Iterable[Path], mounts: Path = MOUNTS) -> str:
-    """Why some of these places give no file events; empty when all do.
+    """Return why some of these places give no file events; empty if all do.
 
     A network file system gives no events for what another machine writes.
     """

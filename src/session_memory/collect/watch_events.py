@@ -32,7 +32,7 @@ class Started(WatchEvent, tag="started"):
 
 
 class Synced(WatchEvent, tag="synced"):
-    """A batch is in the store. ``whole``: everything was looked at, not only some paths."""
+    """A sync ended, and its news are stored. ``whole``: it looked at everything, not some paths."""
 
     whole: bool
     sources: int
@@ -97,8 +97,10 @@ class ProblemFound(WatchEvent, tag="problem"):
 
 
 class WatchError(WatchEvent, tag="error"):
-    """The store was lost, there are no file events, or an adapter is broken. ``retry_in``: seconds
-    until a new try."""
+    """The store was lost, there are no file events, an adapter is broken, or other work failed.
+
+    ``retry_in``: seconds until a new try.
+    """
 
     kind: str
     message: str
@@ -107,7 +109,7 @@ class WatchError(WatchEvent, tag="error"):
 
 
 class SessionsAnalyzed(WatchEvent, tag="analyzed"):
-    """Sessions were analyzed. ``waiting`` ones are next; 0 means that all are analyzed."""
+    """Sessions were analyzed. ``waiting``: how many are still to be analyzed."""
 
     sessions: int
     waiting: int
@@ -130,7 +132,7 @@ class RetroWritten(WatchEvent, tag="retro"):
 
 
 class Idle(WatchEvent, tag="idle"):
-    """Nothing happened for a moment. It is never written as JSON."""
+    """A step of the watch ended: it waited for changes and read them. Never written as JSON."""
 
 
 class Stopped(WatchEvent, tag="stopped"):

@@ -1,4 +1,7 @@
-"""The part of the kit that runs without a network: an order in, a line of JSON per result out."""
+"""The process of the kit that runs the agents, without a network.
+
+It gets an `Order` as JSON in its first argument, and prints a line of JSON for each result.
+"""
 
 import json
 import os
@@ -10,7 +13,7 @@ from session_memory.conformance.kit import Order, played_without_network
 
 
 def main() -> None:
-    # Who stops the kit stops what it started.
+    # sys.exit lets the kit end the agents that it started.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda number, _: sys.exit(128 + number))
     threading.Thread(target=_end_with_the_starter, daemon=True).start()

@@ -1,7 +1,8 @@
-"""Compares what our adapter read with what the script did.
+"""Compare what our adapter read from an agent's log with what the script did.
 
-A difference has a key. A driver declares the keys that its agent's log cannot tell, with the
-reason; a declared difference that is not there is a difference too, so the declarations stay true.
+A difference has a key, such as `tokens`. A driver declares the keys of known differences, with the
+reason: usually the agent's log leaves something out. A difference that is declared for a scenario
+but does not occur is reported as well, so the declarations stay true (`result.py`).
 """
 
 from collections import Counter
@@ -20,7 +21,7 @@ _FORK, _MAIN = "fork", "main"
 
 @dataclass(frozen=True)
 class Difference:
-    """`key` is what is compared; `text` says what differs."""
+    """`key` names what was compared; `text` says what differs."""
 
     key: str
     text: str
@@ -29,9 +30,10 @@ class Difference:
 def compare(
     truth: dict[str, Any], found: FoundInLogs, *, per_turn: bool = False, inside: bool = False
 ) -> list[Difference]:
-    """All differences between a truth as in `EXPECTED.json` and what was found in the logs.
+    """Return all differences between what the script did and what was found in the logs.
 
-    `per_turn`: the log says what a turn used. `inside`: subagents have no session of their own.
+    `truth` is what the script did, as in `EXPECTED.json`. `per_turn`: the log has the tokens of a
+    turn, not of each request. `inside`: subagents have no session of their own.
     """
     parts = (
         played_in_full(truth),
@@ -46,7 +48,7 @@ def compare(
 
 
 def played_in_full(truth: dict[str, Any]) -> Iterator[Difference]:
-    """Nothing, if the agent asked for every reply of the script."""
+    """Yield a difference unless the agent asked for every reply of the script, and no more."""
     if truth["skipped"]:
         yield Difference("script", f"{truth['skipped']} replies of the script were not asked for")
     if truth["over"]:
@@ -62,7 +64,10 @@ def _tokens(request: dict[str, Any]) -> dict[str, int]:
 
 
 def _requests(truth: dict[str, Any], found: FoundInLogs) -> Iterator[Difference]:
-    """Each request that was answered in full, by its id where the log has it, to the token."""
+    """Compare the tokens and model of each request that was answered in full.
+
+    A request is found in the log by its id, or by its tokens if the log has no ids.
+    """
     left = list(found.usage)
     missing: Counter[str] = Counter()
     for request in _of_groups(truth, (*TALK, *SIDE)):
@@ -95,7 +100,7 @@ def _key(group: str, name: str) -> str:
 
 
 def _taken(left: list[Usage], request: dict[str, Any]) -> Usage | None:
-    """The usage of a request, which is taken from those that are left."""
+    """Remove the usage of a request from those left, and return it; None if it is not there."""
     match = [usage for usage in left if usage.usage_id == request["message_id"]]
     match = match or [usage for usage in left if buckets(usage) == _tokens(request)]
     match = match or [usage for usage in left if _alike(buckets(usage), _tokens(request))]
@@ -106,7 +111,7 @@ def _taken(left: list[Usage], request: dict[str, Any]) -> Usage | None:
 
 
 def _alike(one: dict[str, int], other: dict[str, int]) -> bool:
-    """Equal but for the reasoning, which is a part of the output."""
+    """Whether two counts are equal except for the reasoning, which is a part of the output."""
     return {**one, "reasoning": 0} == {**other, "reasoning": 0}
 
 
@@ -116,7 +121,7 @@ def _changed(expected: dict[str, int], found: dict[str, int]) -> str:
 
 
 def _turns(truth: dict[str, Any], found: FoundInLogs) -> Iterator[Difference]:
-    """The tokens of each session, for an agent that logs them per turn."""
+    """Compare the sum of tokens of each session, for an agent that logs tokens per turn."""
     expected: dict[str, Counter[str]] = {}
     for request in _of_groups(truth, TALK):
         expected.setdefault(request["session"], Counter()).update(_tokens(request))
@@ -136,7 +141,7 @@ def _turns(truth: dict[str, Any], found: FoundInLogs) -> Iterator[Difference]:
 
 
 def _prompts(truth: dict[str, Any], found: FoundInLogs) -> Iterator[Difference]:
-    # The first words of a prompt on one line are what an event shows of it.
+    # An event shows only the first words of its prompt, on one line.
     expected = Counter(one_line(prompt) for prompt in truth["prompts"])
     have = Counter(event.summary.strip().strip('"') for event in found.of_kind("user_msg"))
     for name, texts in (("missing", expected - have), ("not sent", have - expected)):
@@ -145,7 +150,7 @@ def _prompts(truth: dict[str, Any], found: FoundInLogs) -> Iterator[Difference]:
 
 
 def _calls(truth: dict[str, Any], found: FoundInLogs) -> Iterator[Difference]:
-    """The calls, and which of them failed; by their ids where the wire has them."""
+    """Compare the calls, and which of them failed: their number, and their ids if they have any."""
     calls = [call for request in _of_groups(truth, TALK) for call in request["tools"]]
     made, failed = found.of_kind("tool_call"), found.of_kind("tool_result")
     failed = [event for event in failed if event.is_error]
@@ -163,7 +168,7 @@ def _calls(truth: dict[str, Any], found: FoundInLogs) -> Iterator[Difference]:
 
 
 def _interrupts(truth: dict[str, Any], found: FoundInLogs) -> Iterator[Difference]:
-    # A prompt that corrects the agent is an intervention too.
+    # A prompt that corrects the agent is a human_intervention as well, but no interrupt.
     kind = "human_intervention"
     seen = [event for event in found.of_kind(kind) if not event.is_a("user_msg")]
     if truth["truth"]["interrupted"] and not seen:
@@ -174,7 +179,7 @@ def _interrupts(truth: dict[str, Any], found: FoundInLogs) -> Iterator[Differenc
 
 
 def _sessions(truth: dict[str, Any], found: FoundInLogs, inside: bool) -> Iterator[Difference]:
-    """One session, its forks and its subagents, each with the right parent."""
+    """Compare the number of sessions, forks and subagents, and check their parents."""
     relations = Counter(session.relation for session in found.sessions)
     expected = {
         None: 1,
@@ -194,7 +199,7 @@ def _sessions(truth: dict[str, Any], found: FoundInLogs, inside: bool) -> Iterat
 
 
 def _owners(truth: dict[str, Any], found: FoundInLogs, of_subagents: str) -> Iterator[Difference]:
-    """Each request counts for the session that made it."""
+    """Check that each request counts for the session that made it."""
     by_uid: dict[str, Session] = {one.session_uid: one for one in found.sessions}
     owner = {usage.usage_id: by_uid[usage.session_uid] for usage in found.usage}
     for request in _of_groups(truth, TALK):

@@ -1,6 +1,7 @@
-"""What the kit has to know about an agent: its package, how it is started against the scripted
-model, by which names a model calls its tools, and what it does not write down."""
+"""What the kit has to know about an agent: its package, how to start it with the scripted model,
+the names of its tools, and what its log leaves out."""
 
+import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,11 +25,16 @@ from session_memory.conformance.sent import Sent
 
 KEY = "scripted"
 OTHER_MODEL = "scripted-other"
+ONE_PROMPT = (
+    "in one-shot mode the agent reads one prompt; more need its terminal interface, or a client of"
+    " its server or of its protocol for editors"
+)
+_ONLY_ARGUMENTS = "the driver gives the agent a prompt only when it starts it"
 
 
 @dataclass(frozen=True)
 class Launch:
-    """One start of an agent with a prompt. `start` says which session it goes on with."""
+    """One start of an agent with a prompt. `start`: with a new session, or how it continues one."""
 
     prompt: str
     start: str = NEW
@@ -37,45 +43,51 @@ class Launch:
 
 
 class Driver(ABC):
-    """One agent. With `server` the settings hold an MCP server of the user's own as well."""
+    """One agent. With `server`, its settings also have an MCP server that the user added before."""
 
     name = ""
     title = ""
     package = ""
-    # Where the package is: in `npm`, or in `pypi` for Pythons from `least_python` on.
+    # The registry of the package: `npm`, or `pypi`, where it needs Python `least_python` or newer.
     registry = "npm"
     least_python = (3, 11)
     program = ""
     seconds = 90.0
-    # What is recorded, below the home directory.
+    # The files and directories with the agent's logs, below the home directory.
     logs: tuple[str, ...] = ()
-    # The agent deletes logs of earlier runs. They are collected after every run.
+    # The agent deletes logs of earlier runs. So they are copied after every run.
     deletes_logs = False
-    # Without tools, `replies` leaves out what needs one.
+    # If the agent has no tools, `replies` leaves out the steps that call one.
     has_tools = True
-    # The log says what a turn used, not what each request did.
+    # The log has the tokens of a turn, not of each request.
     usage_per_turn = False
     # Subagents have no session of their own: their records are in the log of the parent.
     subagents_inside = False
-    # The prompt that compacts. Without one, the agent compacts when its context is full.
+    # The prompt that makes the agent compact. Without one, it compacts when its context is full.
     compact_prompt = ""
     full_context = 190_000
     # The agent asks for caches that last an hour, and logs what it wrote to them.
     hour_cache = True
     # The log says how much of the output is reasoning.
     logs_reasoning = True
-    # Words of the last message of a request for a summary, and what stands around the summary.
+    # Words in the last message of a request for a summary, and the form of the model's summary.
     summary_words = "summary of the conversation"
     summary_form = "{}"
-    # Words of the last message of a request that the agent makes for itself.
+    # A text that the agent prints when it has answered all prompts of its standard input. Without
+    # one, it answers them after its input was closed.
+    over = ""
+    # Words in the last message of a request beside the conversation, such as one for a title.
     aside_words = ""
     models = (MODEL, OTHER_MODEL)
-    # HTTP errors after which the agent gives up; the script leaves them out where it expects more.
+    # HTTP errors after which the agent gives up. The script leaves out a step with such an error,
+    # unless it is the last of its turn (`again`).
     not_retried: tuple[int, ...] = ()
     # Scenarios that the agent cannot do, with the reason.
     cannot: dict[str, str] = {}
-    # scenario (or "*") -> difference -> why the agent's log cannot tell.
+    # Known differences: scenario (or "*" for all) -> key of the difference -> the reason.
     known: dict[str, dict[str, str]] = {}
+    # The same for differences that show in some runs only: what the agent does depends on timing.
+    sometimes: dict[str, dict[str, str]] = {}
 
     def __init__(self, *, server: bool = False) -> None:
         self.has_server = server
@@ -85,23 +97,32 @@ class Driver(ABC):
         """Write the settings with which the agent asks the scripted model."""
 
     def trust(self, place: AgentPlace) -> None:
-        """What the user does once so that the agent reads the settings of a project."""
+        """Write what a user confirms once: that the agent may read the project's settings."""
         return
 
     def environment(self, place: AgentPlace) -> dict[str, str]:
         return {}
 
     def variables(self, launch: Launch) -> dict[str, str]:
-        """Further variables of one start."""
+        """Return environment variables for one start, beside those of `environment`."""
         return {}
 
     def preparations(self, launch: Launch, place: AgentPlace) -> list[list[str]]:
-        """Commands of the program that a user runs first, such as one that forks a session."""
+        """Return commands of the agent to run before this start, such as one that forks."""
         return []
 
     @abstractmethod
     def arguments(self, launch: Launch, place: AgentPlace) -> list[str]:
-        """The words after the program's name that answer one prompt and end."""
+        """Return the arguments with which the program answers one prompt and exits."""
+
+    def listening(self, launch: Launch) -> list[str]:
+        """Return the arguments with which the program reads prompts from its standard input."""
+        raise TypeError(_ONLY_ARGUMENTS)
+
+    def spoken(self, prompt: str, is_queued: bool = False) -> str:
+        """Return the line of the standard input with a prompt. A queued one is sent while the agent
+        works."""
+        raise TypeError(_ONLY_ARGUMENTS)
 
     @abstractmethod
     def shell(self, command: str) -> ModelCall:
@@ -109,31 +130,35 @@ class Driver(ABC):
 
     @abstractmethod
     def write(self, path: Path, text: str) -> ModelCall:
-        """The call that creates a file."""
+        """The call of the agent's tool that creates a file."""
 
     @abstractmethod
     def edit(self, path: Path, old: str, new: str) -> ModelCall:
-        """The call that replaces a text."""
+        """The call of the agent's tool that replaces a text in a file."""
 
     def read(self, path: Path) -> ModelCall:
-        """The call that reads a file; by the shell if there is no tool for it."""
-        return self.shell(f"cat {path}")
+        """The call that reads a file; with the shell if the agent has no tool for it."""
+        return self.shell(f"cat {shlex.quote(str(path))}")
 
     def delegate(self, prompt: str) -> ModelCall:
         """The call that starts a subagent and waits for its answer."""
         raise TypeError(f"{type(self).__name__} needs a delegate, or `subagent` in its `cannot`")
 
     def why_not(self, scenario: Scenario) -> str:
-        """Why the agent cannot do a scenario; nothing if it can."""
+        """Return why the agent cannot do a scenario; an empty text if it can."""
         names = (scenario.name, *scenario.needs)
-        return next((self.cannot[name] for name in names if name in self.cannot), "")
+        for name in names:
+            if name in self.cannot:
+                return self.cannot[name]
+        is_deaf = type(self).listening is Driver.listening
+        return _ONLY_ARGUMENTS if is_deaf and scenario.queues else ""
 
     def is_summary(self, sent: Sent) -> bool:
         """Whether a request asks for the summary that replaces the history."""
         return self.summary_words in sent.last_text.lower()
 
     def is_aside(self, sent: Sent) -> bool:
-        """Whether the agent asks for something that is no part of the conversation."""
+        """Whether a request is not part of the conversation, such as one for a title."""
         words = self.aside_words
         return not sent.body.get("tools") or bool(words and words in sent.last_text.lower())
 
@@ -154,16 +179,16 @@ class Driver(ABC):
         return ModelCall(call.name, call.arguments, call.namespace, action.fails)
 
     def replies(self, step: Step, place: AgentPlace) -> Sequence[Reply]:
-        """What the model says in one step; more than one reply if this agent needs more."""
+        """Return the model's replies in one step of a scenario; some agents need several."""
         calls = tuple(self.call(action, place) for action in step.actions)
         return [Reply(step.text, calls, step.thinking, error=step.error, fault=step.fault)]
 
     def conclusion(self, text: str) -> Reply:
-        """How the model of a subagent says that it has finished."""
+        """Return the reply with which the model of a subagent says that it has finished."""
         return Reply(text)
 
     def newest(self, place: AgentPlace, pattern: str) -> Path:
-        """The newest file of this pattern below the home directory."""
+        """Return the newest file that matches `pattern` below the agent's home directory."""
         found = max(place.home.glob(pattern), key=lambda path: path.stat().st_mtime, default=None)
         if found is None:
             raise FileNotFoundError(f"{self.name} wrote no {pattern}")

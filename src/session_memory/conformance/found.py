@@ -1,4 +1,4 @@
-"""What our adapter reads from an agent's home."""
+"""Collect an agent's logs with our adapter, and return what it read."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -15,8 +15,11 @@ from session_memory.store.store import Store
 
 @dataclass(frozen=True)
 class FoundInLogs:
-    """The sessions of a home with their events and usage; `problems` are lines that could not be
-    read, and `unaccounted` those that became nothing."""
+    """The sessions of a home directory with their events and usage.
+
+    `problems` are lines that could not be read. `unaccounted` counts lines that gave nothing, not
+    even a problem.
+    """
 
     sessions: list[Session]
     events: list[SessionEvent]
@@ -29,7 +32,7 @@ class FoundInLogs:
 
 
 def found_in(home: Path, flavor: str) -> FoundInLogs:
-    """Collect the logs below `home` into a store of their own that is gone afterwards."""
+    """Collect the logs below `home` into a temporary store, and return its contents."""
     with temporary_store() as store:
         config = Config()
         sync(store, config, roots(config, (home,), (flavor,)), host="conformance")
@@ -42,7 +45,7 @@ def _contents(store: Store) -> FoundInLogs:
         row = store.sessions.row(uid)
         if row is not None:
             events += store.events.of(row.id, uid)
-            # A running total may be all in the responses.
+            # Leave out a usage without tokens: a running total that its responses add up to.
             usage += [one for one in store.usage.of(row.id, uid) if any(buckets(one).values())]
     problems = [f"{one.reason}: {one.detail}" for one in store.problems.every()]
     account = total(store.sources.account())
@@ -50,7 +53,7 @@ def _contents(store: Store) -> FoundInLogs:
 
 
 def buckets(usage: Usage) -> dict[str, int]:
-    """Our buckets under the names of `EXPECTED.json`."""
+    """Return the token counts of `usage` under the names of `EXPECTED.json`."""
     return {
         "input_uncached": usage.input_tokens,
         "cache_read": usage.cache_read_tokens,

@@ -1,4 +1,4 @@
-"""What a registry installed."""
+"""The result of installing an agent from npm or PyPI."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,7 +6,10 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Installed:
-    """An agent that is there, or why it is not. `remark` tells of releases that do not install."""
+    """An installed agent; `program` is None if it could not be installed.
+
+    `remark` says which releases could not be installed, and why.
+    """
 
     program: Path | None
     version: str

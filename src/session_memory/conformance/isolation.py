@@ -1,8 +1,8 @@
-"""A place without a network, whose processes all end with the kit.
+"""Run agents without a network, and end all their processes when the kit ends.
 
-If the machine allows it, the agents run in namespaces of their own: a network with nothing but
-loopback, and process ids of their own, so that what an agent left behind ends with the kit.
-Elsewhere the agents get proxies that lead nowhere.
+If the machine allows it, the agents run in Linux namespaces of their own: a network with nothing
+but loopback, and process ids of their own, so that what an agent left behind ends with the kit.
+Elsewhere the agents get proxy settings that point to a closed port.
 """
 
 import os
@@ -18,8 +18,10 @@ _NOWHERE = "http://127.0.0.1:9"
 
 
 def words_without_network(words: list[str]) -> tuple[list[str], dict[str, str]]:
-    """How a program is started in namespaces of its own, or with the network if there are none: the
-    words and the variables."""
+    """Return the command and the variables that start a program in namespaces of its own.
+
+    If the machine allows no namespaces, the command is unchanged and has the network.
+    """
     environment, unshare = dict(os.environ), shutil.which("unshare")
     if unshare is not None and shutil.which("ip") is not None:
         tried = [unshare, *_UNSHARE, "ip", "link", "set", "lo", "up"]
@@ -35,7 +37,7 @@ def is_without_network() -> bool:
 
 
 def proxies() -> dict[str, str]:
-    """Variables that keep programs from the network where there is one."""
+    """Return variables that keep programs from the network, if this process has one."""
     if is_without_network():
         return {}
     names = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
@@ -44,7 +46,7 @@ def proxies() -> dict[str, str]:
 
 
 def running_in(home: Path) -> dict[int, str]:
-    """The processes with this home directory, with their command lines."""
+    """Return the command lines of the processes with this home directory, by process id."""
     mark, found = f"HOME={home}".encode(), {}
     for entry in Path("/proc").glob("[0-9]*"):
         try:
@@ -52,12 +54,12 @@ def running_in(home: Path) -> dict[int, str]:
                 words = (entry / "cmdline").read_bytes().split(b"\0")
                 found[int(entry.name)] = b" ".join(words).decode(errors="replace").strip()
         except OSError:
-            continue  # It ended, or it is another user's.
+            continue  # The process ended, or it belongs to another user.
     return {pid: command for pid, command in found.items() if command}
 
 
 def end_all_in(home: Path, grace: float) -> list[str]:
-    """Give what an agent started time to end. What is still there then is ended, and returned."""
+    """Wait `grace` seconds for an agent's processes to end. Kill the rest, and return them."""
     until = time.monotonic() + grace
     while (left := running_in(home)) and time.monotonic() < until:
         time.sleep(0.1)

@@ -1,6 +1,6 @@
-"""The kit: installs agents, plays scenarios with them, records and compares.
+"""The kit: install agents, play scenarios with them, record and compare.
 
-The part that drives agents runs in a process of its own without a network (`python -m
+The part that runs the agents is a process without a network (`python -m
 session_memory.conformance`). It prints one result a line, and all that it started ends with it.
 """
 
@@ -43,14 +43,18 @@ AGENTS = tuple(driver.name for driver in DRIVERS)
 
 
 class KitStopped(SessionMemoryError):
-    """The process that drives the agents did not come to its end."""
+    """The process that runs the agents failed before it had played all scenarios."""
 
     hint = "Look at what it printed above, and try one agent and one scenario."
 
 
 @dataclass(frozen=True)
 class Order:
-    """What is to be done. `record` is a directory for the recordings, or empty."""
+    """Which agents to run, in which releases and scenarios.
+
+    `scratch` is the directory to install and run them in. `record` is a directory for recordings;
+    if it is empty, nothing is recorded.
+    """
 
     scratch: str
     agents: Sequence[str] = AGENTS
@@ -77,7 +81,7 @@ class Registries:
 
 
 def carried_out(order: Order) -> Iterator[Result]:
-    """Install the agents, then play the scenarios without a network; one result after another."""
+    """Install the agents, then play the scenarios without a network. Yield each result."""
     registries = Registries(Path(order.scratch))
     for driver in order.drivers():
         registries.of(driver).install(driver, order.version(driver))
@@ -90,7 +94,7 @@ def carried_out(order: Order) -> Iterator[Result]:
         for line in process.stdout or ():
             yield Result(**json.loads(line))
     finally:
-        # Who stops reading stops the agents as well.
+        # If the caller stops reading results, the agents are stopped as well.
         if process.poll() is None:
             process.terminate()
         status = process.wait()
@@ -102,7 +106,7 @@ def carried_out(order: Order) -> Iterator[Result]:
 
 
 def played_without_network(order: Order) -> Iterator[Result]:
-    """Play all scenarios of an order, whose agents are installed."""
+    """Play all scenarios of an order with agents that are installed. Yield each result."""
     registries = Registries(Path(order.scratch))
     with serving() as model:
         for driver in order.drivers():
@@ -159,7 +163,7 @@ def _judgement(
         if run.status is None
     ]
     if driver.name not in flavors():
-        # Without an adapter there is only the script to be played to its end.
+        # Without an adapter nothing is compared, only whether the script was played to its end.
         declared = declared_by(driver, scenario.name)
         unread = [one for one in [*late, *played_in_full(done.truth)] if one.key not in declared]
         return [one.text for one in unread], [], DIFFERS if unread else RECORDED

@@ -1,6 +1,6 @@
-"""The agents' releases from npm, each in a directory of its own.
+"""Install releases of agents from npm, each in a directory of its own.
 
-npm and the install scripts get a home of their own: some write programs into it.
+npm and the install scripts get a home of their own, because some write programs into the home.
 """
 
 import json
@@ -9,16 +9,18 @@ import platform
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 from session_memory.conformance.driver import Driver
 from session_memory.conformance.installed import Installed
+from session_memory.conformance.isolation import words_without_network
 from session_memory.core.errors import SessionMemoryError
 
 NODE = "22"
 _LEAST_NODE = (22, 19)
-# So many older releases are tried if the newest cannot be installed.
-_TRIES = 6
+# How many releases are tried, the newest first, until one can be installed.
+_TRIES = 10
 _MACHINES = {"x86_64": "x64", "aarch64": "arm64"}
 
 
@@ -29,7 +31,7 @@ class NpmFailed(SessionMemoryError):
 
 
 class Npm:
-    """Installs below `scratch`, and uses again what is there."""
+    """Installs agents below `scratch`. What is installed there already is used again."""
 
     def __init__(self, scratch: Path, *, patience_s: float = 900) -> None:
         if shutil.which("npm") is None:
@@ -43,15 +45,15 @@ class Npm:
         self._path = f"{self.node}{os.pathsep}{self._path}"
 
     def installed(self, driver: Driver, version: str = "") -> Installed | None:
-        """What is there already."""
+        """Return the agent if it is installed already, else None."""
         return _found(driver, self._place(driver, version))
 
     def remark(self, driver: Driver, version: str = "") -> str:
-        """Why releases could not be installed."""
+        """Return which releases could not be installed, and why."""
         return _note(self._place(driver, version)).get("remark", "")
 
     def install(self, driver: Driver, version: str = "") -> Installed:
-        """This release, or else the newest one that can be installed."""
+        """Install this release; without `version` the newest one that can be installed."""
         place = self._place(driver, version)
         found, newest = _found(driver, place), version or self._newest(driver.package)
         if found is not None and newest in ("", _asked(place)):
@@ -61,6 +63,11 @@ class Npm:
         for tried in [version] if version else self._candidates(driver.package, newest):
             failure = self._add(place, f"{driver.package}@{tried}")
             if failure is None:
+                break
+            if _lacks_a_package(failure) and self._unpack(driver, place, tried):
+                remarks.append(
+                    f"{driver.package} {tried} runs without the packages it depends on: {failure}"
+                )
                 break
             remarks.append(f"{driver.package} {tried} does not install: {failure}")
         note = {"asked": newest, "remark": "; ".join(remarks)}
@@ -72,7 +79,7 @@ class Npm:
         return self._scratch / "npm" / (f"{driver.name}@{version}" if version else driver.name)
 
     def _newest(self, package: str) -> str:
-        """The newest release; nothing if the registry does not answer."""
+        """Return the newest release; an empty text if the registry does not answer."""
         done = self._run(["npm", "view", package, "version"], self._scratch)
         return done.stdout.strip() if done.returncode == 0 else ""
 
@@ -92,9 +99,36 @@ class Npm:
         shutil.rmtree(place / "node_modules", ignore_errors=True)
         return why_failed(done.stderr)
 
-    def _run(self, command: list[str], cwd: Path) -> "subprocess.CompletedProcess[str]":
+    def _unpack(self, driver: Driver, place: Path, version: str) -> bool:
+        """Unpack a release without the packages that it depends on. Return whether it starts.
+
+        Some agents are published as a bundle that has all it needs, but still name packages which
+        the registry does not have.
+        """
+        target = place / "node_modules" / driver.package
+        target.mkdir(parents=True, exist_ok=True)
+        packed = self._run(["npm", "pack", "--silent", f"{driver.package}@{version}"], place)
+        archive, starts = place / packed.stdout.strip(), False
+        if archive.is_file():
+            unpack = ["tar", "-xzf", str(archive), "--strip-components=1", "-C", str(target)]
+            self._run(unpack, place)
+            archive.unlink()
+        if program := _program_of(target, driver.program):
+            link = place / "node_modules" / ".bin" / driver.program
+            link.parent.mkdir(exist_ok=True)
+            link.symlink_to(program)
+            program.chmod(0o755)
+            words, without_network = words_without_network([str(link), "--version"])
+            starts = not self._run(words, place, without_network).returncode
+        if not starts:
+            shutil.rmtree(place / "node_modules", ignore_errors=True)
+        return starts
+
+    def _run(
+        self, command: list[str], cwd: Path, variables: Mapping[str, str] = os.environ
+    ) -> "subprocess.CompletedProcess[str]":
         # The machine's own variables may say how the registry is reached.
-        environment = {**os.environ, "HOME": str(self._home), "PATH": self._path}
+        environment = {**variables, "HOME": str(self._home), "PATH": self._path}
         return subprocess.run(
             command,
             cwd=cwd,
@@ -105,7 +139,10 @@ class Npm:
         )
 
     def _node(self) -> Path:
-        """The directory of a Node.js that is new enough for all agents."""
+        """Return the directory of a Node.js that is new enough for all agents.
+
+        If this machine has none, it is installed below `scratch`.
+        """
         own = shutil.which("node")
         if own and _version_of(Path(own)) >= _LEAST_NODE:
             return Path(own).parent
@@ -118,11 +155,23 @@ class Npm:
 
 
 def why_failed(errors: str) -> str:
-    """The line of npm's errors that says most. It names no directory of this machine."""
+    """Return the most useful line of npm's errors, without the names of local directories."""
     lines = re.findall(r"^(?:npm error )+(?:notarget )?(.+)", errors, re.MULTILINE)
     missing = [line for line in lines if line.startswith("No matching version")]
     told = [line for line in lines if not line.startswith(("code ", "path "))]
     return next(iter(missing or told), errors[-200:])
+
+
+def _lacks_a_package(failure: str) -> bool:
+    return failure.startswith("No matching version")
+
+
+def _program_of(package: Path, name: str) -> Path | None:
+    """Return the program of this name in an unpacked package, if it has one."""
+    about = package / "package.json"
+    named = json.loads(about.read_text()).get("bin", {}) if about.exists() else {}
+    program = package / (named if isinstance(named, str) else named.get(name, ""))
+    return program if program.is_file() else None
 
 
 def _version_of(node: Path) -> tuple[int, ...]:

@@ -20,7 +20,7 @@ class AgentPlace:
 
     @classmethod
     def made(cls, directory: Path, url: str, repo: str = "repo") -> "AgentPlace":
-        """An empty place below a directory, whose earlier content is deleted."""
+        """Create an empty place below `directory`, whose earlier content is deleted."""
         shutil.rmtree(directory, ignore_errors=True)
         place = cls(directory / "home", directory / repo, url)
         for made in (place.home, place.repo, place.temporary):
@@ -39,7 +39,7 @@ class AgentPlace:
         target.write_text(text)
 
     def environment(self, node: Path) -> dict[str, str]:
-        """The only variables that an agent gets, beside its own."""
+        """Return the only variables that every agent gets; its driver adds the agent's own."""
         paths = (node, "/usr/local/bin", "/usr/bin", "/bin", Path(sys.executable).parent)
         return {
             "HOME": str(self.home),
@@ -55,7 +55,7 @@ class AgentPlace:
 
 
 def make_repository(place: AgentPlace, files: dict[str, str], environment: dict[str, str]) -> None:
-    """A git repository with these files in its first commit."""
+    """Create a git repository in the place, with these files in its first commit."""
     for name, text in files.items():
         target = place.repo / name
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,5 @@
-"""Plays a scenario: finds out which part of it a request belongs to, answers with the next reply of
-that part, and keeps what was asked and answered."""
+"""Play a scenario as the scripted model: find out which part of it a request belongs to, answer
+with the next reply of that part, and keep what was asked and answered."""
 
 import threading
 import time
@@ -10,16 +10,16 @@ from typing import Any
 
 from session_memory.conformance.driver import Driver
 from session_memory.conformance.place import AgentPlace
-from session_memory.conformance.reply import Ids, ModelCall, Reply, TokenCounts
+from session_memory.conformance.reply import CUT, HANG, Ids, ModelCall, Reply, TokenCounts
 from session_memory.conformance.scenario import COMPACT, FORK, Scenario, ScriptedTurn, Step
 from session_memory.conformance.sent import Sent
 from session_memory.conformance.server import Served
 
 MAIN, FORKED, SUMMARY, AUX = "main", "fork", "summary", "aux"
-# Where the numbers of the parts begin, so that no two requests report the same tokens.
+# Each part of a scenario numbers its requests from here, so that no two report the same tokens.
 _FIRST_OF_SUBAGENTS, _FIRST_SUMMARY, _FIRST_AUX, _FIRST_OVER = 20, 60, 70, 200
 
-# Some agents take a short summary for a failed one.
+# It is long, because some agents treat a short summary as a failed one.
 _SUMMARY = (
     "The assistant looked at a small repository. It has one commit on the branch main and a file, "
     "README.md, with three lines: a title, an empty line and a sentence. The assistant listed the "
@@ -31,7 +31,7 @@ _SUMMARY = (
 
 
 def tokens(number: int) -> TokenCounts:
-    """The tokens of the request with this number. No two numbers share a count."""
+    """Return the tokens of the request with this number. All numbers get different counts."""
     return TokenCounts(
         uncached=900 + 37 * number,
         cache_read=1000 + 64 * number,
@@ -44,9 +44,12 @@ def tokens(number: int) -> TokenCounts:
 
 @dataclass(frozen=True)
 class AnsweredRequest:
-    """A request that was answered. `lane` is the part of the scenario: main, the prompt of a
-    subagent, the summary of a compaction, or what the agent asks beside it (a title, a topic).
-    `session` is the session that it belongs to: main, its fork, or the prompt of a subagent."""
+    """A request that was answered.
+
+    `lane` is the part of the scenario: main, the prompt of a subagent, the summary of a compaction,
+    or aux, a request beside the conversation (for a title, a topic). `session` is the session that
+    it belongs to: main, its fork, or the prompt of a subagent.
+    """
 
     lane: str
     session: str
@@ -58,7 +61,7 @@ class AnsweredRequest:
 
     @property
     def in_full(self) -> bool:
-        return not self.reply.error and not self.reply.fault
+        return not self.reply.error and self.reply.fault not in (HANG, CUT)
 
 
 class Played:
@@ -69,7 +72,8 @@ class Played:
         self.others: list[str] = []
         self._driver, self._scenario, self._place, self._ids = driver, scenario, place, ids
         self._compacts = any(turn.start == COMPACT for turn in scenario.turns)
-        self._prompts = [turn.prompt for turn in scenario.turns if turn.prompt]
+        said = (one for turn in scenario.turns for one in (turn.prompt, *turn.queued))
+        self._prompts = [prompt for prompt in said if prompt]
         self._lanes: dict[str, list[tuple[Reply, bool]]] = {}
         self._numbers: Counter[str] = Counter()
         self._session = MAIN
@@ -79,7 +83,7 @@ class Played:
         self._turn: ScriptedTurn | None = None
         # The last turn whose command was a prompt.
         self._command_of: ScriptedTurn | None = None
-        # Those that are prompts for the agent too. A command is one if the model answers it.
+        # The prompts that the agent sent to the model. A command such as /compact may be one.
         self.prompts: list[str] = []
         self._lock = threading.Lock()
         for prompt, steps in scenario.subagents.items():
@@ -92,7 +96,7 @@ class Played:
             self._skipped += _waiting(self._lanes.get(MAIN, []))
             self._turn = turn
             if turn.start != COMPACT:
-                self.prompts.append(turn.prompt)
+                self.prompts += [turn.prompt, *turn.queued]
             self._lanes[MAIN] = self._replies(turn.steps)
             if turn.start == FORK:
                 self._session = FORKED
@@ -103,7 +107,7 @@ class Played:
 
     @property
     def skipped(self) -> int:
-        """How many replies no request asked for."""
+        """The number of replies in the script that no request asked for."""
         return self._skipped + sum(map(_waiting, self._lanes.values()))
 
     def _replies(self, steps: Sequence[Step]) -> list[tuple[Reply, bool]]:
@@ -115,13 +119,13 @@ class Played:
         ]
 
     def _filled(self, reply: Reply) -> Reply:
-        """The reply with which the context is full, if the agent compacts only then."""
+        """Make the reply report a full context, if the agent compacts only then."""
         if self._driver.compact_prompt:
             return reply
         return replace(reply, usage=TokenCounts(self._driver.full_context))
 
     def lane_of(self, sent: Sent) -> str:
-        """Which part of the scenario a request belongs to."""
+        """Return the part of the scenario that a request belongs to."""
         if self._compacts and self._driver.is_summary(sent):
             return SUMMARY
         if self._driver.is_aside(sent):
@@ -156,7 +160,7 @@ class Played:
         return Served(answer, reply.fault)
 
     def _reported(self, usage: TokenCounts) -> TokenCounts:
-        """The tokens without what the agent does not ask for or log."""
+        """Set the counts of one-hour caches and reasoning to 0 if the agent does not log them."""
         if not self._driver.hour_cache:
             usage = replace(usage, cache_write_1h=0)
         return usage if self._driver.logs_reasoning else replace(usage, reasoning=0)

@@ -1,4 +1,4 @@
-"""Plays one scenario with one agent that is installed."""
+"""Play one scenario with one installed agent."""
 
 import shutil
 from collections.abc import Iterator
@@ -15,13 +15,14 @@ from session_memory.conformance.running import Run, run_agent
 from session_memory.conformance.scenario import COMPACT, Scenario, ScriptedTurn
 from session_memory.conformance.scenarios import REPOSITORY
 from session_memory.conformance.server import Model
+from session_memory.conformance.talking import Talk
 
 _SEEN = "seen"
 
 
 @dataclass(frozen=True)
 class InstalledProgram:
-    """An agent that is installed, and the Node.js that runs it."""
+    """An installed agent. ``node`` is the directory of Node.js, for the agent's ``PATH``."""
 
     path: Path
     version: str
@@ -31,7 +32,8 @@ class InstalledProgram:
 
 @dataclass(frozen=True)
 class Performance:
-    """What happened in a run: the truth as in `EXPECTED.json`, and the home with the logs."""
+    """What happened in a scenario: `truth`, what the script did as in `EXPECTED.json`, and `home`,
+    the directory with the agent's logs."""
 
     home: Path
     truth: dict[str, Any]
@@ -58,14 +60,17 @@ def perform(
         for words in driver.preparations(launch, place):
             log = directory / f"{number}-before.log"
             run_agent([str(program.path), *words], place.repo, variables, log, driver.seconds)
+        talk = _talk(driver, turn, model)
+        started = driver.listening(launch) if talk else driver.arguments(launch, place)
         run = run_agent(
-            [str(program.path), *driver.arguments(launch, place)],
+            [str(program.path), *started],
             place.repo,
             variables,
             directory / f"{number}.log",
             driver.seconds,
             stopped_by=turn.stopped_by,
             hanging=model.hanging,
+            talk=talk,
         )
         runs.append(run)
         if driver.deletes_logs:
@@ -84,8 +89,16 @@ def gather(driver: Driver, place: AgentPlace, seen: Path) -> None:
 
 
 def _turns(driver: Driver, scenario: Scenario) -> Iterator[ScriptedTurn]:
-    """Without a prompt that compacts, the agent compacts by itself when its context is full."""
+    """Yield the turns to play. If no prompt makes the agent compact, such turns are left out: the
+    agent compacts by itself when its context is full."""
     return (turn for turn in scenario.turns if turn.start != COMPACT or driver.compact_prompt)
+
+
+def _talk(driver: Driver, turn: ScriptedTurn, model: Model) -> Talk | None:
+    if not turn.queued:
+        return None
+    lines = [driver.spoken(turn.prompt), *(driver.spoken(one, True) for one in turn.queued)]
+    return Talk(lines, model.hanging, model.going_on, driver.over)
 
 
 def _launch(driver: Driver, turn: ScriptedTurn) -> Launch:

@@ -1,4 +1,4 @@
-"""The agents' releases from PyPI, each in a virtual environment of its own."""
+"""Install releases of agents from PyPI, each in a virtual environment of its own."""
 
 import json
 import os
@@ -15,22 +15,22 @@ _NEWEST_PYTHON = 15
 
 
 class PyPi:
-    """Installs below `scratch`, and uses again what is there."""
+    """Installs agents below `scratch`. What is installed there already is used again."""
 
     def __init__(self, scratch: Path) -> None:
         self._scratch = scratch
         self._home = scratch / "pypi-home"
 
     def installed(self, driver: Driver, version: str = "") -> Installed | None:
-        """What is there already."""
+        """Return the agent if it is installed already, else None."""
         return _found(driver, self._place(driver, version))
 
     def remark(self, driver: Driver, version: str = "") -> str:
-        """Why a release could not be installed."""
+        """Return why a release could not be installed."""
         return _note(self._place(driver, version)).get("remark", "")
 
     def install(self, driver: Driver, version: str = "") -> Installed:
-        """This release, or else the newest one."""
+        """Install this release; without `version` the newest one."""
         place = self._place(driver, version)
         self._home.mkdir(parents=True, exist_ok=True)
         python = _python(driver.least_python)
@@ -41,7 +41,7 @@ class PyPi:
             shutil.rmtree(place, ignore_errors=True)
             self._run([python, "-m", "venv", str(place)])
         spec = f"{driver.package}=={version}" if version else driver.package
-        # Without a network, what is there is used.
+        # If pip fails, as without a network, the release that is installed already is used.
         done = self._run([str(place / "bin" / "pip"), "install", "--quiet", "--upgrade", spec])
         found = _found(driver, place)
         if found is None:
@@ -64,12 +64,12 @@ class PyPi:
 
 
 def _python(least: tuple[int, int]) -> str | None:
-    """A Python that is new enough: ours, or another one that is in the path."""
+    """Return a Python that is new enough: ours, or one in the path; None if there is none."""
     if sys.version_info >= least:
         return sys.executable
     for minor in range(_NEWEST_PYTHON, least[1] - 1, -1):
         found = shutil.which(f"python{least[0]}.{minor}")
-        # It may be a stand-in for a Python that is not there.
+        # The file may be a stand-in for a Python that is not installed.
         if found and not subprocess.run([found, "-c", ""], capture_output=True).returncode:
             return found
     return None

@@ -1,7 +1,7 @@
-"""Scenarios that are rarer: stops at bad moments, odd texts, and several of the common ones in one
-session."""
+"""Rarer scenarios: an agent is stopped at a bad moment, texts are odd, or several common scenarios
+happen in one session."""
 
-from session_memory.conformance.reply import CUT, HANG
+from session_memory.conformance.reply import CUT, HANG, PAUSE
 from session_memory.conformance.scenario import (
     COMPACT,
     INTERRUPT,
@@ -17,6 +17,7 @@ from session_memory.conformance.scenario import (
 )
 
 _HALF = "This answer is never heard to its end, because the line goes dead while it is spoken."
+_SLOW = "There is a README.md, which is said so slowly that the user has time to type."
 _GAMMA = "Subagent gamma: count the words of README.md."
 _ODD = "Grüße, 世界, \u202eright to left\u202c, 👩\u200d💻, tab\there, \u2028 and\r\nWindows."
 _LINES = "".join(f"line {number} of a long file\n" for number in range(3000))
@@ -218,5 +219,22 @@ RARE_SCENARIOS: tuple[Scenario, ...] = (
             ),
         ),
         needs=("denied", "resume"),
+    ),
+    Scenario(
+        "queued",
+        "two prompts that are sent while the agent works",
+        (
+            ScriptedTurn(
+                "List the files slowly.",
+                (
+                    Step("I list.", (RunShell("ls"),), fault=PAUSE),
+                    Step("", (RunShell("pwd"),)),
+                    Step(_SLOW, fault=PAUSE),
+                    Step("That is all.", again=True),
+                ),
+                queued=("Name the directory as well.", "And say when you are done."),
+            ),
+        ),
+        needs=("basic",),
     ),
 )

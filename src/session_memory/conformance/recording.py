@@ -1,4 +1,4 @@
-"""What a run is kept as: the agent's logs below `home`, and `EXPECTED.json` with the truth."""
+"""Record a run: the agent's logs below `home`, and what the script did in `EXPECTED.json`."""
 
 import json
 import shutil
@@ -24,14 +24,15 @@ DEFINITIONS = (
 
 
 def group_of(request: AnsweredRequest) -> str:
-    """The word of the samples for the part of the scenario."""
+    """Return the group of a request in `EXPECTED.json`: main, subagents, summary, aux, or why the
+    answer was not complete."""
     if not request.in_full:
         return "error" if request.reply.error else "incomplete"
     return request.lane if request.lane in (MAIN, SUMMARY, AUX) else "subagents"
 
 
 def named(counts: TokenCounts) -> dict[str, int]:
-    """Tokens under the names of `EXPECTED.json`."""
+    """Return token counts under the names of `EXPECTED.json`."""
     buckets = {
         "input_uncached": counts.uncached,
         "cache_read": counts.cache_read,
@@ -51,7 +52,7 @@ def expected(
     played: Played,
     runs: list[Run],
 ) -> dict[str, Any]:
-    """The truth of a run as JSON."""
+    """Return the content of `EXPECTED.json`: what the script did, and how the runs ended."""
     return {
         "agent": driver.name,
         "version": version,

@@ -1,4 +1,4 @@
-"""What the scripted model answers: words, calls of tools, what they cost, and how they go wrong."""
+"""What the scripted model answers: words, tool calls, token counts, errors and broken streams."""
 
 import itertools
 from collections.abc import Callable
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from session_memory.conformance.sent import Sent
 
 MODEL = "scripted-model"
-HANG, CUT = "hang", "cut"
+HANG, CUT, PAUSE = "hang", "cut", "pause"
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,8 @@ class ModelCall:
 @dataclass(frozen=True)
 class Reply:
     """One answer of the model. `error` is an HTTP status instead of an answer; `fault` says that
-    the stream hangs or is cut in its middle; `items` are further parts in the wire's own form."""
+    the stream hangs, is cut or pauses in its middle; `items` are further parts in the wire's own
+    form."""
 
     text: str = ""
     calls: tuple[ModelCall, ...] = ()
@@ -53,7 +54,7 @@ class Reply:
 
 @dataclass
 class Ids:
-    """Numbers the answers. Two scripts with different names never give the same id."""
+    """Makes the ids of answers and calls. Scripts with different names never make the same id."""
 
     name: str = ""
     _numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
@@ -64,7 +65,10 @@ class Ids:
 
 @dataclass(frozen=True)
 class Answer:
-    """A reply as bytes of a wire, with the ids that it got. `call_ids` are in the reply's order."""
+    """A reply in a wire format: `whole`, and as `events` of a stream, with the ids that it got.
+
+    `call_ids` are in the order of the reply's calls.
+    """
 
     response_id: str
     call_ids: tuple[str, ...]

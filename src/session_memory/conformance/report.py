@@ -14,8 +14,8 @@ _TITLES = {driver.name: driver.title for driver in DRIVERS}
 _INTRODUCTION = """\
 # Conformance
 
-This page shows how exactly Session Memory reads the logs of each agent. `session-memory conformance
---write docs/conformance.md` writes it:
+This page shows how exactly Session Memory reads the logs of each agent. To check new releases of
+the agents, run the command yourself; with `--write docs/conformance.md` it writes this page:
 
 ```console
 $ session-memory conformance                     # all agents, newest releases
@@ -23,37 +23,68 @@ $ session-memory conformance claude codex        # some of them
 $ session-memory conformance pi --scenario fork  # one scenario
 ```
 
-The command installs the agents from npm or PyPI and drives each one against a scripted model on
-loopback, without a network. The model reports other token counts in every answer. Then our adapter
-reads what the agent logged, and each request, token count, prompt, call, tool error, parent and
-interruption is compared with the script.
+The command does this with each agent:
+
+1. It installs the newest release of the agent from npm or PyPI. “Problems with installing” names
+   the releases that could not be installed.
+2. For each scenario, it runs the agent with a scripted model: a server on this machine that answers
+   as a script says. Each answer reports different token counts, so that no two can be confused.
+3. Session Memory collects what the agent logged.
+4. The command compares each request, token count, prompt, call, tool error, parent and interruption
+   with the script.
 
 The command needs Linux and npm. Some agents also need Python 3.12. No other Python library is
 needed, so the extra `conformance` of the package is empty.
-Each agent gets a home, a repository and a directory for temporary files of its own, and none of
-your variables: no keys, no keychain, no settings. Where the machine allows it (`unshare`), the
-agents run without a network; elsewhere their proxy settings point to a closed port. Telemetry and
-update checks are off. Every run has a time limit, and what an agent leaves running is ended. The
-command changes nothing outside of the scratch directory, with one exception: Codex 0.166 makes an
-empty directory `/tmp/codex-daemon-UID`. The scratch directory is used again, so a second run
-installs only new releases.
 
-`--record DIR` keeps `AGENT-VERSION/SCENARIO/home` and `EXPECTED.json` with each request, its tokens
-and its calls: samples for the author of an [adapter](adding-an-adapter.md).
+The agents are kept away from your data and your accounts:
+
+- Each agent gets a home, a repository and a directory for temporary files of its own, and none of
+  your variables: no keys, no keychain, no settings. Telemetry and update checks are off.
+- If the machine allows it (`unshare`), the agents run without a network. Otherwise their proxy
+  settings point to a closed port.
+- Every run has a time limit. Processes that an agent leaves behind are killed.
+- The command changes nothing outside of the scratch directory, with one exception: Codex makes an
+  empty directory `/tmp/codex-daemon-UID`. The scratch directory is used again, so a second run
+  installs only new releases.
+
+`--record DIR` keeps the logs in `AGENT-VERSION/SCENARIO/home`, and beside them `EXPECTED.json` with
+each request, its tokens and its calls. These are samples for the author of an
+[adapter](adding-an-adapter.md).
+
+The table of results has these words:
 
 | word | meaning |
 |---|---|
-| `equal` | everything is as in the script; a number names a known difference below |
-| `differs` | something is not; the list below says what |
-| `cannot` | the agent has no such thing |
+| `equal` | what was read is as in the script; a number in brackets names a known difference |
+| `differs` | something is not as in the script; “What differs” lists it |
+| `cannot` | the agent cannot do what the scenario needs; “What agents cannot do” has the reason |
 | `recorded` | the scenario was played to its end, but there is no adapter for the agent yet |
 | – | not played yet |
+"""
+_COMPARED = """\
+Each line names an agent, what was compared, and why it differs: the agent does not log something,
+or it does something else than the script. A driver in the code declares each of these.
+
+| what is compared | meaning |
+|---|---|
+| `script` | the agent asked for every answer of the script, and for no more |
+| `requests`, `tokens`, `model` | the requests of the conversation, their token counts and models |
+| `reasoning` | how many tokens of an answer are reasoning |
+| `summary requests`, `summary tokens` | requests for a summary of the history, and their tokens |
+| `aux requests` | requests that the agent makes for itself, such as one for a title |
+| `side requests` | summary and aux requests together, if the agent logs tokens by turn |
+| `extra` | usage in the log that belongs to no request |
+| `tool errors` | the calls that failed |
+| `prompts`, `interrupt` | the prompts of the user, and that the user stopped the agent |
+| `sessions` | the number of sessions, forks and subagents |
 """
 
 
 def keep(scratch: Path, results: Iterable[Result]) -> list[Result]:
-    """Remember results in the scratch directory, in a file for each agent. Returns the newest one
-    of each agent and scenario, of this run and earlier ones."""
+    """Store results in the scratch directory, in a file for each agent.
+
+    Return the newest result of each agent and scenario, of this run or an earlier one.
+    """
     directory = scratch / "results"
     directory.mkdir(parents=True, exist_ok=True)
     fresh = {(result.agent, result.scenario): result for result in results}
@@ -64,7 +95,7 @@ def keep(scratch: Path, results: Iterable[Result]) -> list[Result]:
         newest = {one["scenario"]: Result(**one) for one in earlier}
         newest |= {name: one for (agent, name), one in fresh.items() if agent == driver.name}
         if any(name and agent == driver.name for agent, name in fresh):
-            # It is installed now.
+            # The agent is installed now, so the result that says it is missing is outdated.
             newest.pop("", None)
         # In the order of the scenarios; a release that could not be installed has none.
         ordered = [newest[name] for name in ("", *NAMES) if name in newest]
@@ -75,7 +106,7 @@ def keep(scratch: Path, results: Iterable[Result]) -> list[Result]:
 
 
 def rows(results: Sequence[Result]) -> Iterator[tuple[str, ...]]:
-    """Agent × scenario: the head, then a row for each agent."""
+    """Yield the table of results: a head with the scenarios, then a row for each agent."""
     names = [one.name for one in SCENARIOS if any(one.name == r.scenario for r in results)]
     yield ("agent", "version", *names)
     for driver in DRIVERS:
@@ -87,7 +118,7 @@ def rows(results: Sequence[Result]) -> Iterator[tuple[str, ...]]:
 
 
 def details(results: Sequence[Result]) -> Iterator[str]:
-    """One line for each thing that differs, and for each that an agent's log cannot tell."""
+    """Yield a line for each difference, and one for each known difference."""
     for result in results:
         where = f"{result.agent} {result.scenario}".strip()
         if result.failed:
@@ -98,7 +129,7 @@ def details(results: Sequence[Result]) -> Iterator[str]:
 
 
 def summary(results: Sequence[Result]) -> dict[str, Any]:
-    """The results as JSON."""
+    """Return the results as JSON, with the number of results of each status."""
     counts = {
         status: sum(result.status == status for result in results)
         for status in (EQUAL, DIFFERS, CANNOT, RECORDED, MISSING)
@@ -107,13 +138,14 @@ def summary(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def page(results: Sequence[Result]) -> str:
-    """`docs/conformance.md`."""
-    parts = [_INTRODUCTION, "## Scenarios\n", *_scenarios(), "\n## Results\n", *_table(results)]
+    """Return the text of `docs/conformance.md`."""
+    parts = [_INTRODUCTION, "## Scenarios\n", *_scenarios(), "\n## Results\n", *_agents(results)]
+    parts += ["", *_table(results)]
     parts += ["\n## What differs\n", *_differences(results)]
     parts += ["\n## Known differences\n", *_known(results)]
     parts += ["\n## What agents cannot do\n", *_cannot(results), *_given_up()]
     if remarks := list(_remarks(results)):
-        parts += ["\n## Releases that do not install\n", *remarks]
+        parts += ["\n## Problems with installing\n", *remarks]
     return "\n".join(parts).rstrip() + "\n"
 
 
@@ -127,23 +159,29 @@ def _of(results: Sequence[Result], driver: type[Driver]) -> dict[str, Result]:
 
 
 def _table(results: Sequence[Result]) -> Iterator[str]:
-    """Scenarios are rows, because there are more of them than agents."""
+    """Yield the table of results. Scenarios are rows: there are more of them than agents."""
     agents = [driver for driver in DRIVERS if _of(results, driver)]
     numbers = _numbers(results)
-    heads = [_head(driver, _of(results, driver)) for driver in agents]
-    yield f"| | {' | '.join(heads)} |\n|---|{'---|' * len(agents)}"
+    yield f"| | {' | '.join(driver.title for driver in agents)} |\n|---|{'---|' * len(agents)}"
     for scenario in SCENARIOS:
         states = [_state(_of(results, driver).get(scenario.name), numbers) for driver in agents]
         yield f"| `{scenario.name}` | {' | '.join(states)} |"
 
 
-def _head(driver: type[Driver], own: dict[str, Result]) -> str:
-    newest = max(own.values(), key=lambda result: result.date)
-    return f"{driver.title} {newest.version} ({newest.date})"
+def _agents(results: Sequence[Result]) -> Iterator[str]:
+    """Yield a table of the agents: which releases were played, when, and how it went."""
+    statuses = (EQUAL, DIFFERS, CANNOT)
+    yield f"| agent | release | played on | {' | '.join(statuses)} |\n|---|---|---|---|---|---|"
+    for driver in DRIVERS:
+        if own := list(_of(results, driver).values()):
+            releases, dates = ({one.version for one in own}, {one.date for one in own})
+            cells = [driver.title, ", ".join(sorted(releases)), ", ".join(sorted(dates))]
+            cells += [str(sum(one.status == status for one in own)) for status in statuses]
+            yield f"| {' | '.join(cells)} |"
 
 
 def _numbers(results: Sequence[Result]) -> dict[tuple[str, str], int]:
-    """A number for each known difference of an agent."""
+    """Number the known differences of all agents; the table refers to these numbers."""
     known = {(result.agent, text): None for result in results for text in result.known}
     return {one: number for number, one in enumerate(known, 1)}
 
@@ -151,7 +189,7 @@ def _numbers(results: Sequence[Result]) -> dict[tuple[str, str], int]:
 def _state(result: Result | None, numbers: dict[tuple[str, str], int]) -> str:
     if result is None:
         return "–"
-    notes = ", ".join(str(numbers[result.agent, text]) for text in result.known)
+    notes = ", ".join(map(str, sorted(numbers[result.agent, text] for text in result.known)))
     state = f"**{result.status}**" if result.status == DIFFERS else result.status
     return f"{state} ({notes})" if notes else state
 
@@ -167,18 +205,33 @@ def _differences(results: Sequence[Result]) -> Iterator[str]:
 
 
 def _known(results: Sequence[Result]) -> Iterator[str]:
-    yield "What agents do not log, or do otherwise than the script. Each is declared in a driver.\n"
+    yield _COMPARED
     for (agent, text), number in _numbers(results).items():
         yield f"{number}. {_TITLES[agent]}: {_escaped(text)}"
+    if moods := list(_moods()):
+        yield from ("\nThese differences show in some runs only:\n", *moods)
+
+
+def _moods() -> Iterator[str]:
+    for driver in DRIVERS:
+        for name, declared in driver.sometimes.items():
+            for key, reason in declared.items():
+                yield f"- {driver.title}, `{name}`: {key}: {_escaped(reason)}"
 
 
 def _cannot(results: Sequence[Result]) -> Iterator[str]:
-    found = [
-        f"- {_TITLES[result.agent]}, `{result.scenario}`: {_escaped(result.text)}"
-        for result in results
-        if result.status == CANNOT
-    ]
-    yield from found or ["Nothing."]
+    found: dict[tuple[str, str], list[str]] = {}
+    for result in results:
+        if result.status == CANNOT:
+            found.setdefault((result.agent, result.text), []).append(f"`{result.scenario}`")
+    # Agents with the same reason for the same scenarios share a line.
+    lines: dict[tuple[str, str], list[str]] = {}
+    for (agent, text), names in found.items():
+        lines.setdefault((", ".join(names), text), []).append(_TITLES[agent])
+    for (scenarios, text), agents in lines.items():
+        yield f"- {', '.join(agents)}, {scenarios}: {_escaped(text)}"
+    if not found:
+        yield "Nothing."
 
 
 def _given_up() -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What came out of one scenario with one agent."""
+"""The result of one scenario with one agent."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -14,8 +14,11 @@ _ALWAYS = "*"
 
 @dataclass(frozen=True)
 class Result:
-    """`known` are the differences that the driver declares, each with its reason. `remark` tells of
-    releases that could not be installed."""
+    """The result of one scenario with one agent.
+
+    `differences` are those that nobody declared, `known` those that the driver declares, each with
+    its reason. `remark` says which releases could not be installed.
+    """
 
     agent: str
     version: str
@@ -40,20 +43,24 @@ class Result:
 
 
 def compared(driver: Driver, truth: dict[str, Any], found: FoundInLogs) -> list[Difference]:
-    """The differences, as far as the agent's log can tell."""
+    """Return the differences between the script and the log, compared as this agent logs tokens."""
     per_turn, inside = driver.usage_per_turn, driver.subagents_inside
     return compare(truth, found, per_turn=per_turn, inside=inside)
 
 
 def declared_by(driver: Driver, scenario: str) -> dict[str, str]:
-    """What the agent's log cannot tell in this scenario."""
-    return driver.known.get(_ALWAYS, {}) | driver.known.get(scenario, {})
+    """Return the known differences of the agent in this scenario: their keys and reasons."""
+    every, sometimes = driver.known.get(_ALWAYS, {}), driver.sometimes.get(scenario, {})
+    return every | sometimes | driver.known.get(scenario, {})
 
 
 def judged(
     driver: Driver, scenario: str, differences: Sequence[Difference]
 ) -> tuple[list[str], list[str]]:
-    """The differences that nobody declared, and those that the driver did, with its reasons."""
+    """Return two lists: the differences that nobody declared, and those that the driver declares.
+
+    A difference that is declared for this scenario but did not occur is added to the first list.
+    """
     declared = declared_by(driver, scenario)
     found = {difference.key for difference in differences}
     wrong = [f"{one.key}: {one.text}" for one in differences if one.key not in declared]

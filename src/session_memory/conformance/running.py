@@ -1,4 +1,4 @@
-"""One run of an agent: started, stopped if the scenario says so, and ended with all it started."""
+"""Run an agent once: start it, stop it if the scenario says so, and end all that it started."""
 
 import os
 import signal
@@ -11,8 +11,9 @@ from pathlib import Path
 
 from session_memory.conformance.isolation import end_all_in
 from session_memory.conformance.scenario import INTERRUPT, KILL
+from session_memory.conformance.talking import Talk
 
-# What agents and servers may take to end by themselves after the agent has ended.
+# Seconds that processes which the agent started may take to end after the agent has ended.
 GRACE = 5.0
 # Users stop an agent after they have seen a part of its answer, not at once.
 _SEEN = 0.7
@@ -21,8 +22,11 @@ _SIGNALS = {INTERRUPT: signal.SIGINT, KILL: signal.SIGKILL}
 
 @dataclass(frozen=True)
 class Run:
-    """How it ended: the exit status (None: it took too long), what it printed, and the processes
-    that were still there."""
+    """How a run of an agent ended.
+
+    `status` is the exit status, None if it took too long. `left` are the command lines of processes
+    that were still there and were killed.
+    """
 
     status: int | None
     seconds: float
@@ -39,17 +43,21 @@ def run_agent(
     *,
     stopped_by: str = "",
     hanging: threading.Event | None = None,
+    talk: Talk | None = None,
     grace: float = GRACE,
 ) -> Run:
-    """Run a program in a session of its own. With `stopped_by` its whole group gets a signal when
-    the model's stream hangs."""
+    """Run a program in a process group of its own.
+
+    With `stopped_by`, the whole group gets that signal (Ctrl-C or a kill) when the model's stream
+    hangs. With `talk`, the program gets prompts from its standard input while it works.
+    """
     begun = time.monotonic()
     with log.open("wb") as output:
         process = subprocess.Popen(
             words,
             cwd=repo,
             env=environment,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE if talk else subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
@@ -57,10 +65,12 @@ def run_agent(
         try:
             if stopped_by and hanging is not None:
                 _stop(process, _SIGNALS[stopped_by], hanging, begun + seconds)
+            if talk is not None:
+                talk.hold(process, lambda: log.read_text(errors="replace"), begun + seconds)
             status = _wait(process, begun + seconds - time.monotonic())
             taken = time.monotonic() - begun
         except BaseException:
-            # Who stops the kit stops the agent, with all it started.
+            # If the kit is stopped, the agent and all that it started are killed at once.
             grace = 0
             _kill(process)
             raise

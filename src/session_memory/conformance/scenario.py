@@ -1,5 +1,5 @@
-"""What happens in a scenario, in words of no agent: prompts, what the model answers, what its tools
-do, and how the agent is stopped."""
+"""The parts of a scenario, the same for all agents: prompts, what the model answers, what tools do,
+and how the agent is stopped."""
 
 from dataclasses import dataclass, field
 
@@ -9,7 +9,7 @@ INTERRUPT, KILL = "interrupt", "kill"
 
 @dataclass(frozen=True)
 class RunShell:
-    """Run a command; `fails` if it exits with another status than 0."""
+    """The model calls the shell. `fails`: the command exits with another status than 0."""
 
     command: str
     fails: bool = False
@@ -17,7 +17,7 @@ class RunShell:
 
 @dataclass(frozen=True)
 class WriteFile:
-    """Create a file."""
+    """The model creates a file. `fails`: the user does not allow it."""
 
     path: str
     text: str
@@ -26,7 +26,7 @@ class WriteFile:
 
 @dataclass(frozen=True)
 class EditFile:
-    """Replace a line of a file by another one; `fails` if there is no such line."""
+    """The model replaces a line of a file by another one. `fails`: there is no such line."""
 
     path: str
     old: str
@@ -36,7 +36,7 @@ class EditFile:
 
 @dataclass(frozen=True)
 class ReadFile:
-    """Read a file; `fails` if it does not exist."""
+    """The model reads a file. `fails`: the file does not exist."""
 
     path: str
     fails: bool = False
@@ -44,7 +44,7 @@ class ReadFile:
 
 @dataclass(frozen=True)
 class CallUnknown:
-    """Call a tool that does not exist."""
+    """The model calls a tool that does not exist."""
 
     name: str = "no_such_tool"
     fails: bool = True
@@ -52,7 +52,7 @@ class CallUnknown:
 
 @dataclass(frozen=True)
 class Delegate:
-    """Start a subagent with this prompt. What it does is in the scenario's `subagents`."""
+    """The model starts a subagent. The scenario's `subagents` says what the subagent does."""
 
     prompt: str
     fails: bool = False
@@ -63,9 +63,9 @@ Action = RunShell | WriteFile | EditFile | ReadFile | CallUnknown | Delegate
 
 @dataclass(frozen=True)
 class Step:
-    """One answer of the model. `error` is an HTTP status instead. `fault`: the stream hangs or is
-    cut. `again`: every further request of this turn gets the same. `fills`: the answer reports so
-    many tokens that the context is full."""
+    """One answer of the model. `error` is an HTTP status instead. `fault`: the stream hangs, is cut
+    or pauses. `again`: every further request of this turn gets the same. `fills`: the answer
+    reports so many tokens that the context is full."""
 
     text: str = ""
     actions: tuple[Action, ...] = ()
@@ -78,7 +78,11 @@ class Step:
 
 @dataclass(frozen=True)
 class ScriptedTurn:
-    """One run of the agent. `start` says how it begins: new, or with the session before."""
+    """One run of the agent. `start`: a new session, or resume, fork or compact the session before.
+
+    Without `approve`, the user does not allow tools. `stopped_by`: interrupt (Ctrl-C) or kill.
+    `queued`: prompts that are sent while the agent works, one at each pause of the model.
+    """
 
     prompt: str
     steps: tuple[Step, ...]
@@ -86,12 +90,16 @@ class ScriptedTurn:
     approve: bool = True
     other_model: bool = False
     stopped_by: str = ""
+    queued: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """`subagents`: the prompt of each, and the answers that it gets. `needs`: an agent that cannot
-    do one of these scenarios cannot do this one either."""
+    """What the user, the model and the tools do in one or more runs of an agent.
+
+    `subagents`: the prompt of each subagent, and the answers that its model gives. `needs`: an
+    agent that cannot do one of these scenarios cannot do this one either.
+    """
 
     name: str
     title: str
@@ -102,6 +110,10 @@ class Scenario:
     @property
     def interrupted(self) -> bool:
         return any(turn.stopped_by == INTERRUPT for turn in self.turns)
+
+    @property
+    def queues(self) -> bool:
+        return any(turn.queued for turn in self.turns)
 
     @property
     def forks(self) -> bool:

@@ -1,4 +1,4 @@
-"""The scenarios that every agent must survive."""
+"""The scenarios that every agent is run with: the common ones, then the rarer ones."""
 
 from session_memory.conformance.rare_scenarios import RARE_SCENARIOS
 from session_memory.conformance.reply import CUT, HANG
@@ -65,7 +65,7 @@ _LOOK = ScriptedTurn(
 )
 
 _COMMON_SCENARIOS: tuple[Scenario, ...] = (
-    Scenario("basic", "create, test, edit, test again", (_BASIC,)),
+    Scenario("basic", "two files are created, tested, edited and tested again", (_BASIC,)),
     Scenario(
         "tools",
         "several calls in one answer, reading, thinking",
@@ -83,7 +83,7 @@ _COMMON_SCENARIOS: tuple[Scenario, ...] = (
     ),
     Scenario(
         "tool_errors",
-        "a command that fails, a missing file, an unknown tool, an edit of nothing",
+        "a command that fails, a missing file, an unknown tool, an edit of a missing line",
         (
             ScriptedTurn(
                 "Do what cannot work.",

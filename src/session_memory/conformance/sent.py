@@ -34,7 +34,7 @@ class Sent:
 
     @property
     def everything(self) -> str:
-        """All strings that the model reads, with what stands before the conversation."""
+        """All strings that the model reads: tools, system prompt and conversation."""
         parts = (*self.wire.cached, self.wire.conversation)
         return "\n".join(text for part in parts for text in _strings(self.body.get(part)))
 

@@ -1,5 +1,5 @@
-"""A model on loopback. A player decides what it answers; the server sends it, whole, streamed,
-cut in the middle, or never to its end."""
+"""A local HTTP server that answers agents like a model. A player decides what to answer; the server
+sends it whole, streamed, cut in the middle, with a pause, or never to its end."""
 
 import gzip
 import json
@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Protocol
 
-from session_memory.conformance.reply import CUT, HANG, MODEL, Answer
+from session_memory.conformance.reply import CUT, HANG, MODEL, PAUSE, Answer
 from session_memory.conformance.sent import Sent
 from session_memory.conformance.wires import wire_of
 
-# No agent waits longer for a stream that hangs.
+# Seconds until a stream that hangs is closed; no agent waits longer.
 _LONGEST_HANG = 120.0
-# No real model answers at once. Grok takes some answers that come at once for empty ones.
+# Seconds between events. Without a pause, Grok reads some answers as empty ones.
 _BETWEEN_EVENTS = 0.002
 
 
@@ -44,7 +44,7 @@ class Player(Protocol):
 
 
 class SilentPlayer:
-    """Plays nothing, before the first script."""
+    """The player before the first script: it answers every request with an HTTP error."""
 
     def __init__(self) -> None:
         self.others: list[str] = []
@@ -58,7 +58,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: "_Server"
 
     def log_message(self, *_: Any) -> None:
-        """Requests are kept, not logged."""
+        """Print nothing; the player keeps the requests."""
 
     def _body(self) -> bytes:
         if "chunked" in self.headers.get("transfer-encoding", ""):
@@ -112,10 +112,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("content-type", "text/event-stream")
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
-        for event in events[: len(events) // 2] if fault else events:
-            self.wfile.write(b"%x\r\n%s\r\n" % (len(event), event))
-            self.wfile.flush()
-            time.sleep(_BETWEEN_EVENTS)
+        middle = len(events) // 2
+        self._write(events[:middle] if fault else events)
+        if fault == PAUSE:
+            self._pause()
+            self._write(events[middle:])
         if fault == HANG:
             self._hang()
         if fault in (HANG, CUT):
@@ -123,8 +124,20 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self.wfile.write(b"0\r\n\r\n")
 
+    def _write(self, events: tuple[bytes, ...]) -> None:
+        for event in events:
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(event), event))
+            self.wfile.flush()
+            time.sleep(_BETWEEN_EVENTS)
+
+    def _pause(self) -> None:
+        """Send nothing until the user has said what the scenario wants."""
+        self.server.going_on.clear()
+        self.server.hanging.set()
+        self.server.going_on.wait(_LONGEST_HANG)
+
     def _hang(self) -> None:
-        """Send nothing more until the agent goes away."""
+        """Send nothing more until the agent closes the connection."""
         self.server.hanging.set()
         until = time.monotonic() + _LONGEST_HANG
         self.connection.settimeout(0.2)
@@ -146,19 +159,21 @@ class _Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.player: Player = SilentPlayer()
         self.hanging, self.closing = threading.Event(), threading.Event()
+        self.going_on = threading.Event()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """An agent may go away before it has read everything."""
+        """Ignore a closed connection: an agent may end before it has read the whole answer."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
 
 class Model:
-    """The server. `play` sets who answers from now on; `hanging` is set when a stream hangs."""
+    """The server. `play` sets who answers from now on. `hanging` is set when a stream hangs or
+    pauses; a pause lasts until `going_on` is set."""
 
     def __init__(self, server: _Server) -> None:
         self._server = server
-        self.hanging = server.hanging
+        self.hanging, self.going_on = server.hanging, server.going_on
         self.url = f"http://127.0.0.1:{server.server_address[1]}"
 
     def play(self, player: Player) -> None:
@@ -174,6 +189,7 @@ def serving() -> Iterator[Model]:
         yield Model(server)
     finally:
         server.closing.set()
+        server.going_on.set()
         server.shutdown()
         server.server_close()
         thread.join(5)

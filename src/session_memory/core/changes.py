@@ -1,4 +1,4 @@
-"""What one tool call changed in a file. Values only: adapters create them, views show them."""
+"""What one tool call changed in a file: values that adapters create and views show."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ from session_memory.core.patches import counted
 
 
 class Replacement(msgspec.Struct, frozen=True):
-    """A text that replaces another one: its first occurrence, or all with ``everywhere``."""
+    """Replace the text ``old`` with ``new``: the first occurrence, or with ``everywhere`` all."""
 
     old: str
     new: str
@@ -14,13 +14,13 @@ class Replacement(msgspec.Struct, frozen=True):
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """One file that one call changed.
+    """The change of one file by one tool call.
 
     - ``action``: ``edit``, ``write`` (the whole file, whatever it held), ``create``, ``delete``, or
       ``command`` (a shell command changed it, and no log says how).
     - ``lines``: the body of a diff, without its headers. ``is_numbered`` means that its hunks have
       line numbers.
-    - ``before``: the whole file before the change, where the agent logged it.
+    - ``before`` and ``content``: the whole file before and after the change, if they are logged.
     """
 
     path: str
@@ -36,6 +36,6 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def with_counts(change: Change) -> Change:
-    """The same change with the number of lines that its diff adds and removes."""
+    """Return ``change`` with ``added`` and ``removed`` counted from the lines of its diff."""
     added, removed = counted(change.lines)
     return msgspec.structs.replace(change, added=added, removed=removed)

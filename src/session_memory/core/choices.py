@@ -1,4 +1,4 @@
-"""A value that must be one of a few names."""
+"""Check that a value is one of a few names."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,7 @@ from session_memory.core.text import short_repr
 
 
 def one_of(field: str, value: object, known: Iterable[str]) -> str:
-    """``value`` if it is among ``known``; else an error that lists them."""
+    """Return ``value`` if it is among ``known``; else raise an error that lists ``known``."""
     choices = tuple(known)
     if isinstance(value, str) and value in choices:
         return value
@@ -15,7 +15,7 @@ def one_of(field: str, value: object, known: Iterable[str]) -> str:
 
 
 def no_such(field: str, value: object, known: Iterable[str]) -> InvalidRecord:
-    """The error for a name that does not exist. Its hint lists those that do."""
+    """Return the error for a name that does not exist. Its hint lists the ``known`` names."""
     choices = list(known)
     hint = f"Choose one of: {', '.join(choices)}."
     from difflib import get_close_matches  # noqa: PLC0415

@@ -15,8 +15,9 @@ Lines are JSON objects, numbered from 0:
   that begins with the first ``kept`` messages of the generation before, and goes on with the
   messages of these lines
 
-Of a document that is cut off only whole messages are lines. The last line is torn: it has what
-follows them, and neither its last brace nor a newline. No reader takes it for a record.
+If a document is cut off, as when the agent is killed while it writes, only its whole messages
+become such lines. One more line holds the rest of the document. It is *torn*: its last brace and
+its newline are missing, so no reader takes it for a record.
 """
 
 import json
@@ -32,7 +33,7 @@ import msgspec
 from session_memory.core.document_parts import Parts, parts_of
 
 LONGEST = 48 * 1024 * 1024
-"""A longer document is not read."""
+"""The longest document that is read, in bytes."""
 
 Mask = Callable[[bytes], bytes]
 
@@ -46,14 +47,20 @@ _refuse_invalid = msgspec.json.Decoder(msgspec.Raw).decode
 
 
 class DamagedDocument(ValueError):
-    """The lines do not give the document that they were made of."""
+    """The stored lines cannot be put together to the document that they were made from."""
 
 
 class DocumentLines:
-    """The lines of one document. ``add`` returns those that a further generation needs."""
+    """The stored lines of one document.
+
+    ``add`` returns the lines that a new version of it needs.
+    """
 
     def __init__(self, stored: bytes = b"", mask: Mask = bytes) -> None:
-        """``stored``: the whole lines of earlier generations. ``mask`` hides secrets in a line."""
+        """Read the ``stored`` lines of earlier versions.
+
+        ``mask`` hides secrets in each new line.
+        """
         self._mask = mask
         # The hashes of the lines, which may be many megabytes, and the numbers of equal lines.
         self._digests: list[bytes] = []
@@ -72,7 +79,8 @@ class DocumentLines:
         self._messages = [stored[slice(*places[number])] for number in self._generation]
 
     def add(self, document: bytes) -> bytes:
-        """The lines that follow the stored ones, so that all of them give ``document``."""
+        """Return the lines to append to the stored ones, so that `document_in` gives
+        ``document``."""
         self._added = []
         if not document and not self._digests:
             return b""
@@ -106,7 +114,7 @@ class DocumentLines:
         return fields | {"gaps": _gaps(document, parts)}
 
     def _text_line(self, name: str, data: bytes) -> int | None:
-        """The number of the line with a head or a tail; None if that is empty."""
+        """Return the number of the line that holds a head or a tail; None if ``data`` is empty."""
         if not data:
             return None
         line = self._mask(_encoded({name: _as_text(data)}))
@@ -114,7 +122,10 @@ class DocumentLines:
         return known[0] if known else self._line(line)
 
     def _message_number(self, line: bytes, used: Counter[bytes]) -> int:
-        """The number of a message's line. Equal messages of one document are different lines."""
+        """Return the number of a message's line.
+
+        Two equal messages of one document get two lines.
+        """
         digest = _digest(line)
         known, position = self._numbers.get(digest, []), used[digest]
         used[digest] += 1
@@ -145,10 +156,11 @@ class DocumentLines:
 
 
 def document_in(lines: Iterable[bytes], *, masked: bool = False) -> bytes:
-    """The document that the lines give: its last generation, or the torn one that follows it.
+    """Put the newest version of a document together from its lines.
 
-    Raises `DamagedDocument`. ``masked``: secrets were masked after the lines had been made, so the
-    document is another one.
+    Raises `DamagedDocument` if the lines do not fit together, or give another size or checksum than
+    the agent's document had. ``masked``: secrets were masked in the stored lines, so size and
+    checksum are not compared.
     """
     stored = list(lines)
     torn = stored[-1] if stored and not stored[-1].endswith(b"}") else b""
@@ -182,7 +194,10 @@ def _assembled(stored: list[bytes], numbers: list[int], fields: dict[str, Any]) 
 
 
 def _next_generation(before: list[int], fields: dict[str, Any], end: int) -> list[int]:
-    """The numbers of the lines with the messages of a generation. Each is below ``end``."""
+    """Return the numbers of the lines that hold the messages of a generation, in order.
+
+    ``before``: those of the generation before. Every number must be below ``end``.
+    """
     kept, runs = fields["generation"]
     numbers = before[:kept]
     for first, last in runs:
@@ -203,7 +218,7 @@ def _message_line(text: bytes, *, plain: bool) -> bytes:
 
 
 def _plain_message(line: bytes) -> bytes:
-    """The message of a line as it is in the document; none if it must be decoded for that."""
+    """Return the message in a line as it is in the document; empty if it must be decoded."""
     message = line[len(_MESSAGE) : -1] if line.startswith(_MESSAGE) else b""
     return message if message[:1] in (b"{", b"[") else b""
 
@@ -219,8 +234,8 @@ def _text_at(stored: list[bytes], number: int | None, name: str) -> bytes:
 
 
 def _gaps(document: bytes, parts: Parts) -> list[Any]:
-    """What is between the messages: before the first, before most others, after the last, and those
-    that differ, by the number of the message that they precede."""
+    """Return the bytes between the messages as four values: before the first message, before most
+    other messages, after the last one, and the exceptions by the number of the message after."""
     places = parts.messages
     if not places:
         return ["", "", _as_text(document[parts.head : parts.tail]) if parts.is_whole else "", {}]

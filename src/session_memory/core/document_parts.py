@@ -1,4 +1,4 @@
-"""The parts of a JSON document: what is before its list of messages, the messages, what follows.
+"""Split a JSON document into what is before its list of messages, the messages, and the rest.
 
 The list is the document itself, or its member ``messages``. Nothing is decoded, so every byte keeps
 its place. A document that is cut off has the same parts as the whole one, up to the cut.
@@ -36,8 +36,8 @@ class Parts(NamedTuple):
 
 
 def parts_of(document: bytes, known: tuple[bytes, ...] = ()) -> Parts:
-    """The parts of a document. ``known`` are messages that it may begin with: they are compared and
-    not scanned."""
+    """Find the parts of a document. ``known``: the messages that it probably begins with. They are
+    compared instead of scanned, which is faster."""
     head, has_list = _head_end(document)
     if not head:
         return Parts(0, [], 0, is_whole=False)
@@ -49,8 +49,8 @@ def parts_of(document: bytes, known: tuple[bytes, ...] = ()) -> Parts:
 
 
 def _head_end(document: bytes) -> tuple[int, bool]:
-    """Where the list of messages begins, and True; of a document without a list its end, and
-    False. ``(0, False)`` if that is not known yet."""
+    """Return where the list of messages begins, and True; for a whole document without a list its
+    end, and False; ``(0, False)`` if the document is cut off before that, or is not JSON."""
     place = _after(document, len(_MARK) if document.startswith(_MARK) else 0)
     if document[place : place + 1] == b"[":
         return place + 1, True
@@ -75,7 +75,10 @@ def _head_end(document: bytes) -> tuple[int, bool]:
 def _messages(
     document: bytes, place: int, known: tuple[bytes, ...]
 ) -> tuple[list[tuple[int, int]], int]:
-    """The whole messages from ``place`` on, and where the list ends or stops to make sense."""
+    """Return the places of the whole messages from ``place`` on, and where the list ends.
+
+    A list that is cut off or broken ends after its last whole message.
+    """
     found: list[tuple[int, int]] = []
     waiting = iter(known)
     expected = next(waiting, None)
@@ -90,7 +93,7 @@ def _messages(
             last = begin + len(expected)
             expected = next(waiting, None)
         else:
-            # What follows a message that is new is scanned.
+            # From the first message that is not known on, messages are scanned.
             expected = None
             last = value_end(document, begin) if begin else 0
         if not last:
@@ -100,7 +103,8 @@ def _messages(
 
 
 def value_end(document: bytes, begin: int) -> int:
-    """Where the JSON value at ``begin`` ends; 0 if it has no end yet."""
+    """Return where the JSON value at ``begin`` ends; 0 if the document is cut off before its
+    end."""
     first = document[begin : begin + 1]
     if first == b'"':
         text = _text(document, begin)
@@ -122,7 +126,7 @@ def value_end(document: bytes, begin: int) -> int:
 
 
 def _after(document: bytes, place: int) -> int:
-    """The first place from ``place`` on that is not blank."""
+    """Return the first position from ``place`` on that is not white space."""
     blank = _blank(document, place)
     return blank.end() if blank else place
 

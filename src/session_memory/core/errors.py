@@ -33,7 +33,7 @@
     ├── ConfigError
     ├── AnalysisFailed         some sessions could not be analyzed; all others were
     ├── CannotResume           no agent can continue this session
-    ├── CannotHandOver         a session cannot become one of another agent
+    ├── CannotHandOver         a session cannot be continued in another agent
     ├── NoSuchLine             no such file, line or commit in a git repository
     ├── MissingExtra           an optional library is not installed (also an ImportError)
     └── UnsafePath
@@ -88,7 +88,7 @@ class InvalidRecord(SessionMemoryError, ValueError):
         self.field = field
 
     def within(self, outer: str) -> Self:
-        """The same error for the record that holds this one in its field `outer`."""
+        """Return the same error with `outer` in front of its field, which is nested in `outer`."""
         return type(self)(f"{outer}.{self}", self.hint, field=f"{outer}.{self.field}")
 
 
@@ -144,7 +144,7 @@ class StoreClosed(StoreError):
 
 
 class StoreBusy(StoreError):
-    """Another process kept the store locked for longer than we wait. Nothing was written."""
+    """Another process locked the store for longer than this one waits. Nothing was written."""
 
     hint = "Run it again when the other command has finished."
 
@@ -207,7 +207,7 @@ class NotEmpty(StoreError):
 
 
 class CopyUnfinished(StoreError):
-    """Another store was being copied here. The copy runs, or it was killed before its end."""
+    """The store is the target of a copy that still runs or was killed before its end."""
 
     def __init__(self, path: str) -> None:
         again = f"session-memory store copy FROM {path}"
@@ -260,7 +260,7 @@ class SessionEvicted(StoreError):
 class ArchiveError(StoreError):
     """An archive is missing, cannot be written, or lacks something that it should hold."""
 
-    hint = "List the archives with: session-memory archive list; archive_dir sets their place."
+    hint = "List the archives with: session-memory archive list. archive_dir says where they are."
 
 
 class CannotForget(StoreError):
@@ -268,7 +268,7 @@ class CannotForget(StoreError):
 
 
 class LakeError(StoreError):
-    """The lake cannot answer this question, or there is no lake yet."""
+    """The lake (sessions exported as Parquet files) does not exist or cannot answer a question."""
 
     hint = "Tables: sessions, events, usage. Write them with: session-memory lake export"
 
@@ -292,7 +292,7 @@ class AdapterError(SessionMemoryError):
 
 
 class UnknownFlavor(AdapterError):
-    """No adapter is registered for this flavor."""
+    """No adapter is registered for this flavor (kind of agent)."""
 
     hint = "Check the spelling, or install the package that contains its adapter."
 
@@ -351,7 +351,7 @@ class CannotResume(SessionMemoryError):
 
 
 class CannotHandOver(SessionMemoryError):
-    """A session cannot become one of another agent."""
+    """The session cannot be written as a session of another agent, which would continue it."""
 
 
 class NoSuchLine(SessionMemoryError):

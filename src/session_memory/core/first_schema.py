@@ -1,8 +1,11 @@
-"""The names in logs that hold records of schema version 1 (`adapters.first_schema`)."""
+"""Names in the logs that an import writes for sessions of a version 1 store.
+
+`adapters.first_schema` reads these logs.
+"""
 
 ENDING = ".schema-v1.jsonl"
 FIRST_PLACE = "/session-memory-v1/"
-"""No agent has logs here. The name of a log does not depend on where its records were."""
+"""The start of the path of each such log. No file exists there; the path is only its name."""
 
 EVENT, DIGEST, SESSION = "event", "digest", "session"
 CALLS = frozenset({"tool_call", "edit", "test_run", "retry"})

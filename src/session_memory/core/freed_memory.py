@@ -1,4 +1,4 @@
-"""Give memory that an answer needed for a moment back to the system.
+"""Give freed memory back to the operating system after a large answer.
 
 A question about 100,000 sessions takes hundreds of megabytes for a second. The C library would keep
 that memory, and the server would occupy it for days.

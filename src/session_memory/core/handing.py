@@ -1,5 +1,7 @@
-"""A session that another agent will continue. Values only: ``handoff`` makes them, and the adapter
-of the other agent writes them in its own format."""
+"""The values of a handoff: a session in a form that another agent can continue.
+
+The room ``handoff`` builds them, and the adapter of the other agent writes them in its own format.
+"""
 
 import hashlib
 import uuid
@@ -10,20 +12,20 @@ import msgspec
 
 
 class RunCommand(msgspec.Struct, frozen=True):
-    """A command of a shell."""
+    """What a tool call did: it ran a shell command."""
 
     command: str
 
 
 class FileContent(msgspec.Struct, frozen=True):
-    """The whole content of a file."""
+    """What a tool call did: it wrote a whole file."""
 
     path: str
     content: str
 
 
 class FileEdit(msgspec.Struct, frozen=True):
-    """A text that replaces another one: its first occurrence, or all with ``everywhere``."""
+    """What a tool call did: it replaced ``old`` by ``new`` in a file, once or ``everywhere``."""
 
     path: str
     old: str
@@ -32,7 +34,10 @@ class FileEdit(msgspec.Struct, frozen=True):
 
 
 class FileRead(msgspec.Struct, frozen=True):
-    """A file that was read, or ``lines`` of it from line ``first`` (counted from 1)."""
+    """What a tool call did: it read a file, or ``lines`` of it from line ``first``.
+
+    The first line of a file is line 1.
+    """
 
     path: str
     first: int | None = None
@@ -43,7 +48,8 @@ Operation = RunCommand | FileContent | FileEdit | FileRead
 
 
 class HandedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A call with its result. ``arguments`` is a text for tools that take one."""
+    """A call of one of the new agent's tools, with its result. ``arguments`` is a text if the tool
+    takes a text."""
 
     call_id: str
     tool: str
@@ -69,7 +75,7 @@ HandedStep = HandedPrompt | HandedAnswer
 
 
 class HandedSession(msgspec.Struct, frozen=True, kw_only=True):
-    """A conversation in the words of the agent that gets it.
+    """A conversation that an agent will continue. Its calls use the tools of that agent.
 
     ``origin`` is the uid of the session it comes from, ``target`` the agent that gets it, ``at``
     the time of the handoff in milliseconds, ``cwd`` the directory in which the new session
@@ -84,7 +90,7 @@ class HandedSession(msgspec.Struct, frozen=True, kw_only=True):
     steps: tuple[HandedStep, ...]
 
     def new_id(self, *parts: object) -> str:
-        """32 hexadecimal digits that belong to this handoff and these parts alone."""
+        """Return an id of 32 hexadecimal digits: a hash of this handoff and ``parts``."""
         named = "\0".join(map(str, (self.origin, self.target, self.at, self.cwd, *parts)))
         return hashlib.sha256(named.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
@@ -93,8 +99,8 @@ class HandedSession(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NewFile(msgspec.Struct, frozen=True):
-    """A file of the new session. ``is_shared``: it holds more than this session, and ``content`` is
-    the old content with this session added."""
+    """A file to write for the new session. ``is_shared``: the file also holds other sessions, and
+    ``content`` is the present file with the new session added."""
 
     path: Path
     content: bytes
@@ -102,7 +108,7 @@ class NewFile(msgspec.Struct, frozen=True):
 
 
 class TargetSession(msgspec.Struct, frozen=True):
-    """What a target makes of a session: its id there, and the files to write."""
+    """A session in the format of the agent that gets it: its new id, and the files to write."""
 
     session: str
     files: tuple[NewFile, ...]

@@ -1,8 +1,8 @@
 """A conversation of another runtime as a list of steps, so that a live session can continue it.
 
-Values only. Messages keep the numbers of their own runtime, and later steps refer to them by these
-numbers. ``native_id`` is the id of the record that the adapter of the runtime makes of the same
-message. ``at`` is the time of a step in milliseconds; None if the runtime did not note one.
+Messages keep the numbers that their runtime gave them, and later steps refer to these numbers.
+``native_id`` is the id of the record that the runtime's adapter makes of the same message. ``at``
+is the time of a step in milliseconds; None if the runtime did not note one.
 """
 
 from typing import Any
@@ -45,7 +45,7 @@ HistoryStep = MessageStep | FoldStep | RewindStep
 
 
 class UsageStep(msgspec.Struct, frozen=True):
-    """What one model call used. ``prompt_tokens`` includes the cached tokens."""
+    """The tokens of one model call. ``prompt_tokens`` includes the cached tokens."""
 
     name: str
     model: str | None = None
@@ -60,8 +60,8 @@ class UsageStep(msgspec.Struct, frozen=True):
 
 
 class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """How a session stood in its own runtime. ``parent`` is the uid of the session that started
-    it."""
+    """The state of a session in the runtime it comes from. ``parent`` is the uid of the session
+    that started it."""
 
     created_at: int | None = None
     updated_at: int | None = None
@@ -74,7 +74,7 @@ class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class History(msgspec.Struct):
-    """A conversation. ``left_out`` counts messages that were no longer sent, by reason.
+    """A conversation. ``left_out`` counts messages that the model no longer got, by reason.
 
     ``are_whole``: the messages are as the runtime wrote them, with all their keys.
     """

@@ -16,14 +16,15 @@ _UID = re.compile(f"{FLAVOR.pattern}:{NATIVE_ID.pattern}")
 
 
 def make_uid(flavor: str, native_session_id: str) -> str:
-    """``claude`` and ``abc`` give ``claude:abc``. Raises if a part is not valid."""
+    """Return the session uid: ``claude`` and ``abc`` give ``claude:abc``. Raises if a part is not
+    valid."""
     check_flavor("flavor", flavor)
     check_native_id("native_session_id", native_session_id)
     return f"{flavor}:{native_session_id}"
 
 
 def split_uid(uid: str) -> tuple[str, str]:
-    """The flavor and the native id of ``uid``. Only the native id may contain colons."""
+    """Split ``uid`` into flavor and native id. Only the native id may contain colons."""
     flavor, _, native_session_id = check_uid("session_uid", uid).partition(":")
     return flavor, native_session_id
 
@@ -33,7 +34,7 @@ def is_uid(value: object) -> bool:
 
 
 def fit_native_id(raw: str) -> tuple[str, bool]:
-    """A valid native id for ``raw``, and whether it differs from ``raw``.
+    """Return a valid native id for the name ``raw``, and whether it differs from ``raw``.
 
     A name that is not valid becomes ``x-<hash>``, the same on every machine. So no session is
     lost because of its name. The caller stores ``raw`` too.
@@ -62,7 +63,7 @@ def check_native_id(field: str, value: object) -> str:
 
 
 def check_log_id(field: str, value: object) -> str:
-    """The id of a session in a skill log: a native id, or a name that older logs have.
+    """Return ``value`` if it is a session id of a skill log: a native id, or an older name.
 
     Older logs have names with spaces, other letters and slashes, such as ``feat/x``. A part
     between slashes is never empty, ``.`` or ``..``, so no name leads out of its directory.

@@ -5,8 +5,8 @@ are ignored. In scripts without blanks between words every character is a word, 
 sentence can be found.
 
 Two words with a hyphen between them also give a *joint*: the last character of the first word and
-the first of the second. Short words such as those of ``a-b`` are in nearly every text, their joint
-is not.
+the first of the second. So a search for ``a-b`` finds few texts, although nearly every text has the
+words ``a`` and ``b``.
 """
 
 import unicodedata
@@ -82,7 +82,10 @@ _IN_WORDS = bytes(
 
 
 def indexable(text: str) -> str:
-    """The text with other characters folded or replaced by blanks. ASCII keeps its case."""
+    """Return ``text`` with its non-ASCII characters folded or replaced by blanks.
+
+    ASCII characters stay, with their case.
+    """
     if text.isascii():
         return text
     # Most texts have few different non-ASCII characters, such as an arrow or a dash. Replacing
@@ -103,7 +106,7 @@ def words_in(text: str) -> list[str]:
 
 
 def _split(plain: str) -> list[str]:
-    """The words, of any length, of a text that `indexable` returned."""
+    """Return the words of a text that `indexable` returned. Long words are not cut."""
     # A regular expression takes twice as long.
     return plain.encode().translate(_IN_WORDS).decode().split()
 
@@ -114,13 +117,13 @@ def joints_in(text: str) -> list[str]:
         return []
     ends = {before[-1:] + after[:1] for before, after in pairwise(text.split(HYPHEN))}
     if not text.isascii():
-        # The engines fold the case of ASCII letters only, and a joint has no others.
+        # The databases fold the case of ASCII letters only, so a joint has no others.
         ends = {end for end in ends if end.isascii()}
     return sorted({JOINT + end.lower() for end in ends if len(end) == 2 and end.isalnum()})
 
 
 def with_joints(text: str) -> str:
-    """The text for the index: as `indexable`, with its joints at the end."""
+    """Return the text to index: what `indexable` returns, followed by the joints."""
     plain = indexable(text)
     joints = joints_in(plain)
     return f"{plain} {' '.join(joints)}" if joints else plain
@@ -138,7 +141,10 @@ def index_terms(text: str) -> list[str]:
 
 
 def _different_words(plain: str) -> dict[str, None]:
-    """A long text is split in pieces, because a list of all its words would need much memory."""
+    """Return every word once, as keys in order of appearance.
+
+    A long text is split in pieces, because a list of all its words would need much memory.
+    """
     words: dict[str, None] = {}
     start = 0
     while start < len(plain):
@@ -159,7 +165,8 @@ def folded(text: str) -> str:
 
 
 class _Separate(dict[str, bool]):
-    """A cache: whether a character that is not ASCII stays so in `folded`, and stays at all."""
+    """A cache: whether `folded` turns a non-ASCII character into non-ASCII text that is not
+    empty."""
 
     def __missing__(self, char: str) -> bool:
         plain = folded(char)

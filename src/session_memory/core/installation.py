@@ -109,10 +109,10 @@ def this_installation() -> Installation:
 
 
 def install_hint(extra: str) -> str:
-    """A hint for an error about a missing library."""
+    """Return the hint for an error about a missing library: the command that installs it."""
     return f"Install it with: {this_installation().install_command(extra)}"
 
 
 def upgrade_hint() -> str:
-    """A hint for an error about a file that a newer release wrote."""
+    """Return the hint for an error about a file of a newer release: the command that upgrades."""
     return f"Upgrade with: {this_installation().upgrade_command()}"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def late_names(package: str, modules: "dict[str, str]") -> "Callable[[str], Any]":
-    """A ``__getattr__`` for a package: ``modules`` names the module that defines each name."""
+    """Return a ``__getattr__`` for a package. ``modules``: name → the module that defines it."""
 
     def get(name: str) -> "Any":
         module = modules.get(name)

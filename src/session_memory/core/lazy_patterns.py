@@ -1,7 +1,7 @@
 """Regular expressions that are compiled when they are first used.
 
-To compile one takes as long as to load a small module, and a command uses few of those that the
-modules it loads have.
+This makes commands start faster. To compile a pattern takes as long as to import a small module,
+and a command imports many patterns that it never uses.
 """
 
 import re
@@ -9,7 +9,7 @@ from typing import Any, cast
 
 
 def lazy_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """The same as `re.compile`, later. It is no instance of `re.Pattern`."""
+    """Like `re.compile`, but compile on first use. The result is no instance of `re.Pattern`."""
     return cast("re.Pattern[str]", _LazyPattern(pattern, flags))
 
 
@@ -19,7 +19,7 @@ class _LazyPattern:
         self._flags = flags
 
     def __getattr__(self, name: str) -> Any:
-        # Only called for what is not there yet. From then on it is as fast as the pattern itself.
+        # Python calls this only for an attribute that is not set. Setting it makes later uses fast.
         found = getattr(re.compile(self.pattern, self._flags), name)
         setattr(self, name, found)
         return found

@@ -1,4 +1,4 @@
-"""The name of a repository in the URL of its remote."""
+"""Find the name of a repository in the URL of its remote."""
 
 import re
 

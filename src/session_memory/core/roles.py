@@ -3,13 +3,15 @@
 LOG = "log"
 """A file of records that the agent appends to."""
 TIMELINE = "timeline"
-"""A second log beside a session's first. It is read before the first one, or amends it."""
+"""A second log of a session. It is read before the main log. If it arrives later, the stored events
+are amended."""
 DOCUMENT = "document"
 """A small file that the agent rewrites as a whole. Each version is one record."""
 SPILL = "spill"
-"""A body that the agent moved out of its log. It is kept byte for byte and gives no events."""
+"""A file with a long text that the agent moved out of its log, such as the output of a tool. It is
+kept byte for byte and gives no events."""
 TABLE = "table"
-"""Rows of our own store, read as lines. They are their own raw."""
+"""Rows of a live session in our own store, read as lines. No copy of them is stored."""
 REWRITTEN = "rewritten"
 """A document with the messages of a session, which the agent rewrites as a whole. It is kept as
 lines that only grow (`session_memory.core.document_lines`)."""
@@ -17,5 +19,6 @@ LOGS = frozenset({LOG, TIMELINE, TABLE, REWRITTEN})
 """The roles that are read line by line."""
 FILE_ROLES = (LOG, TIMELINE, DOCUMENT, SPILL, REWRITTEN)
 """The roles of files. A table is made from our own database."""
+ALL_ROLES = (*FILE_ROLES, TABLE)
 FIRST_LOGS = (LOG, REWRITTEN)
-"""The roles of the file that a session is read from, of which others are companions."""
+"""The roles of a session's main file. Files with other roles are its companions."""

@@ -46,7 +46,9 @@ from session_memory.core.validation import (
 
 SCHEMA_VERSION = 2
 
-# The known words, in an order that stays: those of version 1 first, in its order.
+# The known names. Their order is fixed: the names of schema version 1 come first.
+# `FLAVORS` is part of the contract and is not a list of the adapters: do not add a new agent to it.
+# Nothing in this project asks it; `session_memory.adapters.registry` finds the adapters.
 FLAVORS = (
     *("claude", "codex", "grok"),
     *("aider", "amp", "cline", "copilot", "crush", "cursor", "droid", "gemini", "goose", "kilo"),
@@ -108,7 +110,9 @@ class _Buckets(ValidatedRecord):
 
 @dataclass(eq=False)
 class Cost(_Buckets):
-    """What a session used. The buckets are disjoint, so each token is counted once.
+    """The tokens, time and turns that a session used.
+
+    ``input_tokens``, ``cache_tokens`` and ``output_tokens`` are disjoint: each token counts once.
 
     ``input_tokens`` does not include cached tokens. ``cache_tokens`` is read + written tokens, and
     may be omitted if both parts are given. ``cache_write_1h_tokens`` is the part of the written
@@ -178,7 +182,7 @@ class Session(ValidatedRecord):
 
     @property
     def is_evictable(self) -> bool:
-        """Analyzed at its current revision, and not evicted.
+        """Whether the session was analyzed at its current revision and is not evicted.
 
         Revisions are compared, not times, because clocks can jump.
         """
@@ -208,9 +212,9 @@ def _check_summary(name: str, value: Any) -> str:
 @quick
 @dataclass(eq=False)
 class SessionEvent(ValidatedRecord):
-    """One atomic record of a session, in the order of reading.
+    """One thing that happened in a session, such as a prompt, a tool call or a result.
 
-    ``summary=None`` is the same as an empty summary.
+    ``seq`` is its position in the session. ``summary=None`` is the same as an empty summary.
     """
 
     session_uid: Uid
@@ -320,7 +324,7 @@ class Attempt(ValidatedRecord):
 class Entry(ValidatedRecord, required=("timestamp",)):
     """One skill call. Time, input and status are kept as they were written.
 
-    A new entry without a ``timestamp`` gets the present time. One that is read must have it.
+    A new entry without a ``timestamp`` gets the present time. An entry in a log must have one.
     """
 
     session_id: LogId

@@ -1,15 +1,18 @@
-"""How much of a native id a short name shows. Imports nothing: a hook uses it, too."""
+"""The lengths to which a native session id is cut for a short name.
+
+This module imports nothing, because a hook uses it and must start quickly.
+"""
 
 SHORTEST = 8
-# Ids that begin with the time differ late; a UUID is cut at its dashes.
+# Ids that begin with a time differ only after many characters. A UUID is cut at its dashes.
 _LENGTHS = (SHORTEST, 13, 18, 23, 28)
-# A longer word in front, such as `session_`, would be all of a short name.
+# With a longer word in front, such as `session_`, a short name would be that word alone.
 _LONGEST_PREFIX = SHORTEST // 2
 
 
 def short_lengths(native: str) -> tuple[int, ...]:
-    """The lengths to try, the shortest first. A word that all ids of an agent begin with comes on
-    top: ``session_4f0c12ab`` and not ``session_``."""
+    """Return the lengths to which ``native`` may be cut, shortest first. A word in front does not
+    count, because all ids of an agent have it: ``session_4f0c12ab`` and not ``session_``."""
     word, underscore, _ = native.partition("_")
     if not underscore or not word.isalpha() or len(word) < _LONGEST_PREFIX:
         return _LENGTHS

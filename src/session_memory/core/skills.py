@@ -30,12 +30,15 @@ _VERDICTS = {
 
 
 def verdict_of(status: str) -> str:
-    """``pass``, ``fail``, ``skip``, or ``other`` for an unknown status."""
+    """Map a stored status to ``pass``, ``fail``, ``skip``, or ``other`` if it is unknown."""
     return _VERDICTS.get(status.strip().lower(), "other")
 
 
 def entry_of(line: bytes, session_id: str) -> Entry:
-    """The entry in a line of a session's log. Older logs leave its session id out or empty."""
+    """Parse one line of a session's skill log.
+
+    ``session_id`` fills in an id that older logs omit.
+    """
     try:
         # A power cut may leave zero bytes before a line.
         values = json.loads(line.lstrip(b"\0"))
@@ -47,5 +50,6 @@ def entry_of(line: bytes, session_id: str) -> Entry:
 
 
 def label(name: str) -> str:
-    """The stored name of a skill or model: on one line, of limited length, never empty."""
+    """Return the name of a skill or model as it is stored: one line, limited length, never
+    empty."""
     return one_line(escaped(name), _LONGEST_NAME) or UNNAMED

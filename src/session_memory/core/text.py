@@ -68,7 +68,7 @@ def exception_text(error: BaseException) -> str:
 
 
 def between(text: str, opening: str, closing: str) -> str | None:
-    """The text between the first ``opening`` and the next ``closing``, stripped. None if missing.
+    """Return the text between the first ``opening`` and the next ``closing``, stripped, or None.
 
     A regular expression could take quadratic time on hostile input.
     """
@@ -78,8 +78,11 @@ def between(text: str, opening: str, closing: str) -> str | None:
 
 
 def below_repo(text: str, repo: str | None, *, whole_root: bool = False) -> str:
-    """``text`` in which the paths of files in the directory of ``repo`` start below it. Of the
-    directory itself only the name is left, without ``whole_root``. Addresses stay."""
+    """Make the paths of files in the repository ``repo`` relative to its directory.
+
+    The path of the directory itself is replaced by ``repo``; with ``whole_root`` it stays. URLs
+    are not changed.
+    """
     if not repo or repo not in text:
         return text
     name = re.escape(repo)

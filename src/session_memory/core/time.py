@@ -29,7 +29,7 @@ _RFC_3339 = re.compile(
 
 
 def parse_time(text: str, field: str = "time") -> int:
-    """Milliseconds since the epoch. Finer fractions are cut off. No offset means UTC."""
+    """Return an ISO-8601 time as milliseconds since the epoch. A time without an offset is UTC."""
     if (
         isinstance(text, str)
         and len(text) == 24
@@ -73,14 +73,17 @@ def _parse_time(text: str, field: str) -> int:
 
 
 def format_time(ms: int) -> str:
-    """``2026-07-01T10:00:00.000Z``. Such texts sort in the order of their times."""
+    """Return a time as ``2026-07-01T10:00:00.000Z``.
+
+    Such texts sort in the order of their times.
+    """
     if not MIN_MS <= ms <= MAX_MS:
         raise InvalidTime(f"time {short_repr(ms)} ms is outside the years 1 to 9999", field="time")
     return (_NAIVE_EPOCH + timedelta(milliseconds=ms)).isoformat(timespec="milliseconds") + "Z"
 
 
 def normalize_time(text: str, field: str = "time") -> str:
-    """The same time in the form that the store uses."""
+    """Return an ISO-8601 time in the form ``2026-07-01T10:00:00.000Z``, in UTC."""
     if isinstance(text, str) and _NORMAL.fullmatch(text):
         try:
             datetime.fromisoformat(text)
@@ -91,7 +94,7 @@ def normalize_time(text: str, field: str = "time") -> str:
 
 
 def check_rfc3339(field: str, value: object) -> str:
-    """``value`` unchanged, with nanoseconds and offset. Raises if it is not an RFC 3339 time.
+    """Return ``value`` unchanged if it is an RFC 3339 time; otherwise raise an error.
 
     A `datetime` becomes such a text. One without a time zone is local time, as everywhere in
     Python.

@@ -210,7 +210,10 @@ class ValidatedRecord:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """The record that `to_dict` of any release wrote. A null counts as a missing field."""
+        """Make a record of a mapping that `to_dict` of any release returned.
+
+        A null counts as missing.
+        """
         if not isinstance(data, Mapping):
             raise rejected(cls.__name__, data, "an object")
         known: dict[str, Any] = {}

@@ -1,20 +1,26 @@
-"""The bundled demo: small home directories with invented sessions, one with those of Claude Code,
-one with those of other agents.
+"""The demo sessions that come with the package: two small home directories with invented logs.
 
-The files are data, made by ``tools/make_demo.py`` and only ever read.
+One has the logs of Claude Code, the other those of other agents. Its directory ``code`` has two
+repositories, for agents that keep their log in the repository. The files are made by
+``tools/make_demo.py``. The program only reads them.
 """
 
 from importlib import resources
 from pathlib import Path
 
 
-def demo_homes() -> tuple[Path, Path]:
-    """The directories to look at as if each were ``HOME``."""
-    return demo_home(), _directory("agents")
+def demo_roots() -> tuple[Path, ...]:
+    """Return the directories to collect logs from: the two homes, and the repositories.
+
+    The repositories would not be found: Crush lists them by absolute paths, which a package cannot
+    know, and aider lists them nowhere.
+    """
+    agents = _directory("agents")
+    return demo_home(), agents, *sorted((agents / "code").iterdir())
 
 
 def demo_home() -> Path:
-    """The home with the sessions of Claude Code."""
+    """Return the home directory with the logs of Claude Code."""
     return _directory("home")
 
 

@@ -1,4 +1,4 @@
-"""What rooms above ``derive`` may ask about agents. They never import an adapter.
+"""Facts about agents, for rooms above ``derive``: these never import an adapter.
 
 Every question has an answer for every flavor: a store may hold sessions of an agent whose adapter
 is not installed, and ``about(flavor).problem`` then says so.
@@ -55,8 +55,10 @@ def changes_noted(session_uid: str, record: Any) -> list[Change]:
 
 
 def reads_instructions(name: str, flavor: str) -> bool:
-    """Whether an agent reads an instruction file of this name; a name nobody claims is read by
-    all."""
+    """Whether an agent reads an instruction file of this name.
+
+    A name that no agent declares counts as read by all.
+    """
     own = {file.lower() for file in about(flavor).instruction_files}
     return name.lower() in own or name.lower() not in all_instruction_files()
 

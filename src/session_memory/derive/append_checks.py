@@ -1,7 +1,8 @@
-"""Whether new records can simply be appended to their session.
+"""Check whether new records can simply be appended to their session.
 
-Nearly always they can: nobody has seen them, and they belong at the end. Otherwise the session is
-derived again from the stored logs, so the result never depends on the order in which files arrive.
+Nearly always they can: no session has them yet, and they belong at the end. Otherwise the session
+is derived again from the stored logs, so the result never depends on the order in which files
+arrive.
 """
 
 import json
@@ -15,7 +16,7 @@ from session_memory.store.store import Store
 
 
 class NeedsDerivation(Exception):
-    """The records cannot be appended; never leaves the ingest.
+    """New records cannot be appended, so their session must be derived again. `Ingest` catches it.
 
     ``sessions`` are the other sessions that hold some of the records. ``may_be_fork`` says that a
     new session could be a plain fork of the one other session.
@@ -28,7 +29,7 @@ class NeedsDerivation(Exception):
 
 
 def check_order(store: Store, row: CollectedSession, source: SourceRow, needs: Needs) -> None:
-    """Raise when another source of the session, which is read already, belongs after this one."""
+    """Raise `NeedsDerivation` if a source that was read before belongs after this one."""
     if not row.id or not needs.order:
         return
     known = store.sessions.source_ids(row.id)
@@ -46,7 +47,10 @@ def _gives_nothing(log: SourceRow) -> bool:
 
 
 def check_references(store: Store, row: CollectedSession, needs: Needs) -> None:
-    """Raise if its history refers to another session's records, or another's refers to these."""
+    """Raise `NeedsDerivation` if a history by reference connects these records with a session.
+
+    The session may begin with another session's records, or another one with these records.
+    """
     sessions = store.sessions
     base = base_of(row)
     if base is not None and not row.has_shared:

@@ -15,7 +15,7 @@ from session_memory.store.store import Store
 
 # Compressed bytes. A session with more is not held in memory; it must be restored.
 LARGEST = 64 * 1024 * 1024
-# So many groups of sessions are kept for the next question.
+# So many of these stores in memory are kept for later reads.
 KEPT = 4
 _UNREADABLE = (ArchiveError, SessionEvicted, StoreDamaged)
 

@@ -1,7 +1,7 @@
 """The whole text of events, read from the stored logs: what was said, thought, called and printed.
 
-An event keeps one line of its text. The installed adapter reads the record again, so nothing is
-stored twice, and a newer adapter gives better texts.
+The table of events has only one line of each text. The installed adapter reads the record again, so
+nothing is stored twice, and a newer adapter gives better texts.
 """
 
 import io
@@ -140,7 +140,7 @@ class Bodies:
 
 
 class _SourceReader:
-    """Who reads the records of a source, and as what."""
+    """The functions of an adapter that read the records of one source."""
 
     def __init__(self, row: SourceRow) -> None:
         ref = RawSource.ref_of(row)
@@ -155,7 +155,7 @@ class _SourceReader:
 
 
 class _RecordBytes:
-    """One record, as an adapter reads it."""
+    """The bytes of one record as a source that an adapter can read."""
 
     def __init__(self, ref: SourceRef, data: bytes) -> None:
         self.ref = ref

@@ -22,9 +22,9 @@ PlacedRecord = tuple[SourceRow, Record]
 
 
 class ClusterRecords:
-    """Reads the sessions of ``rows``, by their position in it; small ones are read once.
+    """Reads the records of the sessions in ``rows``. A session is given by its position there.
 
-    ``have_bases``: some begin with another's history by reference.
+    ``have_bases``: some sessions begin with another's history by reference.
     """
 
     def __init__(self, store: Store, rows: list[CollectedSession]) -> None:
@@ -40,7 +40,7 @@ class ClusterRecords:
         return [[one for one in read_by[row.id] if one.role in LOGS] for row in self._rows]
 
     def are_current(self) -> bool:
-        """Whether the logs are those that were found at first, and nothing was added to them."""
+        """Whether the logs of the sessions are unchanged since this object was created."""
         return self._logs() == self._sources
 
     def load_small(self) -> None:
@@ -69,9 +69,9 @@ class ClusterRecords:
         return len(self._in_memory) == len(self._rows)
 
     def of(self, index: int) -> Iterator[PlacedRecord]:
-        """The records that the session begins with by reference, then its own records.
+        """The records that a session begins with by reference, then its own records.
 
-        Settling changes records, so one that several sessions hold is given to each as a copy.
+        Settling changes records, so each session gets copies of those that several sessions hold.
         """
         for origin, end in self._origins(index):
             for source, record in self._not_taken_back(origin):
@@ -83,7 +83,7 @@ class ClusterRecords:
             yield from self._own(index)
 
     def _origins(self, index: int) -> list[tuple[int, int]]:
-        """The sessions whose history it begins with, earliest first, each with its end ordinal."""
+        """The sessions whose history a session begins with, earliest first, with end ordinals."""
         found: list[tuple[int, int]] = []
         seen, row, end = {index}, self._rows[index], NEVER
         while (base := base_of(row)) is not None:

@@ -19,10 +19,11 @@ from session_memory.store.usage import StoredUsage
 
 
 class ClusterUsage:
-    """Sets of sessions are bit masks over their positions in ``rows``.
+    """Collects the responses of a cluster of sessions, and gives each response an owner.
 
-    ``evicted`` has the rows that count for evicted sessions of the cluster. ``same`` are the sets
-    of sessions that have a response in common.
+    A set of sessions is a bit mask over their positions in ``rows``. ``evicted`` has the rows that
+    count for evicted sessions of the cluster. ``same`` are the sets of sessions that have a
+    response in common.
     """
 
     def __init__(
@@ -78,9 +79,9 @@ class ClusterUsage:
     def assign(self, owners: Owners, sharing: Iterable[int], among: int) -> set[int]:
         """Let a response that several sessions logged count once, for its owner.
 
-        Only the responses of the sessions in ``among`` are looked at. ``sharing`` are the sets of
-        sessions that share records. Returns the sessions for which
-        more or less counts than before.
+        Only responses of the sessions in the set ``among`` are assigned. ``sharing`` are the sets
+        of sessions that share records. Returns the sessions for which more or less counts than
+        before.
         """
         changed: set[int] = set()
         index_of = {row.id: index for index, row in enumerate(self._rows)}

@@ -1,4 +1,4 @@
-"""Sessions that share history: those that hold the same records, or begin with another's."""
+"""Find sessions that share history: they hold the same records, or one begins with another's."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -25,7 +25,7 @@ def connected_to(store: Store, session_ids: Iterable[int]) -> list[int]:
 
 
 def grouped(store: Store, some: Iterable[Sequence[int]]) -> list[list[int]]:
-    """Which of these lists of sessions share records: their positions, in groups."""
+    """Group lists of sessions that share records. Returns the positions of the lists, by group."""
     groups: dict[int, list[int]] = {}
     group_of: dict[int, int] = {}
     for number, sessions in enumerate(some):

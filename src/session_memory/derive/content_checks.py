@@ -1,6 +1,6 @@
-"""Whether new records with a known id have the content of the stored records with this id.
+"""Check whether new records with a known id have the content of the stored records with this id.
 
-Where these checks say no, the sessions are derived again, which compares all their records.
+If not, the sessions are derived again, which compares all their records.
 """
 
 from session_memory.adapters.base import Record

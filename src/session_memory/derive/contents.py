@@ -1,4 +1,4 @@
-"""The content of a record: what a copy repeats, and nothing that a copy may change.
+"""Hash the content of a record: what every copy of it repeats, and nothing that a copy may change.
 
 A copy has other times, another session and another working directory, and an agent may see it as
 another kind of event. The texts, the calls and the results are the same.

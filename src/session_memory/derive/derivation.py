@@ -1,7 +1,8 @@
-"""Deriving stale sessions again from the stored logs.
+"""Derive stale sessions again from the stored logs.
 
-Sessions that share records are derived together, in one transaction. What comes out depends on
-the stored logs alone, never on the order in which files were found.
+Sessions that share records are derived together. Those that get or lose records are written in one
+transaction, the others in pieces. The result depends on the stored logs alone, never on the order
+in which files were found.
 """
 
 from collections import deque
@@ -40,8 +41,8 @@ from session_memory.store.store import Store
 
 BATCH = 2000
 TRIES = 3
-# The sessions that are written in one piece have about so many events. Each session costs as much
-# as some more.
+# The sessions that are written in one piece have about so many events. Each session counts as
+# `PER_SESSION` further events, because of its other rows.
 PIECE_EVENTS, PER_SESSION = 1000, 20
 
 
@@ -118,7 +119,7 @@ def _surveyed(
 
 
 class Derivation:
-    """One cluster of sessions. Sets of sessions are bit masks over their positions in it.
+    """Derives one cluster: sessions that share records. A set of them is a bit mask over positions.
 
     ``_same_ids`` and ``_usage`` know which sessions hold each record and each response.
     """
@@ -222,8 +223,8 @@ class Derivation:
                     self._usage.add(record, mask)
 
     def settle(self) -> None:
-        """Choose the owners, and settle all records if they are in memory. What is left for the
-        transaction is to write rows."""
+        """Choose the owners, and settle all records if they are in memory. Then the transaction
+        only has to write rows."""
         self._owners = Owners(self._rows, self._holders, self._same_ids.first_seen())
         self._other_contents = self._found_contents(self._owners)
         if self._records.are_in_memory:
@@ -256,7 +257,7 @@ class Derivation:
         return list(self._same_ids.choose_keys(owners, places))
 
     def _note_other_contents(self, found: list[OtherContent]) -> None:
-        """Store a problem for each of these records, and remove those of an earlier derivation."""
+        """Store a problem for each record in ``found``, and remove those of earlier derivations."""
         problems: dict[int, dict[int, str]] = {}
         for row in self._as_read.values():
             if row.evicted_at is None and decode_state(row.state).has_variants:
@@ -362,7 +363,7 @@ class Derivation:
     def _save_sharing(
         self, shared_with_evicted: set[tuple[int, int]], indexes: Iterable[int]
     ) -> None:
-        """Store which sessions share records, and that those at ``indexes`` are not stale."""
+        """Store which sessions share records. Those at ``indexes`` are no longer stale."""
         pairs = set(shared_with_evicted)
         for mask in {*self._same_ids.sharing(), *self._usage.same}:
             # Pairs with the first holder connect all holders. All pairs would be too many.
@@ -387,15 +388,17 @@ class Derivation:
 
 
 class _SettledSession(NamedTuple):
-    """A session without records has no ``writing``. ``inherited`` is the owner of the last record
-    that it inherits."""
+    """A settled session that is not stored yet. Without records it has no ``writing``.
+
+    ``inherited`` is the position of the owner of the last record that it inherits, or empty.
+    """
 
     writing: SessionWriting | None
     inherited: list[int]
 
 
 def _batches(records: Iterator[PlacedRecord]) -> Iterator[tuple[SourceRow, list[Record]]]:
-    """Runs of records of the same source, bounded in length."""
+    """Split records into runs from the same source, of at most `BATCH` records."""
     batch: list[Record] = []
     current: SourceRow | None = None
     for source, record in records:

@@ -38,13 +38,13 @@ MOST_KEPT = 500
 
 @lru_cache(maxsize=MOST_KEPT)
 def programs(text: str) -> tuple[Program, ...]:
-    """Every program in a shell text. Do not change what it returns."""
+    """Every program in a shell text. The result is cached, so do not change it."""
     return tuple(programs_in(text))
 
 
 @lru_cache(maxsize=MOST_KEPT)
 def simple_commands(text: str) -> tuple[SimpleCommand, ...]:
-    """The simple commands of a shell text. Do not change what it returns."""
+    """The simple commands of a shell text. The result is cached, so do not change it."""
     return tuple(simple_commands_in(text))
 
 

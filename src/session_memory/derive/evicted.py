@@ -28,7 +28,7 @@ def archive_of(store: Store, config: Config) -> Archive | None:
 
 
 def archive_at(store: Store, directory: str) -> Archive | None:
-    """The archive in a directory; without a name, the one beside the store."""
+    """The archive in a directory. Without a name, the one beside the store, if it has a place."""
     if directory:
         return Archive(Path(directory).expanduser())
     place = beside(store)
@@ -72,8 +72,8 @@ def bring_back(
 ) -> int:
     """Put the logs of evicted sessions back, inside a transaction. Returns the size of their packs.
 
-    The packs may be ``loaded`` already. The sessions are stale then, and the caller must derive
-    them.
+    Afterwards the sessions are stale, and the caller must derive them. The packs may be ``loaded``
+    already.
     """
     evicted = _evicted_sources(store, session_ids)
     packs = (
@@ -112,7 +112,7 @@ def load_archived(
 ) -> LoadedPacks:
     """Read the packs of evicted sessions from the archive. Needs no transaction.
 
-    Raises if they have more than ``most`` bytes.
+    Raises `ArchiveError` if they have more than ``most`` bytes.
     """
     evicted = _evicted_sources(store, session_ids)
     if most is not None and sum(source.bytes for source in evicted.values()) > most:

@@ -63,7 +63,7 @@ def set_repository(row: CollectedSession, name: str | None, root: str | None) ->
 
 
 def set_costs(row: CollectedSession, costs: dict[str, dict[str, int]]) -> None:
-    """Keep what the agent last wrote that the session cost, or forget it with its record."""
+    """Store the costs of the session that the agent logged last. Empty costs remove stored ones."""
     if costs:
         set_facts(row, COST_WRITER, costs)
     elif COST_WRITER in row.facts:
@@ -71,7 +71,7 @@ def set_costs(row: CollectedSession, costs: dict[str, dict[str, int]]) -> None:
 
 
 def document_facts(record: Record) -> dict[str, Any]:
-    """The facts of a document. ``below`` is the session that the document lies below."""
+    """The facts of a document. ``below`` is the session in whose directory the document is."""
     facts = {name: value for name, value in (record.facts or {}).items() if value is not None}
     for name in _TITLES & facts.keys():
         facts[name] = one_line(facts[name], LONGEST_MESSAGE)
@@ -111,7 +111,7 @@ def logged_parent(row: CollectedSession) -> str | None:
 
 
 def base_of(row: CollectedSession) -> tuple[str, int] | None:
-    """The session whose history this one begins with by reference, and up to which ordinal."""
+    """``(uid, end ordinal)`` of the history that a session begins with by reference, or None."""
     facts = facts_of(row) if row.relation == "fork" else {}
     base = facts.get("base")
     return None if base is None else (parent_uid(row, facts, base[0]), base[1])

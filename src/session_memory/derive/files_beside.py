@@ -1,6 +1,6 @@
 """Where files that belong to a store are, and how their names begin.
 
-Every command that names a page reads this, so nothing else is loaded here.
+Commands that print an address of the web page import this module, so it imports little.
 """
 
 from hashlib import sha256

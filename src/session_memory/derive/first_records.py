@@ -1,7 +1,7 @@
 """Records of schema version 1 give way to the agent's own log of the same session.
 
-Both tell the same story, and the log tells more. So the session is derived from its log alone,
-whichever of the two came first. The records stay stored.
+Both describe the same session, and the log has more of it. So the session is derived from its log
+alone, whichever of the two came first. The records stay in the stored logs.
 """
 
 from session_memory.core.first_schema import ENDING
@@ -22,8 +22,10 @@ def gives_way(store: Store, row: CollectedSession, source: SourceRow) -> bool:
 
 
 def replace_first(store: Store, row: CollectedSession, source: SourceRow) -> None:
-    """Take the records of version 1 from a session of which ``source`` is a log. If there were
-    some, the session is marked stale."""
+    """Detach records of version 1 from a session, if ``source`` is a log of its agent.
+
+    If there were some, the session is marked stale.
+    """
     if not row.id or source.role not in FIRST_LOGS or _is_first(source):
         return
     if store.sources.unlink_first(row.id):

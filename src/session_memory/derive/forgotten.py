@@ -1,8 +1,8 @@
-"""Sessions that the user had forgotten: a sync must not store them again.
+"""Keep a sync from storing sessions again that were forgotten: deleted with ``forget``.
 
-A source of which all sessions are forgotten is not read. A source that holds other sessions too
-is read, with the records of the forgotten ones blanked: replaced by spaces of the same length, so
-that every offset stays valid.
+A source is not read if all its sessions are forgotten. A source that holds other sessions too is
+read, with the records of the forgotten ones blanked: replaced by spaces of the same length, so that
+every offset stays valid.
 """
 
 from bisect import bisect_right
@@ -20,7 +20,7 @@ NO_END = 1 << 62
 
 
 class Forgotten:
-    """All tombstones of a store at one moment. It is false when there are none."""
+    """All tombstones (hashes of forgotten ids) of a store at one moment. False without any."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -42,7 +42,7 @@ class Forgotten:
         return session_key(make_uid(flavor, fit_native_id(native)[0])) in self._sessions
 
     def masks(self, flavor: str, records: Iterable[Record]) -> list[Mask]:
-        """The records of forgotten sessions and of their new subagents."""
+        """The places of records that belong to forgotten sessions and to their new subagents."""
         forgotten: dict[str, bool] = {}
         masks = []
         for record in records:

@@ -1,10 +1,10 @@
-"""The usage that records hold, each response once: with its largest output, which is the whole
-answer, and at the event of its last block."""
+"""Collect the usage in records. Each response is kept once: with its largest output, which is that
+of the whole answer, and at the event of its last block."""
 
 from session_memory.adapters.base import NativeUsage, Record
 
 Response = tuple[str, bool]
-"""The id of a response, and whether it was only reported. Both kinds are counted apart."""
+"""The id of a response, and whether a session only reported it. Both kinds count separately."""
 
 
 def usage_in(record: Record) -> tuple[NativeUsage, ...]:
@@ -15,7 +15,7 @@ def usage_in(record: Record) -> tuple[NativeUsage, ...]:
 
 
 class FoundUsage(dict[Response, tuple[NativeUsage, int | None, int]]):
-    """By response: its usage, the time of its record, and the seq of its event."""
+    """Response → ``(usage, time of its record, seq of its event)``."""
 
     def add(self, record: Record, seq: int) -> None:
         """Take the usage of a record, which belongs to the event ``seq``."""

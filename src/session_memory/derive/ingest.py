@@ -1,7 +1,7 @@
 """Ingest: store the records of a source in the sessions they belong to.
 
-A record that nobody has seen before, at the end of its session, is settled and stored at once.
-Where that could be wrong, the session is marked stale and derived again from the stored logs
+A record that no session has yet, at the end of its own session, is settled and stored at once. If
+that could be wrong, the session is marked stale and derived again from the stored logs
 (`session_memory.derive.derivation`).
 """
 
@@ -104,7 +104,7 @@ class Ingest:
         self._append(row, source, records)
 
     def add_settled(self, source: SourceRow, sessions: list[SettledSession]) -> None:
-        """Store the sessions of a new log that were settled before. Its packs must be stored."""
+        """Store the sessions of a new log that a worker has settled. Its packs must be stored."""
         for settled in sessions:
             row = self._session_row(source, settled.native)
             if not self._adopt(row, source, settled):
@@ -113,7 +113,8 @@ class Ingest:
                 self._add_to_session(source, settled.native, own)
 
     def _adopt(self, row: CollectedSession, source: SourceRow, settled: SettledSession) -> bool:
-        """Append a new session as it was settled. If that could be wrong, change nothing."""
+        """Store a new session as a worker settled it. False, without a change, if that could be
+        wrong."""
         if not self._is_without_records(row):
             return False
         if row.relation is None and settled.origin is not None:
@@ -164,7 +165,7 @@ class Ingest:
             if origin is None:
                 return reason.sessions
         if row.revision and not row.event_count:
-            # A response had no event yet at which its problem could be.
+            # Until now there was no event that the problem of a response could refer to.
             writing.usage.note_again()
         writing.settle(records, writing.is_own if origin else None)
         row.own_records += writing.named_records
@@ -199,7 +200,7 @@ class Ingest:
         uid = make_uid(flavor, native)
         row = self._store.sessions.row(uid)
         if row is not None and row.host is None and source.host:
-            # Only its rows in this store were known so far, and these are on no machine.
+            # So far only its rows as a live session were known, and these are on no machine.
             row.host = source.host
         if row is None:
             row = CollectedSession(
@@ -214,7 +215,10 @@ class Ingest:
         return row
 
     def _add_unusable_id(self, row: CollectedSession, source: SourceRow, record: Record) -> None:
-        """Keep an id that we cannot use, together with its substitute, and store a problem."""
+        """Store the name of a session that is not valid as an id, and a problem that says so.
+
+        The row has a substitute as its id already.
+        """
         name = record.unfit_name or ""
         row.native_name = escaped(name)
         if row.id and source.id in self._store.sessions.source_ids(row.id):
@@ -226,7 +230,7 @@ class Ingest:
     # ------------------------------------------------------------ facts
 
     def _add_document(self, row: CollectedSession, source: SourceRow, record: Record) -> None:
-        """Store what a document states about a session; a new session needs a fact to exist."""
+        """Store what a document states about a session. Without facts nothing is stored."""
         if record.facts is None:
             return
         writer = f"document {source_uid(source.host, source.path, 0)}"
@@ -244,7 +248,10 @@ class Ingest:
         self.placement.place_children(row)
 
     def _add_origin(self, row: CollectedSession, records: Iterable[Record]) -> None:
-        """Store what the log states about where its session came from; its first record counts."""
+        """Store what the log states about where its session came from.
+
+        Only the first record that states it counts.
+        """
         record = origin_record(records)
         if record is None:
             return

@@ -1,4 +1,4 @@
-"""Counting the lines of a source: how many there are, and what kind of lines they are."""
+"""Count the lines of a source: how many there are, and what kind of lines they are."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ IMPOSSIBLE_COUNT = "impossible token count"
 
 
 class LineCounts:
-    """Lines, lines that needed lenient decoding, and bookkeeping lines by kind."""
+    """Counts lines, lines that needed lenient decoding, and bookkeeping lines by kind."""
 
     def __init__(self) -> None:
         self._lines = 0
@@ -40,9 +40,9 @@ class LineCounts:
 
 
 class SourceLines(msgspec.Struct):
-    """What the row and the report of a source need to know about its lines.
+    """What the row of a source and the report of a sync need to know about the source's lines.
 
-    ``starts_at`` is the first time in them.
+    ``starts_at`` is the first time in the lines.
     """
 
     starts_at: int | None
@@ -58,10 +58,11 @@ def lines_of(records: list[Record]) -> SourceLines:
 
 
 def problems_in(records: Iterable[Record]) -> list[tuple[int, int, str, str]]:
-    """``(offset, length, reason, detail)`` of every record that is a problem, or has one.
+    """``(offset, length, reason, detail)`` for every record that is a problem or has one.
 
     A record with a count that cannot be true is stored without that count. Its problem has the
-    length 0, because the line itself is not lost. So has the problem of a record with a remark.
+    length 0, because the line itself is not lost. The problem of a record with a remark has the
+    length 0 too.
     """
     problems = []
     for record in records:

@@ -1,4 +1,4 @@
-"""Live sessions in the archive: their rows as packs of lines, and back."""
+"""Convert the rows of a live session to packs of lines for the archive, and back."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Blanking the records of forgotten sessions in stored logs that hold other sessions too."""
+"""Blank the records of forgotten sessions in stored logs that hold other sessions too."""
 
 import hashlib
 from collections.abc import Callable
@@ -22,7 +22,7 @@ _REPACK = """
 
 
 def mask_stored(store: Store, row: SourceRow, is_gone: Callable[[str], bool]) -> set[str]:
-    """Blank the records of some sessions, by native id, in a stored source.
+    """Blank the records of the sessions whose native id ``is_gone``, in a stored source.
 
     Lines are counted again, without blanked ones. Returns the native ids of the other sessions
     whose records are read differently from now on, because an earlier line is missing.

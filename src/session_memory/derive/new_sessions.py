@@ -1,8 +1,8 @@
-"""Sessions that have no events in the store yet. Perhaps all others can stay as they are.
+"""Append a stale session without events, if the sessions that share its records can stay.
 
 Such a session is new, or it was evicted and its log is back. A long fork is read in several
-batches, and only all its records together show that it is one. A plain fork is appended, and the
-thousands of other forks of its origin are not derived again.
+batches, and only all its records together show that it is a plain fork (`plain_forks`). Then it is
+appended, and the thousands of other forks of its origin are not derived again.
 """
 
 from collections.abc import Collection
@@ -36,7 +36,7 @@ class NewSession(NamedTuple):
 
     @property
     def is_done(self) -> bool:
-        """It is written in one piece."""
+        """Always true: the session is written in one piece."""
         return True
 
     @property
@@ -86,7 +86,7 @@ class NewSession(NamedTuple):
 
 
 def new_session(store: Store, session_id: int) -> NewSession | None:
-    """The session with its records, if it has no events and perhaps can be written alone."""
+    """The session with its records, if it has no events and may be appended alone. Else None."""
     row = store.sessions.row_by_id(session_id)
     if not (row.is_new or _is_back(store, row)):
         return None
@@ -105,9 +105,9 @@ def new_session(store: Store, session_id: int) -> NewSession | None:
 
 
 def _is_back(store: Store, row: CollectedSession) -> bool:
-    """Whether a session was evicted, and is a fork that the store would know nothing of otherwise.
+    """Whether a session is a fork whose log came back after eviction, as if the fork were new.
 
-    While it was away, a response that others logged too may have counted for it.
+    Not if another session logged a response that counts for it: their usage must be compared.
     """
     return bool(
         row.has_shared

@@ -1,4 +1,4 @@
-"""Which session owns a record that several sessions hold (docs/concepts.md).
+"""Choose which session owns a record that several sessions hold (docs/concepts.md).
 
 A set of sessions is a bit mask over their positions in the list of rows.
 """
@@ -13,9 +13,10 @@ NEVER = 1 << 62
 
 
 class Owners:
-    """Chooses owners. ``holders`` maps each record to its sessions.
+    """Chooses owners. ``holders`` maps the key of each record to the sessions that hold it.
 
-    ``first_seen`` has the time of the first record that the same sessions hold.
+    ``first_seen`` has, for each set of sessions, the key and the time of the first record that
+    exactly these sessions hold.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Which session is the parent of which: subagents, forks, and how deep a subagent is."""
+"""Find the parents of subagents and forks, and how deep below its session a subagent is."""
 
 from typing import Any
 

@@ -1,8 +1,8 @@
-"""New forks that can be appended, without deriving the sessions that they share records with.
+"""Find new forks that can be appended, without deriving the sessions that they share records with.
 
-A session may have thousands of forks. One more that has records of its own changes nothing for
-the others as long as the same session goes on owning what it copied. Whether it does is decided
-here by the rules of `session_memory.derive.owners`, for one further holder, from what is stored.
+A session may have thousands of forks. A further fork with records of its own changes nothing for
+the others if the same session still owns what the fork copied. This module decides that from stored
+rows, by the rules of `session_memory.derive.owners`.
 """
 
 from session_memory.adapters.base import Record
@@ -25,7 +25,7 @@ def plain_origin(
     records: list[Record],
     reason: NeedsDerivation,
 ) -> CollectedSession | None:
-    """The session that a new one is a fork of, if it owns all that the new one copied.
+    """The origin of a new fork, if the origin owns all that the fork copied.
 
     None if the owners of some records could change, or if that takes too long to find out.
     """
@@ -85,7 +85,7 @@ def _stays_shared(
     writing: SessionWriting,
     records: list[Record],
 ) -> bool:
-    """Whether the origin, which has no record of its own, is the first of such sessions."""
+    """Whether the origin stays owner because it is the first session without own records."""
     rivals = store.sessions.wholly_shared(origin.flavor, before=origin.uid)
     if len(rivals) > MOST_RIVALS:
         return False
@@ -100,7 +100,7 @@ def _stays_first(
     writing: SessionWriting,
     records: list[Record],
 ) -> bool:
-    """Whether the origin's first record of its own is earlier than the new session's."""
+    """Whether the origin stays owner because its first own record is before the fork's."""
     own = (r.ts for r in records if r.native_id and r.events and writing.is_own(r.key))
     ours, theirs = next(own, None), store.events.first_own_time(origin.id)
     return (_moment(theirs), origin.uid) < (_moment(ours), row.uid)

@@ -1,4 +1,4 @@
-"""The bytes of single records in the stored logs, by the ``payload_ref`` of their event."""
+"""Read the bytes of single records in the stored logs, by the ``payload_ref`` of their event."""
 
 from typing import NamedTuple
 
@@ -31,7 +31,7 @@ def parsed_ref(ref: str) -> RecordPlace:
     return RecordPlace(source, int(offset or 0), int(length or 0), int(block or 0))
 
 
-# Packs of this many bytes are kept unpacked. A search reads the same packs once for each class.
+# So many bytes of unpacked packs are kept. A search reads the same packs once for each text class.
 KEPT_BYTES = 16 * 1024 * 1024
 
 

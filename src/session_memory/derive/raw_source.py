@@ -1,4 +1,4 @@
-"""A stored source, read back from the stored logs as an adapter reads a file."""
+"""Let adapters read a source from the stored logs, as they read a file."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,7 +25,7 @@ class RawSource:
         return SourceRef(Path(row.path), row.role, row.home_path, row.session, row.agent)
 
     def open(self, offset: int) -> BinaryIO:
-        # ``verify`` copies the rows of a live session; the copy is kept like any other raw.
+        # ``verify`` copies the rows of a live session. The copy has packs, as any other source.
         if is_table(self._row) and not self._row.kept:
             return opened_table(self._store, self._row, offset)
         return self._store.raw.open(self._row.id, offset)

@@ -1,4 +1,4 @@
-"""Who reads a stored source: its agent, or a substitute when the agent cannot.
+"""Choose who reads a stored source: its agent's adapter, or a substitute if that cannot.
 
 A store outlives the adapters that filled it. An adapter may be uninstalled, may fail to load, or
 may be older than the one that wrote the events. Then the text of records is read by a neutral
@@ -19,7 +19,7 @@ _SUBSTITUTED: WeakKeyDictionary[Store, dict[str, str]] = WeakKeyDictionary()
 
 
 def reader_of(row: SourceRow) -> Agent:
-    """The agent that reads a stored source; its ``problem`` says when it is only a substitute."""
+    """The agent that reads a stored source. If it is a substitute, its ``problem`` says why."""
     return _reader(row.flavor, row.adapter_version)
 
 

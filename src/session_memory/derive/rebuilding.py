@@ -1,4 +1,4 @@
-"""Making everything derived again from the stored logs. The agents' own files are not needed.
+"""Derive everything again from the stored logs. The agents' own files are not needed.
 
 All sources are marked first. Then each is read again, its sessions are marked stale, and these are
 derived with all that they share records with. Each step is a short transaction, and a session keeps
@@ -34,8 +34,10 @@ READ_TOGETHER = 100
 
 
 class RebuildReport(NamedTuple):
-    """``sources`` were read anew. Sessions of the flavors in ``skipped`` stay as they were, for
-    the reason given."""
+    """The result of a rebuild: the number of ``sources`` that were read again.
+
+    Sessions of the flavors in ``skipped`` stayed as they were, for the reason given there.
+    """
 
     sources: int
     skipped: dict[str, str]
@@ -44,10 +46,10 @@ class RebuildReport(NamedTuple):
 def rebuild(
     store: Store, now: int, domain_of: DomainOf, on_source: Callable[[SourceRow], None]
 ) -> RebuildReport:
-    """Drop everything derived and make it again from the stored logs, group by group.
+    """Make everything derived again from the stored logs, group by group of connected sessions.
 
-    Without a usable adapter nothing could be made again, so such sessions stay as they are. When
-    an adapter fails on a log, the sessions of that log and all that follow stay as they are.
+    Sessions without a usable adapter stay as they are, because they could not be made again. When
+    an adapter fails on a log, the sessions of that log, and all later ones of its agent, stay too.
     """
     with store.db.operation_lock(shared=True):
         skipped = unusable_flavors(store)
@@ -102,8 +104,10 @@ class _Rebuilding:
             self._repositories.rename_all()
 
     def _without_session(self) -> Iterator[set[int]]:
-        """The other sources, of one agent at a time. Some are read together: copies of one session
-        are then derived once, and not again with each of them."""
+        """The sources without a session, of one agent at a time, up to `READ_TOGETHER` of them.
+
+        Sources with copies of one session are read together, so that it is derived only once.
+        """
         unread = self._unread - self.read
         rest = [source for source in self._store.sources.every() if source.id in unread]
         for flavor in sorted({source.flavor for source in rest}):

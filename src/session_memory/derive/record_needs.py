@@ -1,4 +1,4 @@
-"""What records need from the records before them. Whether they can be appended depends on it."""
+"""What new records need from earlier ones of their session. It decides if they can be appended."""
 
 import msgspec
 
@@ -6,7 +6,10 @@ from session_memory.adapters.base import Record
 
 
 class Needs(msgspec.Struct, frozen=True):
-    """``order``: earlier records of the session matter. ``ordinal``: the lowest one."""
+    """What some records need: ``order`` if earlier records of the session matter.
+
+    ``ordinal`` is the lowest ordinal of these records; None if they have none.
+    """
 
     order: bool
     ordinal: int | None

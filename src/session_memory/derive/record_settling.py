@@ -1,4 +1,4 @@
-"""Settling records of one session into rows, copies, links and usage. It needs no store."""
+"""Settle records of one session into rows, copies, links and usage. It needs no store."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -14,7 +14,7 @@ class TakesUsage(Protocol):
 
 
 class RecordSettling:
-    """Settles records of the session ``native``. They have keys.
+    """Settles records of the session ``native``. Each record must have its key.
 
     - ``links``: ``(child, call_id)`` of the subagents that the records name
     - ``copies``: other places of records that are stored already, or owned by another session

@@ -81,7 +81,8 @@ class _IndexBuilding:
         self._unmerged = 0
         with store.transaction():
             store.index.claim_next(self._name)
-        run_in_pieces(store.transaction, store.index.unfinished_removed())
+        # Guarded too: what is there may be what another process has begun since the claim.
+        run_in_pieces(self._building, store.index.unfinished_removed())
         with self._building():
             store.index.begin_next()
 
@@ -156,7 +157,7 @@ class _IndexBuilding:
         run_in_pieces(self._store.transaction, index.old_removed())
 
     def _changed(self) -> tuple[list[int], dict[int, UidAndRevision]]:
-        """The sessions that were not read as they are now, and all sessions."""
+        """The sessions that changed since they were read, and the versions of all sessions."""
         now = self._store.sessions.revisions()
         evicted = self._store.retention.evicted_sessions()
         changed = [

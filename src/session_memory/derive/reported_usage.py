@@ -1,4 +1,4 @@
-"""Usage that a session only reports: it counts as long as no session logs the response itself.
+"""Let usage that a session only reports count, as long as no session logs the response itself.
 
 The log of a parent repeats what the responses of its subagents used. Often it is the only log that
 has them. When a session arrives that logged the response itself, that one counts; when the session
@@ -15,7 +15,7 @@ from session_memory.store.store import Store
 from session_memory.store.usage import BUCKETS, StoredUsage
 
 NEAR_MS = 60 * 60 * 1000
-"""A response is reported while it is given, or soon after."""
+"""A report of a response is at most so far from it in time, if another session logged it."""
 
 
 def settle_reports(
@@ -48,9 +48,9 @@ def settle_reports(
 def _repeats(store: Store, report: StoredUsage, logged: StoredUsage) -> bool:
     """Whether a report is about a logged response with the same id.
 
-    It is about one of its own session and its subagents. Of another session it is about one with
-    the same input at about the same time. A report is often made before the response is complete:
-    its input has its final figures by then, or is still 0.
+    It is if the reporting session or one of its subagents logged the response. It is too if another
+    session logged the same input at about the same time. A report is often made before the response
+    is complete: its input has its final figures by then, or is still 0.
     """
     reporters = (report.session_id, report.reported_for or report.session_id)
     if logged.session_id in reporters:

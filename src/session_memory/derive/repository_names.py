@@ -42,7 +42,7 @@ class RepositoryNames:
 
     By directory: ``_stated`` are the names in the logs of its sessions, ``_cwds`` the working
     directories of its sessions, ``_below`` the directories of sessions below it, and ``_names``
-    what its sessions are called that name no repository themselves.
+    the repository of its sessions whose logs name none.
     """
 
     def __init__(self, store: Store, domain_of: DomainOf) -> None:
@@ -59,10 +59,10 @@ class RepositoryNames:
         self._names: dict[str, str | None] = {}
 
     def set_repo(self, row: CollectedSession, before: LoggedPlace) -> None:
-        """Set the repository of a session, and of others that its log says something about.
+        """Set the repository of a session, and of others whose directory its log names.
 
-        ``before`` is what the stored session said. A session that says nothing new keeps its
-        name, and nothing is loaded for it.
+        ``before`` is the place of the stored session. If it did not change, the session keeps its
+        repository, and nothing is loaded.
         """
         place = place_of(row.cwd, row.git_branch, row.facts)
         if self._is_loaded or (place != before and place.cwd is not None):

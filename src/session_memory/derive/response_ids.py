@@ -1,4 +1,4 @@
-"""The problem of a session that has the response id of another session's response.
+"""Store the problem of a session that has the response id of another session's response.
 
 Both responses count (`session_memory.derive.same_responses`). The problem says that the id is not
 unique, so that nobody adds up usage by ids. A session has it once, at its first such response. It
@@ -22,8 +22,8 @@ def shared_ids(store: Store, session_ids: Iterable[int]) -> set[int]:
 def note_shared_ids(store: Store, keys: Iterable[int], written: Collection[int], now: int) -> None:
     """Store or remove the problem of all sessions with one of these responses.
 
-    ``written`` are the sessions whose usage has just changed. If two further sessions have an id,
-    they have the problem because of each other, so they are not looked at: there may be thousands.
+    ``written`` are the sessions whose usage has just changed. If two others have the same id, they
+    have the problem because of each other. They are skipped, because there may be thousands.
     """
     sessions: set[int] = set()
     is_shared = False

@@ -1,4 +1,4 @@
-"""Records with the same native id: copies if their content is the same, else different records.
+"""Tell records with the same native id apart: those with the same content are copies.
 
 An id alone proves nothing: any log may repeat the id of another session's record. So a record is
 identified by its id and its content. Almost always all records with one id have one content. Then
@@ -23,9 +23,9 @@ _DETAIL = 400
 
 
 class SameIds:
-    """The native ids of a cluster of sessions.
+    """The native ids of the records of a cluster: sessions that share records.
 
-    Sets of sessions are bit masks. ``holders`` maps the key of each record to the sessions that
+    A set of sessions is a bit mask. ``holders`` maps the key of each record to the sessions that
     hold it. ``contents`` has, for each id with several contents, the key of each content.
     """
 
@@ -51,7 +51,7 @@ class SameIds:
         self.holders[key] = self.holders.get(key, 0) | mask
 
     def first_seen(self) -> dict[bytes, int]:
-        """The time of the first record of each set of sessions."""
+        """The key and the time of the first record that each set of sessions holds."""
         first = {mask: key for key, mask in reversed(self.holders.items())}
         return {key: self._first[key] >> _CONTENT_BITS for key in first.values()}
 
@@ -101,7 +101,7 @@ def _content(first: int) -> int:
 
 
 class Place(NamedTuple):
-    """Where a session holds a record first. ``number`` counts the records of the session."""
+    """Where a session first holds a record. ``number`` is its position in the session's records."""
 
     number: int
     uid: str

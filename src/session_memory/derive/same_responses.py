@@ -1,4 +1,4 @@
-"""Which logged responses are the same response.
+"""Decide which logged responses are the same response.
 
 The id alone does not tell. Providers give unique ids, but local model servers number their
 responses, so unrelated sessions have the same ones (`chatcmpl-1`). Two responses with one id are
@@ -24,9 +24,9 @@ from session_memory.store.usage import BUCKETS, StoredUsage
 
 
 class Lines:
-    """What lines of logs say about responses. It is compared with stored rows of other sessions.
+    """Hashes of the responses in lines of logs, to compare them with rows of other sessions.
 
-    Only hashes are kept: thousands of forks may have as many lines.
+    Only hashes are kept, because thousands of forks may have the same lines.
     """
 
     def __init__(self, records: Iterable[Record] = ()) -> None:
@@ -41,7 +41,7 @@ class Lines:
             counts = used.input_tokens, used.cache_read_tokens, used.cache_write_tokens
             self._inputs.add(hash((response, counts)))
             self._inputs.add(hash((response, counts, family_of(record.session))))
-            # From a turn that includes its subagents they are subtracted later.
+            # The stored figures of a turn that includes its subagents are without theirs.
             if record.ts is not None and not used.includes_subagents:
                 buckets = tuple(getattr(used, name) for name in BUCKETS)
                 self._equals.add(hash((response, record.ts, buckets)))
@@ -64,7 +64,7 @@ class Lines:
 
 
 def family_of(native_id: str) -> str:
-    """The same for a session and its subagents, if these have no ids of their own."""
+    """A text that is the same for a session and those of its subagents without own ids."""
     return native_id.partition(":")[0]
 
 
@@ -119,7 +119,7 @@ class SameResponses:
                 self._relatives[rows[index].id] = number
 
     def groups(self, rows: list[StoredUsage]) -> Iterator[list[StoredUsage]]:
-        """The rows of each response, in their order."""
+        """Group the rows by response. Rows of a group stay in their order."""
         groups: list[tuple[set[int], list[StoredUsage]]] = []
         for usage in rows:
             marks, members, others = self._marks(usage), [usage], []
@@ -132,7 +132,7 @@ class SameResponses:
         return (members for _, members in groups)
 
     def _marks(self, usage: StoredUsage) -> set[int]:
-        """Rows with a common mark are the same response."""
+        """The marks of a row. Rows with a common mark are the same response."""
         family = self._families[usage.session_id]
         marks = {self._relatives[usage.session_id], hash((family, usage.input_counts))}
         if self._lines.has_equal(usage):

@@ -1,9 +1,10 @@
-"""Records of a new log that are settled before the store is asked, in a worker process.
+"""Settle the records of a new log in a worker process, which does not ask the store.
 
-That is right if the session is new and no other session holds any of its records. The writer checks
-it. If it is wrong, the session is derived from the stored log, like every stale one.
+The result is right if the session is new and no other session holds any of its records. The process
+that writes checks that. If it is wrong, it reads the records from the stored log and adds them.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -22,18 +23,20 @@ from session_memory.derive.settle import SettleState, Settling
 from session_memory.derive.stored_events import NoEvents
 from session_memory.store.event_rows import CopyRow, EventRow
 from session_memory.store.sources import SourceRow
+from session_memory.store.word_query import PreparedText
 
 UNKNOWN_SOURCE = 0
+EntriesOf = Callable[[str], tuple[Any, ...]]
 _encode_state = msgspec.msgpack.Encoder().encode
 
 
 class SettledSession(msgspec.Struct, gc=False):
-    """What the records of one new session give. Rows and usage are plain tuples, which cross a pipe
-    quickly. The id of the source is not known yet.
+    """The result of settling the records of one new session. Rows and usage are plain tuples, which
+    cross a pipe quickly. The id of the source is not known yet.
 
-    - ``is_subagent``: how it was settled
+    - ``is_subagent``: whether it was settled as a subagent
     - ``origin``: the record that says where the session came from
-    - ``keys``: of the records with a native id and events
+    - ``keys``: the keys of the records with a native id and events
     """
 
     native: str
@@ -57,6 +60,8 @@ class SettledSession(msgspec.Struct, gc=False):
         for values in self.rows:
             row = EventRow(*values)
             row.source_id = source_id
+            if row.prepared is not None:
+                row.prepared = PreparedText(*row.prepared)
             rows[row.seq] = row
         return rows
 
@@ -73,15 +78,17 @@ class SettledSession(msgspec.Struct, gc=False):
 
 
 class SettledSource(SourceLines):
-    """What a whole log gives: its sessions in order, and how many records it has."""
+    """The result of settling a whole log: its sessions in order, and its number of records."""
 
     sessions: list[SettledSession]
     records: int
 
 
-def settled_source(source: SourceRow, records: list[Record]) -> SettledSource | None:
+def settled_source(
+    source: SourceRow, records: list[Record], entries_of: EntriesOf
+) -> SettledSource | None:
     """The settled records of a whole new log. None if only the store can tell how to settle them;
-    the records are unchanged then."""
+    the records are unchanged then. ``entries_of`` prepares texts for the store's word index."""
     by_session: dict[str, list[Record]] = {}
     stem = stem_of(source)
     for record in records:
@@ -91,7 +98,7 @@ def settled_source(source: SourceRow, records: list[Record]) -> SettledSource | 
     if not all(map(_can_settle, by_session.values())):
         return None
     lines = lines_of(records)
-    sessions = [_settled(source, native, own) for native, own in by_session.items()]
+    sessions = [_settled(source, native, own, entries_of) for native, own in by_session.items()]
     return SettledSource(lines.starts_at, lines.counts, lines.problems, sessions, len(records))
 
 
@@ -106,7 +113,9 @@ def _keys(records: list[Record]) -> list[bytes]:
     return [record.key for record in records if record.native_id and record.events]
 
 
-def _settled(source: SourceRow, native: str, records: list[Record]) -> SettledSession:
+def _settled(
+    source: SourceRow, native: str, records: list[Record], entries_of: EntriesOf
+) -> SettledSession:
     origin = origin_record(records)
     is_subagent = origin is not None and origin.relation in (None, "subagent")
     reader = agent_or_substitute(source.flavor)
@@ -129,9 +138,17 @@ def _settled(source: SourceRow, native: str, records: list[Record]) -> SettledSe
         links=done.links,
         copies=[astuple(one) for one in done.copies],
         state=_encode_state(settling.state_to_save()),
-        rows=[astuple(row) for row in settled.rows.values()],
+        rows=[astuple(_with_entries(row, entries_of)) for row in settled.rows.values()],
         usage=[(astuple(used), ts, seq) for used, ts, seq in usage.values()],
         undone=settled.undone,
         branches_changed=settled.branches_changed,
         needs_derivation=settled.needs_derivation,
     )
+
+
+def _with_entries(row: EventRow, entries_of: EntriesOf) -> EventRow:
+    """The row with the entries of its text instead of the text."""
+    if row.words:
+        row.prepared = PreparedText(entries_of(row.words), len(row.words))
+        row.words = ""
+    return row

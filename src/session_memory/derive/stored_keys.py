@@ -1,4 +1,4 @@
-"""The identities of all stored records and responses, in memory."""
+"""Hold the keys of all stored records and the ids of all responses in memory."""
 
 KEYS_IN_MEMORY = 300_000
 

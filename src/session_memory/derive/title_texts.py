@@ -1,4 +1,4 @@
-"""Which texts say what a session is about, and how such a text becomes a title."""
+"""Decide which texts say what a session is about, and make a title of such a text."""
 
 import re
 
@@ -19,7 +19,7 @@ _NOTICE = lazy_pattern(
     r"no response requested|\[?request interrupted",
     re.IGNORECASE,
 )
-# What starts no work and says nothing about it: a bare command, a greeting, a mere yes.
+# Matches prompts that say nothing about any work: a bare command, a greeting, a mere yes.
 _EMPTY = (
     r"/(?:[a-z][\w:.-]*)?|(?::q!?|exit|quit|clear|bye|hi|hello|hey|ok(?:ay)?|yes|y|no|continue|"
     r"go on|go ahead|resume|thanks|thank you"
@@ -31,8 +31,8 @@ _WEAK = lazy_pattern(
     r"继续|好的?|はい|続けて|weiter|ja|oui|sí|да|дальше)[.!?。！]?",
     re.IGNORECASE,
 )
-# Getting ready and putting away: which branch is checked out, what is pulled, committed, pushed.
-# A prompt of these words alone, with one of the first three lines, is such a chore.
+# The words of chores before and after the work: check out a branch, pull, commit, push. A prompt is
+# a chore if it has only words of both lists, at least one of them of `_PLACES`.
 _PLACES = """
     commit push pull fetch sync rebase checkout merge stage ship
     main master develop trunk branch remote origin origin/main origin/master upstream head
@@ -105,7 +105,7 @@ def says_nothing(title: str) -> bool:
 
 
 def title_of(text: str) -> str:
-    """A prompt on one line. Of a Markdown document it is the first heading, of a link its text."""
+    """Make a title of a prompt: one line, the first heading of a document, the texts of links."""
     start = text[: _START * 2].lstrip()
     heading = _HEADING.match(start) or _INPUT.match(start)
     words = heading["text"].strip(" #") if heading else text[: _START * 4]

@@ -5,8 +5,9 @@ logged figures minus those of its subagents, as far as their sessions are in the
 whose log was deleted before anybody collected it stays counted in the turn. The result depends on
 what is stored, and never on the order in which it came.
 
-A turn that names its own session is what the session used since its beginning. Of it counts what no
-response of the session used: an agent may delete the log of responses that nobody collected.
+A turn that names its own session has the figures of the whole session since its beginning. Only the
+part counts that the session's logged responses did not use: an agent may delete the log of
+responses before anybody collected them.
 """
 
 from collections.abc import Iterable
@@ -40,7 +41,7 @@ def store_turns(
 
 
 def subtract_subagents(store: Store, session_ids: Iterable[int]) -> set[int]:
-    """Work out the own part of every turn of these sessions, and of turns that include them.
+    """Compute the own part of every turn of these sessions, and of turns that include them.
 
     Returns the sessions whose sums changed; they are saved.
     """
@@ -58,7 +59,7 @@ def subtract_subagents(store: Store, session_ids: Iterable[int]) -> set[int]:
 
 
 def _subtract_in_session(store: Store, session_id: int) -> set[int]:
-    """Work out every turn of a session again; the owners of the turns that changed."""
+    """Compute every turn of a session again. Returns the owners of the turns that changed."""
     changed = set()
     width, uid = len(BUCKETS), store.sessions.row_by_id(session_id).uid
     for usage_row, owner, model, seq, key, usage_id, *figures in store.turns.of(session_id):
@@ -92,7 +93,7 @@ def own_part(logged: Figures, spent: Iterable[Figures]) -> Figures:
 
 
 def rest_of(total: Figures, spent: Figures) -> Figures:
-    """What a session used as a whole, without what its responses are known to have used."""
+    """``total`` minus ``spent``, at least 0 for each figure."""
     return tuple(max(have - less, 0) for have, less in zip(total, spent, strict=True))
 
 

@@ -1,8 +1,8 @@
-"""Sessions of a cluster that stay as they are, or are derived again apart from the others.
+"""Find the sessions of a cluster that stay as they are, or can be derived apart from the others.
 
 A session may have thousands of forks. When it goes on, most of them own the same records as before,
-and what is stored of them is what would be derived again. Only their parent and what counts for
-them may change. Those are a few columns.
+so their stored events stay right. Only their parent and the usage that counts for them may change.
+Those are a few columns.
 """
 
 from typing import NamedTuple
@@ -23,9 +23,9 @@ _SHOWN = ("parent_uid", "relation", "repo", "domain", *BUCKETS)
 
 
 class Unmoved(NamedTuple):
-    """Positions of sessions that no record gets or loses as its owner.
+    """The positions of sessions that own the same records as before.
 
-    What is stored of those in ``kept`` stays. Those in ``stale`` are derived again, in any order.
+    The stored events of those in ``kept`` stay. Those in ``stale`` are derived again, in any order.
     """
 
     kept: frozenset[int] = frozenset()
@@ -39,7 +39,10 @@ def unmoved(
     same_ids: SameIds,
     owners: Owners,
 ) -> Unmoved:
-    """The sessions that own what they owned. None, if their events may depend on more than that."""
+    """Find the sessions that own the same records as before.
+
+    The result is empty if their events may depend on more than that.
+    """
     if len(rows) == 1 or records.have_bases or same_ids.contents:
         return Unmoved()
     if any(row.relation == "subagent" or decode_state(row.state).has_variants for row in rows):
@@ -76,5 +79,5 @@ def set_parent(row: CollectedSession, owner: CollectedSession | None) -> None:
 
 
 def is_shown_otherwise(row: CollectedSession, before: CollectedSession) -> bool:
-    """Whether a session is another one than before for whoever reads it."""
+    """Whether a value of a session that readers see has changed."""
     return any(getattr(row, name) != getattr(before, name) for name in _SHOWN)

@@ -1,4 +1,4 @@
-"""Counting what the responses of one session used, and storing it.
+"""Count what the responses of one session used, and store it.
 
 A response that is logged several times counts once: with its largest output, which is the whole
 answer, and at the event of its last block.
@@ -51,7 +51,7 @@ class UsageWriting:
 
     def _begin(self) -> None:
         self._found = FoundUsage()
-        # Each with those that were only reported.
+        # The entry True has the responses that were only reported.
         self._new: dict[bool, list[NewUsage]] = {False: [], True: []}
         self._shared: dict[bool, list[NewUsage]] = {False: [], True: []}
         self._larger: list[tuple[int, NewUsage]] = []
@@ -63,7 +63,7 @@ class UsageWriting:
         self._found.add(record, seq)
 
     def adopt(self, found: FoundUsage) -> None:
-        """Take usage that was collected before."""
+        """Take usage that a worker collected."""
         self._found = found
 
     # ------------------------------------------------------------ what is stored already
@@ -107,10 +107,10 @@ class UsageWriting:
         return others, is_larger
 
     def _counting_for(self, session_id: int, responses: set[Response]) -> dict[Response, int]:
-        """Which of the responses count for a session, each with its output.
+        """Those ``responses`` that count for a session, each with its output.
 
-        Where the session counts what a third one logged, a fork with the same output could be the
-        one that is counted, so the output is returned as one less.
+        If a third session logged a response that counts for the session, a fork with the same
+        output could become the one that counts. So its output is returned as one less.
         """
         return {
             (usage_id, reported): output if logged_by == session_id else output - 1
@@ -202,13 +202,13 @@ class UsageWriting:
         self._begin()
 
     def settle_reports(self) -> None:
-        """Decide which of the stored responses count that were logged here and reported."""
+        """Decide which rows count of responses that were both logged and reported."""
         if self._reported:
             self.changed |= settle_reports(self._store, self._reported, [self._row])
             self._reported = set()
 
     def note_again(self) -> None:
-        """Look again at all responses that have the id of another session's response."""
+        """Let `note_shared_ids` check all stored responses of the session again."""
         self._shared_ids.update(self._store.response_ids.shared_by(self._row.id))
 
     def note_shared_ids(self, now: int) -> None:

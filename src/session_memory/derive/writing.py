@@ -1,4 +1,4 @@
-"""Writing one session: its records are settled and stored, and their usage is counted."""
+"""Write one session: settle and store its records, and count their usage."""
 
 from collections.abc import Callable
 
@@ -83,7 +83,10 @@ class SessionWriting(RecordSettling):
     # ------------------------------------------------------------ can the records be appended?
 
     def check_new(self, records: list[Record], stored_keys: StoredKeys | None = None) -> None:
-        """Raise `NeedsDerivation` unless no other session holds any of the records."""
+        """Raise `NeedsDerivation` if the records cannot simply be appended.
+
+        Another session may hold some of them, or records with the same id have other content.
+        """
         self.identify(records)
         keys = [record.key for record in records if record.native_id and record.events]
         if len(set(keys)) < len(keys) and not have_same_contents(records):
@@ -140,7 +143,7 @@ class SessionWriting(RecordSettling):
         self.settle_records(records, self._source.id, owned)
 
     def adopt(self, settled: SettledSession) -> None:
-        """Take what was settled before, instead of records. The row has the state after them."""
+        """Take what a worker settled, instead of records. The row has the state after them."""
         source_id, mine = self._source.id, self.settling.settled
         mine.rows = settled.event_rows(source_id)
         mine.undone, mine.branches_changed = settled.undone, settled.branches_changed

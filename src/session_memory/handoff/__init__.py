@@ -26,7 +26,10 @@ __all__ = [
 def hand_over_checked(
     store: Store, uid: str, to: str, options: HandoffOptions, *, any_version: bool = False
 ) -> Handoff:
-    """Write the session as one of the agent ``to``, if its installed version was tested."""
+    """Write the session as one of the agent ``to``. Raises if its installed version was not tested.
+
+    With ``any_version`` the version is not checked.
+    """
     installed = InstalledVersion(to) if to in targets() and not any_version else None
     handoff = hand_over(store, uid, to, options, now_ms())
     if installed is not None:

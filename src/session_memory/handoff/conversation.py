@@ -1,4 +1,4 @@
-"""A stored session as prompts and answers, each call with its result."""
+"""Read a stored session as prompts and answers, each call with its result."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -38,7 +38,7 @@ class StoredCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StoredPrompt(msgspec.Struct, frozen=True):
-    """What a person asked. ``is_summary``: it is what a compaction made of all before it."""
+    """What a person asked. ``is_summary``: it is a summary that replaces everything before it."""
 
     text: str
     is_summary: bool = False
@@ -68,9 +68,10 @@ class StoredConversation(msgspec.Struct):
 
 
 def conversation_of(store: Store, uid: str, mask: Any, depth: int = 0) -> StoredConversation:
-    """The conversation on the path that the session is on. Every text is masked by ``mask``.
+    """Return the conversation of a session, without abandoned branches, masked by ``mask``.
 
-    A session that was handed over itself begins with the conversation of its origin."""
+    If the session itself came from a handoff, it begins with the conversation of its origin.
+    """
     options = TranscriptOptions(level="full", inherited=True, children=False)
     found = _before(store, uid, mask, depth)
     events = list(
@@ -110,8 +111,10 @@ def conversation_of(store: Store, uid: str, mask: Any, depth: int = 0) -> Stored
 
 
 def _before(store: Store, uid: str, mask: Any, depth: int) -> StoredConversation:
-    """What a handoff copied into the session. Logs may claim that two sessions were handed over to
-    each other."""
+    """Return what a handoff copied into the session.
+
+    ``depth`` is limited: logs may claim that two sessions were handed over to each other.
+    """
     row = store.sessions.row(uid)
     origin = row.parent_uid if row is not None and row.relation == "handoff" else None
     if origin is None or depth > DEEPEST or store.sessions.row(origin) is None:
@@ -137,7 +140,7 @@ def _events(
 
 
 def _is_task(text: str) -> bool:
-    """Whether an injected text is one that a model works on, and no frame or list of settings."""
+    """Whether an injected text is a task for the model, and not markup or general instructions."""
     return len(text.split()) >= _FEWEST_WORDS and not text.lstrip().startswith(_FRAMES)
 
 

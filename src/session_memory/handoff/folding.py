@@ -1,4 +1,4 @@
-"""Older turns of a conversation as one message, so that the rest fits into a context."""
+"""Fold older turns of a conversation into one message, so that all fits into a context."""
 
 import json
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ def _characters(step: StoredStep) -> int:
 def split(
     steps: list[StoredStep], last: int | None, tokens: int | None
 ) -> tuple[list[Turn], list[Turn]]:
-    """The turns to fold, and those to keep: at most ``last``, of about ``tokens`` in all.
+    """Return the turns to fold, and those to keep: at most ``last``, of about ``tokens`` in all.
 
     The last turn is always kept."""
     turns = turns_of(steps)
@@ -57,7 +57,7 @@ def split(
 
 
 def folded(turns: list[Turn], digest: Digest) -> StoredPrompt:
-    """One message that says what these turns were about. A digest has texts that are not masked."""
+    """Return one message that says what these turns were about. Its text is masked."""
     return StoredPrompt(mask("\n".join(_lines(turns, digest))), is_summary=True)
 
 

@@ -1,4 +1,4 @@
-"""A stored session as a new session of another agent: what it consists of, and its files."""
+"""Make a new session of another agent from a stored session: its steps and its files."""
 
 import os
 import shlex
@@ -80,7 +80,7 @@ def hand_over(
     at: int,
     environ: AnyMapping[str, str] = os.environ,
 ) -> Handoff:
-    """The session ``uid`` as a new session of the agent ``to``. Nothing is written."""
+    """Make a new session of the agent ``to`` from the session ``uid``. Nothing is written."""
     session, target = session_to_hand(store, uid), _target(to)
     cwd = _cwd(session, options)
     found = conversation_of(store, uid, mask)
@@ -152,7 +152,10 @@ def refuse_empty(session: Session, found: StoredConversation) -> None:
 
 
 def _cwd(session: Session, options: HandoffOptions) -> str:
-    """The directory of the new session. It becomes part of paths, so it must be a plain one."""
+    """Return the directory of the new session.
+
+    Its name becomes part of paths, so it must be plain.
+    """
     cwd = options.cwd or session.cwd or ""
     if not cwd.startswith("/") or not cwd.isprintable() or ".." in cwd.split("/"):
         raise CannotHandOver(
@@ -168,7 +171,7 @@ def _root(target: Agent, environ: AnyMapping[str, str]) -> Path:
 
 
 def _note(session: Session, mapping: Mapping, found: StoredConversation, turns: int) -> str:
-    """The last message: where this comes from, and what is missing."""
+    """Return the last message: where the session comes from, and what is missing."""
     lines = [
         f"This session was handed over from {session.flavor} ({session.session_uid}). Files may"
         " have changed since."

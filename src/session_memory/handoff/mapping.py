@@ -1,4 +1,4 @@
-"""The calls of a conversation as calls of another agent's own tools."""
+"""Translate the calls of a conversation into calls of another agent's own tools."""
 
 import json
 import shlex
@@ -23,12 +23,15 @@ from session_memory.derive.detecting import operations_of
 from session_memory.handoff.conversation import StoredAnswer, StoredCall, StoredStep
 
 Tool = Callable[[Operation], tuple[str, dict[str, Any] | str]]
-"""The target's tool for an operation, and what it is given."""
+"""A function that returns the target's tool for an operation, and the arguments of the call."""
 
 
 class Mapping(msgspec.Struct):
-    """Turns steps into those of the target. ``without_tool`` counts calls, by the name of their
-    tool, for which the target has none; they become comments in a command that does nothing."""
+    """Translates steps for the target agent.
+
+    ``without_tool`` counts, by tool, the calls for which the target has no tool. Such a call
+    becomes a comment in a shell command that does nothing.
+    """
 
     tool: Tool
     new_id: Callable[..., str]
@@ -68,7 +71,7 @@ class Mapping(msgspec.Struct):
         return [self.tool(self._placed(one)) for one in operations]
 
     def _placed(self, operation: Operation) -> Operation:
-        """The operation with an absolute path: agents may refuse another one."""
+        """Return the operation with an absolute path, because agents may refuse a relative one."""
         match operation:
             case FileContent() | FileEdit() | FileRead() if not isabs(operation.path):
                 path = normpath(join(self.cwd, operation.path))
@@ -77,7 +80,6 @@ class Mapping(msgspec.Struct):
 
 
 def _comment(call: StoredCall) -> str:
-    """A command that does nothing and says what was called. It is one line, so nothing in it can
-    end the comment."""
+    """Return a shell comment that says what was called. It is one line, so nothing ends it."""
     given = call.arguments if isinstance(call.arguments, dict) else {"input": call.text}
     return f"# {shlex.quote(call.tool)} {json.dumps(given, ensure_ascii=True, default=str)}"

@@ -1,4 +1,4 @@
-"""A session as one text, for an agent that cannot continue it in its own format."""
+"""Write a session as one text, for an agent that cannot continue it in its own format."""
 
 import json
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ LONGEST_RESULT = 4000
 
 
 def text_pack(store: Store, uid: str, options: HandoffOptions) -> str:
-    """What happened in the session, as a prompt for any agent."""
+    """Return what happened in a session as one text, which is a prompt for any agent."""
     session = session_to_hand(store, uid)
     found = conversation_of(store, uid, mask)
     refuse_empty(session, found)
@@ -58,14 +58,14 @@ def _call(call: StoredCall) -> str:
 
 
 def _value(value: object) -> str:
-    """A text as it is, from the next line on if it has several; anything else as JSON."""
+    """Return a text as it is, on lines of its own if it has several; anything else as JSON."""
     if not isinstance(value, str):
         return json.dumps(value, ensure_ascii=False, default=str)
     return f"\n{value}" if "\n" in value else value
 
 
 def _fenced(text: str) -> str:
-    """The text in a code block. Its fence is longer than any in the text."""
+    """Return the text in a code block whose fence is longer than any in the text."""
     fence = "```"
     while fence in text:
         fence += "`"

@@ -1,4 +1,4 @@
-"""Which version of an agent is installed, and whether it is known to continue such a session."""
+"""Find out which version of an agent is installed, and whether handing over to it was tested."""
 
 import re
 import shutil
@@ -13,7 +13,7 @@ _OTHERWISE = "Hand it over all the same: --any-version. Or print it as a text: -
 
 
 class InstalledVersion:
-    """Asks the program for its version while other work goes on."""
+    """Asks an agent's program for its version, in the background."""
 
     def __init__(self, flavor: str) -> None:
         self._flavor = flavor
@@ -31,9 +31,9 @@ class InstalledVersion:
             )
 
     def refuse_untested(self) -> None:
-        """Raise an error unless this version, or a newer one, was tested.
+        """Raise an error if the installed version is newer than the newest tested one.
 
-        A later patch release writes the same format."""
+        Patch releases do not count: they write the same format."""
         target = about(self._flavor).handoff
         tested = "" if target is None else target.tested
         version = self._read()

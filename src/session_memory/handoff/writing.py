@@ -35,7 +35,7 @@ def write(handoff: Handoff, environ: Mapping[str, str] = os.environ) -> None:
 
 
 def _write(file: NewFile) -> None:
-    """A file appears whole or not at all. A new one replaces nothing."""
+    """Write a file whole or not at all. Only a file that other sessions share is replaced."""
     file.path.parent.mkdir(parents=True, exist_ok=True)
     draft = file.path.with_name(f".{secrets.token_hex(8)}.handoff")
     try:
@@ -51,7 +51,7 @@ def _write(file: NewFile) -> None:
 
 
 def _found(program: str, environ: Mapping[str, str]) -> str:
-    """The program on the PATH of the environment it will run in."""
+    """Return the path of a program on the PATH of ``environ``; its name if it is not there."""
     return shutil.which(program, path=environ.get("PATH")) or program
 
 

@@ -1,7 +1,7 @@
-"""What each agent sends to its hooks, and which answer it accepts. Agents are named only here.
+"""What each agent sends to its hooks, and which answer it accepts.
 
-Evidence: docs/hooks.md. Keys are paths into the JSON of standard input; the first that is there
-counts. All spellings are tried for each agent, because new releases change them.
+Evidence: docs/hooks.md. Keys are paths into the JSON on standard input, and the first one that
+exists counts. All spellings are tried for each agent, because new releases change them.
 """
 
 import re
@@ -27,15 +27,17 @@ _EXAMINED = 4_000
 
 
 class HookedAgent:
-    """One agent. ``names`` maps our events to those of the agent, for its answers.
+    """One agent that runs our hooks.
 
-    ``is_flat``: the answer is ``{"additionalContext": …}`` without anything around it.
-    ``fires_for_failures``: the event itself says that the command failed. Else ``exit`` has the
-    paths of the exit status and ``exit_text`` finds it in the output. ``is_in_log``: the log of the
-    session has it by then. Without all of these, the text of the output decides.
-    ``frame`` is what the agent writes around an output, which is no part of it. ``context`` is what
-    it writes before a prompt: the texts of other hooks. ``variable`` is one that no other agent
-    sets for the hooks that it runs.
+    - ``names``: our events → the agent's own names, which its answers contain
+    - ``is_flat``: the answer is ``{"additionalContext": …}`` without anything around it
+    - ``output``: the paths of a command's output
+    - ``fires_for_failures``: the event itself says that the command failed. Otherwise the exit
+      status is at one of the paths ``exit``, or ``exit_text`` finds it in the output, or
+      (``is_in_log``) it is in the log of the session. Without it, the text of the output decides.
+    - ``frame``: a pattern of what the agent writes around an output
+    - ``context``: a pattern of what the agent writes before a prompt: the texts of other hooks
+    - ``variable``: an environment variable that only this agent sets for the hooks that it runs
     """
 
     def __init__(

@@ -24,14 +24,14 @@ from session_memory.store import Store, open_store
 from session_memory.views.short_names import short_names
 
 SECONDS = 60
-# A session that goes on is read as a whole by each analysis.
+# Each analysis of a running session reads all of it, so it is analyzed no more often than this.
 ANALYZE_EVERY_MS = 600_000
 
 
 def collect_ended(lock: int | None = None, seconds: float = SECONDS) -> None:
-    """Collect all sessions that are noted, unless another process does.
+    """Collect all sessions that hooks have noted, unless another process does.
 
-    ``lock`` is the lock if the caller has it already. It is released."""
+    ``lock``: the lock, if the caller holds it already. It is released."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         lock = take_lock() if lock is None else lock
@@ -50,7 +50,7 @@ def collect_ended(lock: int | None = None, seconds: float = SECONDS) -> None:
 
 
 def collect_now(agent: str, session: str, place: str) -> tuple[Digest, str] | None:
-    """Collect and analyze a session that goes on. Returns its digest and a name of it."""
+    """Collect and analyze a session that is still running. Returns its digest and short name."""
     config = load_config()
     if len(session) < SHORTEST_ID or agent not in loadable_flavors():
         return None

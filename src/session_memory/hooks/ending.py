@@ -1,7 +1,7 @@
-"""The event ``end``: a session ended, or a turn of it. It is collected by a process of its own.
+"""The event ``end``: a session or a turn of it ended, and a background process collects it.
 
 The agent does not wait: the hook notes the session, starts the process and returns. One process at
-a time collects all sessions that are noted, and ends. If it is killed, the next one goes on.
+a time collects all noted sessions, and ends. If it is killed, the next one collects the rest.
 """
 
 import gc
@@ -11,10 +11,10 @@ import time
 from session_memory.hooks.hook_input import HookInput
 from session_memory.hooks.state import note_ended, take_lock
 
-# After so many seconds the system ends the process, whatever it does. No log is lost by that.
+# After so many seconds the system ends the background process. The next sync collects the rest.
 LONGEST_SECONDS = 120
 SHORTEST_ID = 8
-# The agent ends now, and perhaps others with it. Loading what collects can wait.
+# The agent ends now, and perhaps others with it, so the background process waits before it loads.
 PAUSE_SECONDS = 0.5
 
 

@@ -8,7 +8,7 @@ EVENTS = ("failure", "end", "prompt", "start")
 
 
 def answer(hook: HookInput, event: str, store: str) -> str | None:
-    """The text that the model shall get, or None."""
+    """Handle an event, and return the text that the model shall get, or None."""
     if event == "failure":
         from session_memory.hooks import failure
 

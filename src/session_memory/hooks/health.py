@@ -1,4 +1,4 @@
-"""What ``session-memory doctor`` says about hooks: how many failed lately, and why."""
+"""Tell ``session-memory doctor`` how many hooks failed lately, and why."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""What an agent told a hook. Every part of it may be missing, of another type, or hostile."""
+"""The JSON that an agent gives a hook. Each part may be missing, of another type, or hostile."""
 
 import re
 import time
@@ -44,7 +44,7 @@ class HookInput:
         return None
 
     def text(self, paths: "tuple[str, ...]", longest: int = LONGEST_NAME) -> str:
-        """The first of the paths that is a text, without its beginning if it is too long."""
+        """Return the first text at one of the paths; only its end if it is too long."""
         for path in paths:
             value = self.find((path,))
             if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Whether an earlier edit is still in the files of a checkout. Then it cannot be the fix now.
+"""Check whether an earlier edit is still in the files of a checkout. Then it is no fix now.
 
 Paths and lines are from a log. Files are only read and compared, and never shown.
 """
@@ -33,7 +33,10 @@ def _lines(lines: "list[str]", sign: str) -> "set[str]":
 
 
 def _text(root: str, path: str) -> str | None:
-    """The text of the file in this checkout; the other session may have had another directory."""
+    """Return the text of a file that another session edited, perhaps in another directory.
+
+    The longest end of ``path`` that exists below ``root`` is the file.
+    """
     parts = [part for part in path.replace("\\", "/").split("/") if part]
     if ".." in parts:
         return None

@@ -1,4 +1,4 @@
-"""The text that a hook gives to a model: marked as ours, quoted as data, and short."""
+"""Write the texts that hooks give to a model: marked as ours, quoted as data, and short."""
 
 import re
 
@@ -28,7 +28,7 @@ _HOW = {
 
 
 def fix_text(fix: "KnownFix", now: float) -> str:
-    """What resolved an error."""
+    """Return the text that says what resolved an error before."""
     text = _room(MOST_TOKENS, fix.ref)
     where = "in another repository" if fix.is_elsewhere else "here"
     text.say(f"This error was resolved {where} {_age(fix.ended, now)}; check that it fits.")
@@ -47,7 +47,7 @@ def fix_text(fix: "KnownFix", now: float) -> str:
 
 
 def session_text(digest: "Digest", ref: str, now: float) -> str:
-    """A session that did something like what a prompt asks for."""
+    """Return the text about a session that did something like what a prompt asks for."""
     from session_memory.core.time import parse_time
 
     text = _room(MOST_TOKENS, ref)
@@ -65,7 +65,10 @@ def session_text(digest: "Digest", ref: str, now: float) -> str:
 
 
 def repository_text(repo: str) -> str:
-    """A line about a repository. It is always the same, so that caches of prompts stay valid."""
+    """Return a line that names the tools of the memory.
+
+    It is the same for all sessions of a repository, so that caches of prompts stay valid.
+    """
     text = AnswerText(MOST_TOKENS)
     text.say(
         "Earlier sessions of all agents in this repository can be asked. Call the session-memory"
@@ -75,7 +78,7 @@ def repository_text(repo: str) -> str:
 
 
 def compaction_text(digest: "Digest", ref: str) -> str:
-    """What a session would forget with its context: wishes, decisions, files, open errors."""
+    """Return what a compaction may lose of a session: prompts, decisions, files, open errors."""
     text = _room(MOST_TOKENS_AFTER_COMPACTION, ref)
     text.say("Before the compaction, this session had:")
     for label, statements, most in (
@@ -105,7 +108,7 @@ def _age(moment: int, now: float) -> str:
 
 
 def _below(paths: str, repo: str | None) -> str:
-    """Paths below the repository. A package often has its name, so the first directory counts."""
+    """Shorten paths to what is below the first directory that is named like the repository."""
     return ", ".join(path.partition(f"/{repo}/")[2] or path for path in paths.split(", "))
 
 

@@ -1,4 +1,7 @@
-"""Find what resolved an error before: the same error, in this repository, by a change that held.
+"""Find what resolved the same error before, by a change after which it did not come back.
+
+Sessions of this repository are searched first, then those of other repositories. A fix from another
+repository counts only if it has nothing to do with it: a tool was missing or called wrongly.
 
 In doubt there is no answer, because a wrong one costs the model more than none.
 """
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 MOST_READ = 8
-# So many fixes of one error that all differ say nothing about the next time.
+# If one error has so many fixes and all differ, none of them is given.
 FEW = 3
 LONGEST_GENERAL = 100
 _MAY_BE_SECRET = re.compile(r"(?i)pass|pwd|token|secret|_key|api.?key|auth|bearer|@|[a-z0-9+]{24}")
@@ -50,7 +53,7 @@ LEAST_LETTERS = 12
 
 
 class KnownFix:
-    """An error and what resolved it in a session. ``show`` takes ``ref``."""
+    """An error and what resolved it in a session. ``session-memory show`` takes its ``ref``."""
 
     def __init__(self, one: ErrorOfSession, error: "dict[str, Any]", version: int, ref: str):
         self.session_uid, self.repo, self.ended = one.uid, one.repo, one.ended
@@ -77,21 +80,21 @@ class KnownFix:
         return self.how["kind"] == "edit" and bool(named and before) and not named & before
 
     def is_of_other_program(self, words: "set[str]") -> bool:
-        """Whether it is a call in another form, and now another program failed.
+        """Whether the fix is a changed call of one program, and now another program failed.
 
-        A script may call a tool that is missing."""
+        False if a tool was missing: any script may call it."""
         if self.how["kind"] != "instead" or _OF_TOOL.search(self.sample):
             return False
         program = os.path.basename(_BEFORE.sub("", self.call).partition(" ")[0]).strip("…")
         return bool(program) and program not in words
 
     def is_in_place(self, root: str) -> bool:
-        """Whether it is an edit that this checkout still has, although the error came back."""
+        """Whether the fix is an edit that this checkout still has, although the error came back."""
         how = self.how
         return how["kind"] == "edit" and is_in_place(root, how["text"], how.get("lines", []))
 
     def is_like(self, other: "KnownFix") -> bool:
-        """Whether both changed the same file, or ran the same program for the same."""
+        """Whether both fixes edited the same file, or ran commands with the same first words."""
         mine, others = self._names, other._names
         return self.how["kind"] == other.how["kind"] and bool(mine & others)
 
@@ -147,11 +150,11 @@ def _tells(error: ErrorLine) -> bool:
 def known_fix(
     stored: StoredFixes, marks: "dict[str, str]", cwd: str, session: str, command: str
 ) -> KnownFix | None:
-    """What resolved one of the errors in other sessions of this repository.
+    """Return what resolved one of the errors in other sessions, or None.
 
-    The first error that was resolved counts. Of several fixes the most frequent one is taken, then
-    the most certain and the newest. If each time something else helped, nothing is known. Neither
-    is anything if the error went away by itself as often.
+    The first error with a fix counts. Of several fixes the most frequent one is taken, then the
+    most certain and the newest. None if each time something else helped, or if the error went away
+    by itself as often. ``marks``: the fingerprint of each error → its line.
     """
     if not marks:
         return None
@@ -175,9 +178,9 @@ def _chosen(
     words: "set[str]",
     root: str | None = None,
 ) -> KnownFix | None:
-    """The fix among errors of the checkout at ``root``, or of other repositories without it.
+    """Choose a fix among errors of the repository at ``root``; if it is None, of other ones.
 
-    ``words`` are those of the command that failed."""
+    ``words``: the words of the command that failed."""
     elsewhere = root is None
     for mark, line in marks.items():
         same = [one for one in found if one.fingerprint == mark and one.how in KINDS]
@@ -202,7 +205,7 @@ def _chosen(
 
 
 def _of_repository(found: "list[ErrorOfSession]", cwd: str) -> "list[ErrorOfSession]":
-    """Those of the repository that ``cwd`` is in."""
+    """Return the errors from sessions of the repository that ``cwd`` is in."""
     repos = {one.repo for one in found if one.repo is not None}
     names = set(light_names(cwd))
     if names and repos and not repos & names:
@@ -211,7 +214,7 @@ def _of_repository(found: "list[ErrorOfSession]", cwd: str) -> "list[ErrorOfSess
 
 
 def _is_of(one: ErrorOfSession, session: str) -> bool:
-    """Whether it is of the asking session or of one of its subagents."""
+    """Whether an error is from the session that asks, or from one of its subagents."""
     native = one.uid.partition(":")[2]
     return bool(session) and (native == session or native.startswith(f"{session}:"))
 
@@ -235,7 +238,7 @@ def _held(stored: StoredFixes, found: "list[ErrorOfSession]") -> "Iterator[Known
 
 
 def _ref_if_held(stored: StoredFixes, one: ErrorOfSession, error: "dict[str, Any]") -> str | None:
-    """The reference of the fix; None if the error came back after it."""
+    """The reference of the fix; None if the error came back after it, or may have."""
     how = error["resolution"]
     failed, fixed = error["event_uids"], how["event_uids"]
     places = stored.places(one.uid, [*failed, *fixed[:1], how["succeeded"]])

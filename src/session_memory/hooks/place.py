@@ -19,9 +19,9 @@ def state_directory() -> str:
 
 
 def store_place(path: str | None = None) -> str:
-    """The same place as `session_memory.config.default_store`, which takes longer to load.
+    """Return the same as `session_memory.config.default_store`, which takes longer to load.
 
-    ``path`` is that of another configuration file."""
+    ``path``: another configuration file."""
     if named := os.environ.get("SESSION_MEMORY_STORE"):
         return named
     path = path or os.environ.get("SESSION_MEMORY_CONFIG")

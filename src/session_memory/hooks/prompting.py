@@ -1,7 +1,6 @@
-"""The event ``prompt``: one earlier session that did what a prompt asks for, if one surely did.
+"""The event ``prompt``: name an earlier session that did what a prompt asks for, if one surely did.
 
-It is off unless it was installed. The model reads its answer before every prompt, so in doubt there
-is none.
+It is off unless it was installed. The model reads each answer, so in doubt there is none.
 """
 
 import re
@@ -29,7 +28,7 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
 def answer(hook: HookInput, store: str, now: float) -> str | None:
-    """The text for the model, or None. A session gets another session once."""
+    """Return the text for the model, or None. A session is told of each other session once."""
     prompt = hook.prompt[:LONGEST_PROMPT].strip()
     if prompt.startswith(("/", "<", "!")) or len(set(_WORD.findall(prompt))) < LEAST_WORDS:
         return None
@@ -42,7 +41,7 @@ def answer(hook: HookInput, store: str, now: float) -> str | None:
 
 
 class _AskedStore:
-    """As much of a store as `recall` asks for. A whole one takes longer to load than to ask."""
+    """The part of a store that `recall` uses. A whole `Store` takes longer to load than to ask."""
 
     def __init__(self, reader: QuickReader) -> None:
         self.db = reader

@@ -1,4 +1,4 @@
-"""What the store calls the repository that an agent works in."""
+"""Find the name that the store has for the repository that an agent works in."""
 
 from session_memory.store.quick_reading import QuickReader
 from session_memory.store.stored_fixes import known_repository
@@ -6,8 +6,10 @@ from session_memory.views.checkout import light_names, root_of
 
 
 def all_names(directory: str) -> list[str]:
-    """What sessions in the repository of ``directory`` may call it. This takes longer to load than
-    `light_names`, and finds more: worktrees, and checkouts that were renamed."""
+    """Return the names that sessions may have for the repository of ``directory``.
+
+    This takes longer to load than `light_names`, and also finds worktrees and renamed checkouts.
+    """
     from session_memory.views.current_repository import CurrentRepository
 
     return CurrentRepository(directory).names

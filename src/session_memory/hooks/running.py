@@ -39,7 +39,7 @@ def run(words: "list[str]") -> int:
 
 
 def _placed(words: "list[str]") -> "list[str]":
-    """The words without the options that name the store and the configuration file."""
+    """Return the words without ``--store`` and ``--config``, whose values go to the environment."""
     rest, left = [], iter(words)
     for word in left:
         name, _, value = word.partition("=")
@@ -133,7 +133,7 @@ def _limit_by_signal(end: "Callable[..., None]") -> "Callable[[], None]":
 
 
 def _private_output() -> int:
-    """A copy of standard output. What anything else prints goes nowhere."""
+    """Return a copy of standard output. The standard output and error themselves go nowhere."""
     try:
         output = os.dup(1)
     except OSError:
@@ -146,7 +146,8 @@ def _private_output() -> int:
 
 
 def note(agent: str, event: str, error: BaseException) -> None:
-    """Keep why a hook had no answer. The text of a foreign error may quote a log."""
+    """Keep why a hook had no answer: of foreign errors only the type, as their text may quote a
+    log."""
     with suppress(Exception):
         from session_memory.hooks.state import note_failure
         from session_memory.store.quick_reading import CannotRead

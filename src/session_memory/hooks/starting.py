@@ -1,4 +1,4 @@
-"""The event ``start``: a line about the repository, or after a compaction what would be forgotten.
+"""The event ``start``: a line about the tools, or after a compaction what it may have lost.
 
 It is off unless it was installed.
 """

@@ -1,8 +1,8 @@
 """What hooks remember between runs: small files that need no lock of the store.
 
-``given`` has an empty file for each text that a session got, ``ended`` a file for each session that
-waits to be collected. ``failures.jsonl`` has the latest
-reasons why a hook had no answer, for ``session-memory doctor``; it never has text of a transcript.
+- ``given``: an empty file for each text that a session got
+- ``ended``: a file for each session that waits to be collected
+- ``failures.jsonl``: the latest reasons why a hook had no answer, without text of a transcript
 """
 
 import os
@@ -24,8 +24,8 @@ LONGEST_REASON = 200
 
 
 def private_directory(name: str = "") -> str:
-    """A directory for hooks, which is made if it is not there. Only the user may read it."""
-    # `makedirs` would make those above it as every other directory is made.
+    """Return a directory for files of hooks; create it, readable for the user only."""
+    # `makedirs` would create the directories above it with the usual permissions.
     path = ""
     for part in filter(None, (own_directory(), STATE, name)):
         path = os.path.join(path, part)
@@ -36,7 +36,7 @@ def private_directory(name: str = "") -> str:
 
 
 def take(*names: str) -> bool:
-    """Whether this is the first time that these names are given together.
+    """Remember that a text, named by ``names``, is given now; False if it was given before.
 
     Of two hooks at the same moment, one gets True."""
     from hashlib import blake2b
@@ -55,7 +55,7 @@ def take(*names: str) -> bool:
 
 
 def _drop_old(directory: str) -> None:
-    """Keep the number of files bounded. One of sixteen new files leads here."""
+    """Delete old files, so that their number is bounded. Runs for one of sixteen new files."""
     with os.scandir(directory) as found:
         ages = sorted((one.stat(follow_symlinks=False).st_mtime, one.path) for one in found)
     oldest = time.time() - KEPT_SECONDS
@@ -67,7 +67,7 @@ def _drop_old(directory: str) -> None:
 
 
 class EndedSession:
-    """A session to collect. ``is_last``: it was ended, and not only a turn of it."""
+    """A session that waits to be collected. ``is_last``: the session ended, not only a turn."""
 
     def __init__(self, agent: str, session: str, *, is_last: bool) -> None:
         self.agent, self.session, self.is_last = agent, session, is_last
@@ -92,7 +92,7 @@ def note_ended(agent: str, session: str, *, is_last: bool) -> None:
 
 
 def take_ended() -> "list[EndedSession]":
-    """The sessions that wait. They are taken from the list."""
+    """Return the sessions that wait to be collected, and delete their files."""
     directory = os.path.join(state_directory(), ENDED)
     found = []
     with suppress(FileNotFoundError):
@@ -116,7 +116,7 @@ def is_waiting() -> bool:
 
 
 def take_lock() -> int | None:
-    """The right to collect, as an open file that holds a lock; None if another process has it."""
+    """Take the lock for collecting: an open file. None if another process holds it."""
     import fcntl
 
     path = os.path.join(private_directory(), LOCK)

@@ -13,7 +13,8 @@ MOST_BYTES = 1 << 20
 
 
 def run(place: str | None = None) -> int:
-    """Read the record of the agent, and print one line about a store: ``place``, or the default."""
+    """Read what the agent writes, and print its status line, with figures of the store
+    ``place``."""
     try:
         print(safe(_line(place)))
     except Exception as error:
@@ -36,7 +37,7 @@ def _line(place: str | None) -> str:
 
 
 def read_status() -> bytes:
-    """What the agent wrote; nothing if a person started the command."""
+    """Return what the agent wrote to standard input; nothing if a person started the command."""
     return b"" if sys.stdin.isatty() else sys.stdin.buffer.read(MOST_BYTES)
 
 

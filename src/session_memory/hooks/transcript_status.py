@@ -1,4 +1,4 @@
-"""The exit status of a command in the log that an agent is writing.
+"""Read the exit status of a command from the log that an agent is writing.
 
 Some agents do not tell their hooks how a command ended, but have written it to the log of the
 session by then: a line with the id of the call and ``"exit_code"``.

@@ -1,4 +1,4 @@
-"""An agent that can be connected: which files it reads, and what stands in them."""
+"""Describe an agent that can be connected: which files it reads, and what we write there."""
 
 import os
 import shutil
@@ -50,7 +50,7 @@ class Request:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The options behind the program, such as ``--store``."""
+        """The options after the program, such as ``--store``."""
         return self.words[self._size :]
 
     @property

@@ -1,4 +1,4 @@
-"""The diff of two texts that are the same but for one place, however long they are."""
+"""Make the diff of two texts of any length that differ in one place."""
 
 import re
 from difflib import unified_diff
@@ -22,6 +22,6 @@ def unified(now: str, after: str, now_name: str, after_name: str) -> str:
 
 
 def _moved(hunk: re.Match[str], by: int) -> str:
-    """The line above a change, with the numbers of lines in the whole text."""
+    """Return the ``@@`` line of a change with line numbers of the whole text."""
     old, new = int(hunk[1]) + by, int(hunk[3]) + by
     return f"@@ -{old}{hunk[2] or ''} +{new}{hunk[4] or ''} @@"

@@ -1,4 +1,4 @@
-"""Hooks in the form that most agents share: ``{"hooks": {EVENT: [{"matcher", "hooks"}]}}``."""
+"""Make hooks in the form that most agents share: ``{"hooks": {EVENT: [{"matcher", "hooks"}]}}``."""
 
 import json
 import shlex
@@ -6,17 +6,20 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from session_memory.install.agent import NAME, Request
-from session_memory.install.parts import WHOLE, FileParts, Hook, Member, Whole
+from session_memory.install.parts import JSON, WHOLE, FileParts, Hook, Member, Whole
 
-# The hook answers within 150 ms or not at all. This is for a machine that stands still.
+# A hook usually answers within 150 ms, and ends itself after 4 seconds. The agent's own limit is
+# for a machine that stands still.
 SECONDS = 5
+# Newer releases of Qwen Code count in seconds, and read a number as large as this as milliseconds.
+IN_MILLISECONDS = 1000 * SECONDS
 
 
 class AgentEvent(NamedTuple):
-    """What an agent calls one of our events, and the tools to which its hook is limited.
+    """An agent's ``name`` of one of our events, and ``matcher``, the tools for which the hook runs.
 
-    ``inputs`` are what the running server has to know about the event, if the agent can ask it
-    instead of starting a process: names of values that the agent fills in.
+    ``inputs``: names of values that the agent fills in, if it can ask the running server instead of
+    starting a process.
     """
 
     name: str
@@ -25,12 +28,12 @@ class AgentEvent(NamedTuple):
 
 
 def own_names(names: dict[str, AgentEvent]) -> dict[str, str]:
-    """What an agent calls each of our events."""
+    """Return our events → the agent's names of them."""
     return {event: named.name for event, named in names.items()}
 
 
 def hook_command(agent: str, event: str, request: Request) -> str:
-    """The line of a shell that an agent runs at an event.
+    """Return the shell command that an agent runs at an event.
 
     The program itself never fails. If it is gone, or too old for hooks, the line must not fail
     either: some agents then show the message of the shell instead of a command's output, or stop.
@@ -41,7 +44,7 @@ def hook_command(agent: str, event: str, request: Request) -> str:
 def hook_parts(
     agent: str, names: dict[str, AgentEvent], request: Request, timeout: int = SECONDS
 ) -> list[Hook]:
-    """The wanted hooks of an agent; ``timeout`` is in the unit that the agent uses."""
+    """Return the requested hooks of an agent. ``timeout`` is in the unit that the agent uses."""
     parts = []
     for event, named in names.items():
         if event not in request.hooks:
@@ -78,13 +81,22 @@ def server_member(
     return Member(("mcpServers", NAME), value)
 
 
+def settings_json(
+    folder: Path, agent: str, names: dict[str, AgentEvent], request: Request
+) -> FileParts:
+    """The server and the hooks in the ``settings.json`` of Gemini CLI and of its fork Qwen Code."""
+    hooks = hook_parts(agent, names, request, IN_MILLISECONDS)
+    return FileParts(folder / "settings.json", JSON, (server_member(request), *hooks))
+
+
 def hook_file(path: Path, hooks: list[Hook]) -> list[FileParts]:
-    """A file of its own for the hooks; none if there are none."""
+    """Return a JSON file with only these hooks; no file if there are none."""
     events = {hook.path[-1]: [hook.value] for hook in hooks}
     return [whole_json(path, {"hooks": events}, hooks[0].call)] if hooks else []
 
 
 def whole_json(path: Path, value: dict[str, Any], call: str) -> FileParts:
-    """A JSON file that is ours alone. JSON has no comments, so a call in it is its mark."""
+    """Return a JSON file that is ours alone, recognized by the ``call`` in it: JSON has no
+    comments."""
     text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
     return FileParts(path, WHOLE, (Whole(text, call.rpartition(" ")[0]),))

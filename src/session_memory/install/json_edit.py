@@ -1,6 +1,7 @@
 """Change one member or element of a JSON text and leave every other byte as it is.
 
-What `put` adds, `remove` takes away again to the byte, also after other members were changed.
+What `put_member` or `add_element` adds, `remove` takes away to the byte, even if other members were
+changed meanwhile.
 """
 
 import json
@@ -15,7 +16,7 @@ _COMMENT_END = re.compile(r"//[^\r\n]*|/\*.*?\*/", re.DOTALL)
 
 
 class NotThere(ValueError):
-    """A value on the way to the place is of another kind."""
+    """A value on the path is not an object or a list, so nothing can be added in it."""
 
 
 def find(root: Node, path: Path) -> Node | None:
@@ -32,7 +33,7 @@ def find(root: Node, path: Path) -> Node | None:
 
 
 def put_member(text: str, path: tuple[str, ...], value: Any) -> tuple[str, list[Path]]:
-    """The text with ``value`` at ``path``, and the paths of the objects that were added for it.
+    """Return the text with ``value`` at ``path``, and the paths of the objects added for it.
 
     A value that is there already is replaced where it stands.
     """
@@ -98,7 +99,7 @@ def _deepest(root: Node, path: tuple[str, ...]) -> tuple[Node, int]:
 
 
 class _Style:
-    """How a text is laid out around one place: its line ends and its indentation."""
+    """The layout of a text around one place: its line ends and its indentation."""
 
     def __init__(self, text: str, place: int) -> None:
         self.newline = "\r\n" if "\r\n" in text else "\n"

@@ -1,4 +1,4 @@
-"""Read JSON with comments and trailing commas, and know where each value stands in the text."""
+"""Parse JSON with comments and trailing commas, with the position of each value in the text."""
 
 import json
 import re
@@ -47,7 +47,7 @@ class Node:
 
 @lru_cache(maxsize=8)
 def parse(text: str) -> Node:
-    """The value that the whole text is. It is shared: nobody may change it."""
+    """Parse a text that is one JSON value. The result is cached, so nobody may change it."""
     reader = _Reader(text)
     place = reader.after_trivia(1 if text.startswith("\ufeff") else 0)
     node = reader.value(place, 0)

@@ -1,4 +1,4 @@
-"""The pages of ``docs/agents``: what is written for each agent, made by the installer itself."""
+"""Make the pages of ``docs/agents``, which show what the installer writes for each agent."""
 
 from collections.abc import Iterator
 from itertools import zip_longest
@@ -40,8 +40,8 @@ def _page(setup: AgentSetup) -> Iterator[str]:
         f"{setup.title}, asks, and writes it. `session-memory uninstall {setup.name}` restores the"
         " files.\nWith `--project` it is for one project. The program is written with its full"
         " path on your\nmachine, and with `--store` if you name another store. While it is"
-        " installed, the files as they\nwere are kept in `~/.session-memory/install/before`. Trust"
-        " is yours: we never write it.\n"
+        " installed, the files as they\nwere are kept in `~/.session-memory/install/before`. What"
+        " you trust is up to you:\nthe installer never writes it.\n"
     )
     yield from _hooks(setup)
     yield "## For all your projects\n"
@@ -70,7 +70,8 @@ def _hooks(setup: AgentSetup) -> Iterator[str]:
 
 
 def _snippets(files: list[FileParts], like: list[FileParts]) -> Iterator[str]:
-    """Each file with what is written into it if it was empty; only a line if ``like`` has it."""
+    """Yield each file with its content if it was empty before; one line if ``like`` has the
+    same."""
     for file, other in zip_longest(files, like):
         if file is None or not file.parts:
             continue
@@ -91,7 +92,8 @@ def _short(file: FileParts) -> str:
 
 def _described(file: FileParts) -> str:
     if file.path.suffix == ".md":
-        return "the [skill](../../src/session_memory/install/skill.py) that says when to ask"
+        skill = "[skill](../../src/session_memory/install/skill.py)"
+        return f"the {skill} that tells the agent when to ask Session Memory"
     (part,) = file.parts
     name = part.template if isinstance(part, Whole) else ""
     return f"what [{name}](../../src/session_memory/install/agents/{name}) becomes"

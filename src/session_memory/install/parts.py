@@ -1,7 +1,7 @@
-"""What an installation puts into one file: members, hooks and tables, or the whole file.
+"""The parts that an installation puts into a file: members, hooks and tables, or the whole file.
 
-A part changes a text and can be taken out of it again. It knows its own entries by their names and
-commands, so it works on files that were changed since.
+A part is put into a text and can be removed from it again. It recognizes its entries by their names
+and commands, so it also works on files that were changed since.
 """
 
 import re
@@ -20,7 +20,7 @@ JSON, TOML, WHOLE = "json", "toml", "whole"
 
 @dataclass(frozen=True)
 class Member:
-    """A member of an object. Keys of ``value`` are set; others that are there already stay."""
+    """A member of a JSON object. Keys of ``value`` are set; other keys of the member stay."""
 
     path: tuple[str, ...]
     value: dict[str, Any]
@@ -99,7 +99,7 @@ class Hook:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a TOML file. Keys of ``value`` are set; others that are there already stay."""
+    """A table of a TOML file. Keys of ``value`` are set; other keys of the table stay."""
 
     path: tuple[str, ...]
     value: dict[str, Any]
@@ -147,7 +147,8 @@ Part = Member | Hook | Table | Whole
 
 @dataclass(frozen=True)
 class FileParts:
-    """A file, what it is written in, and our parts of it."""
+    """A file, its kind (``json``, ``toml``, or ``whole`` if it is ours alone), and our parts of
+    it."""
 
     path: Path
     kind: str
@@ -155,7 +156,7 @@ class FileParts:
 
 
 def is_ours(command: Any, call: str) -> bool:
-    """Whether a command line calls this program so."""
+    """Whether a command line calls this program with ``call``, such as ``hook codex failure``."""
     pattern = rf"session[-_]memory.*\s{re.escape(call)}(\s|$)"
     return isinstance(command, str) and re.search(pattern, command) is not None
 
@@ -190,7 +191,7 @@ def read_values(kind: str, text: str | None, path: Path) -> Any:
 
 
 def put_all(kind: str, text: str | None, parts: Sequence[Part], path: Path) -> tuple[str, Created]:
-    """The text with all parts, and the containers that were added for them."""
+    """Return the text with all parts, and the paths of objects and lists added for them."""
     is_new = text is None or is_blank(text)
     start = ("{}\n" if kind == JSON and is_new else text) or ""
     made, created = _edited(kind, start, [part.put for part in parts], path)
@@ -200,7 +201,7 @@ def put_all(kind: str, text: str | None, parts: Sequence[Part], path: Path) -> t
 
 
 def _check_put(kind: str, texts: tuple[str, str], parts: Sequence[Part], path: Path) -> None:
-    """Raise if the second text has not the parts, or differs from the first in something else."""
+    """Raise if the second text lacks a part, or differs from the first in anything else."""
     values = read_values(kind, texts[1], path)
     left = [
         _without_empty(read_values(kind, remove_all(kind, text, parts, [], path), path))
@@ -222,7 +223,8 @@ def _without_empty(value: Any) -> Any:
 
 
 def remove_all(kind: str, text: str, parts: Iterable[Part], created: Created, path: Path) -> str:
-    """The text without the parts, and without containers of ours that are empty now."""
+    """Return the text without the parts, and without objects and lists of ours that are empty
+    now."""
 
     def removal(part: Part) -> Callable[[str], tuple[str, Created]]:
         return lambda now: (part.remove(now), [])
@@ -237,7 +239,7 @@ def remove_all(kind: str, text: str, parts: Iterable[Part], created: Created, pa
 
 
 def existing(text: str, created: Created) -> Created:
-    """Those of the containers that the text has."""
+    """Return the paths in ``created`` that the text still has."""
     root = None if is_blank(text) else parse(text)
     return [path for path in created if root and json_edit.find(root, path) is not None]
 

@@ -1,7 +1,7 @@
-"""Compare what is wanted with the files, and carry it out.
+"""Plan what to write into the files of agents, and carry the plan out.
 
-A plan is made without writing anything. Every file is described by the parts of all agents that
-are installed in it, so it does not matter in which order agents are installed and uninstalled.
+Making a plan writes nothing. A file gets the parts of all agents that are installed in it, so it
+does not matter in which order agents are installed and uninstalled.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -89,7 +89,7 @@ class Installer:
     def plan(
         self, wanted: Sequence[InstalledAgent], unwanted: Sequence[tuple[str, str]] = ()
     ) -> InstallPlan:
-        """What changes if ``wanted`` are installed and ``unwanted`` (name, root) are not."""
+        """Plan what changes if ``wanted`` are installed and ``unwanted`` (name, root) are not."""
         record = self.records.read()
         agents = {one.key: one for one in record.agents}
         touched = {one.key for one in wanted} | set(unwanted)
@@ -97,7 +97,7 @@ class Installer:
         for key in unwanted:
             agents.pop(key, None)
         roots = {root for _, root in touched}
-        # An agent that reads what is written for another one is planned anew with it.
+        # An agent that reads the files of another one is planned again with that one.
         touched |= {
             (name, root)
             for name, root in agents
@@ -126,7 +126,7 @@ class Installer:
         skill: bool | None = None,
         through_server: bool | None = None,
     ) -> InstalledAgent:
-        """An agent to install. What is not chosen is as it was, or the default."""
+        """Describe an agent to install. None keeps what is installed, or means the default."""
         known = {one.key: one for one in self.records.read().agents}
         events = setup_of(name).hooks_of(DEFAULT_EVENTS if hooks is None else hooks)
         old = known.get((name, root)) or InstalledAgent(name, root, events, words)
@@ -140,7 +140,7 @@ class Installer:
         )
 
     def carry_out(self, plan: InstallPlan) -> None:
-        """Write the files of a plan. The record is written first: a killed run can be repeated."""
+        """Write the record, then the files of a plan. So a killed run can be repeated."""
         with self.records.held():
             record = self.records.read()
             for change in plan.changes:
@@ -157,11 +157,11 @@ class Installer:
             self.records.write(record)
 
     def files(self, one: InstalledAgent) -> list[FileParts]:
-        """The files of one agent."""
+        """Return the files that `install` changed for an agent, each with our parts of it."""
         return setup_of(one.agent).files(self.place(one.root), self.request(one, [one.key]))
 
     def _parts(self, name: str, root: str) -> list[FileParts]:
-        """All parts that an agent may have at a place."""
+        """Return all parts that an agent may have at the place ``root``, installed or not."""
         setup, place = setup_of(name), self.place(root)
         return setup.files(place, Request(("session-memory",), EVENTS, is_complete=True))
 
@@ -171,7 +171,7 @@ class Installer:
         agents: Iterable[tuple[str, str]],
         unwanted: Iterable[tuple[str, str]] = (),
     ) -> Request:
-        """What is wanted of one agent, if these agents are installed."""
+        """Return what to install in one agent, if ``agents`` are the installed ones."""
         present = {name for name, root in agents if root == one.root}
         for name in setup_of(one.agent).reads:
             if (name, one.root) not in unwanted and self._has_server(name, one.root):
@@ -185,7 +185,7 @@ class Installer:
         )
 
     def _has_server(self, name: str, root: str) -> bool:
-        """Whether somebody has added the server to this agent, with our command or by hand."""
+        """Whether this agent has the server, added with our command or by hand."""
         file = self._parts(name, root)[0]
         try:
             values = read_values(file.kind, read_text(file.path), file.path)
@@ -212,7 +212,7 @@ class Installer:
             return FileChange(path, now, self._without(whole, now, known))
         has_all = now is not None and all(part.is_in(values) for part in wanted)
         is_foreign = known is None and kind != WHOLE and not has_all
-        # An entry of somebody else comes back when ours is uninstalled.
+        # If another program or the user wrote the entry, it comes back when ours is uninstalled.
         before = now if is_foreign else self._without(whole, now, known)
         created: Created = list(known.created) if known else []
         unwanted = [part for part in whole.parts if not _same_place(part, wanted)]
@@ -226,7 +226,8 @@ class Installer:
         return FileChange(path, now, text, before, created, is_ours=True)
 
     def _without(self, whole: FileParts, now: str | None, known: FileRecord | None) -> str | None:
-        """The content without our parts: as it was, if nobody else changed the file since."""
+        """Return the content without our parts: the former one, if nobody changed the file
+        since."""
         if now is None:
             return None
         former = self.records.kept(known.before) if known and known.before else None
@@ -263,13 +264,13 @@ class Installer:
 
 
 def _same_place(part: Part, wanted: tuple[Part, ...]) -> bool:
-    """Whether one of the wanted parts takes the place of this one."""
+    """Whether one of the wanted parts replaces this one: it has the same path and call."""
     key = getattr(part, "call", None), getattr(part, "path", None)
     return any((getattr(one, "call", None), getattr(one, "path", None)) == key for one in wanted)
 
 
 def _merged(lists: Iterable[list[FileParts]]) -> dict[Path, FileParts]:
-    """The parts of all agents by file."""
+    """Return the parts of all agents, by file."""
     found: dict[Path, FileParts] = {}
     for one in (file for files in lists for file in files):
         old = found.get(one.path)

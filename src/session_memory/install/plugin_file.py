@@ -1,4 +1,4 @@
-"""Plugins in the language of an agent: a template whose constants are filled in."""
+"""Make a plugin in the language of an agent from a template."""
 
 import json
 from pathlib import Path
@@ -9,11 +9,14 @@ from session_memory.install.parts import Whole
 from session_memory.install.skill import MARK
 
 _TEMPLATES = Path(__file__).parent / "agents"
+# The part of a plugin that starts `session-memory hook`, the same for each agent.
+HOOK_CALL = "plugin_hook.js"
 
 
 def plugin_file(template: str, agent: str, request: Request, **constants: Any) -> Whole:
-    """The plugin for an agent. A constant ``TOOLS`` stands for ``@TOOLS@`` as JSON."""
+    """Return the plugin for an agent. The constant ``TOOLS`` replaces ``@TOOLS@``, as JSON."""
     text = (_TEMPLATES / template).read_text(encoding="utf-8")
+    text = text.replace("@HOOK@", (_TEMPLATES / HOOK_CALL).read_text(encoding="utf-8"))
     size = len(request.program)
     values = {"COMMAND": request.words, "EVENTS": request.hooks, "SIZE": size, **constants}
     for name, value in values.items():

@@ -1,4 +1,4 @@
-"""A folder with a plugin for each agent that installs plugins.
+"""Write a folder with a plugin for each agent that installs plugins.
 
 Each agent gets a plugin of its own, because each has other events and passes its name to the hook.
 The catalogues at the top of the folder lead to them.
@@ -48,7 +48,7 @@ def install_commands(directory: Path, request: Request) -> dict[str, list[str]]:
 
 
 def write_folder(directory: Path, request: Request) -> list[Path]:
-    """Write the folder. Returns the files that changed; those of an earlier release go."""
+    """Write the folder, and delete files of an earlier release. Returns the files that changed."""
     if directory.exists() and not _is_ours(directory):
         hint = "Name a directory that does not exist yet, or one that this command wrote."
         raise UnsafePath(f"{directory} is not an empty directory", hint)

@@ -1,4 +1,4 @@
-"""What plugins of several agents share: their manifests, servers and hooks."""
+"""Make what plugins of several agents share: their manifests, servers and hooks."""
 
 from typing import Any
 
@@ -12,17 +12,17 @@ from session_memory.install.hook_parts import (
 )
 
 DESCRIPTION = "Recall what earlier coding sessions did: known fixes, decisions, changes, cost."
-# What agents call the folder, if it is added as a place to install from.
+# The name that agents show for the folder when it is added as a marketplace.
 MARKET = "session-memory-local"
 
 
 def manifest(**more: Any) -> dict[str, Any]:
-    """What every manifest of a plugin says."""
+    """Return the manifest of a plugin: name, version and description, and ``more`` fields."""
     return {"name": NAME, "version": __version__, "description": DESCRIPTION, **more}
 
 
 def catalog(agent: str) -> dict[str, Any]:
-    """The catalogue of the folder in the form that Claude Code introduced."""
+    """Return the catalogue of the folder in the form that Claude Code introduced."""
     entry = {**manifest(), "source": f"./plugins/{agent}"}
     owner = {"name": "Session Memory"}
     return {"name": MARKET, "description": DESCRIPTION, "owner": owner, "plugins": [entry]}
@@ -35,7 +35,7 @@ def servers(request: Request) -> dict[str, Any]:
 def extension(
     agent: str, events: dict[str, AgentEvent], request: Request, timeout: int
 ) -> PluginFiles:
-    """An extension, as Gemini CLI and Qwen Code call a plugin."""
+    """Return an extension: that is what Gemini CLI and Qwen Code call a plugin."""
     return PluginFiles(
         files={
             f"{agent}-extension.json": manifest(**servers(request)),

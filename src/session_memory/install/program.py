@@ -1,4 +1,4 @@
-"""The words that start this installation of the program, as they are written into other files."""
+"""Find the words that start this installation of the program, to write them into other files."""
 
 import os
 import sys
@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).parents[1]
 
 
 def program_words() -> list[str]:
-    """The full path of the program, else Python with the package."""
+    """Return the full path of the program, else the words that run the package with Python."""
     started = Path(sys.argv[0])
     if started.name == PROGRAM and started.is_file():
         # A link stays a link: an installer of tools changes where it leads with an upgrade.
@@ -35,7 +35,7 @@ def is_temporary(program: str, environ: Mapping[str, str] = os.environ) -> bool:
 def option_words(
     store: str | None, config: Path | None, environ: Mapping[str, str] = os.environ
 ) -> list[str]:
-    """``--store`` and ``--config``, if others than the default ones are named."""
+    """Return ``--store`` and ``--config`` if the arguments or the environment name others."""
     words = []
     if named := store or environ.get(STORE_VARIABLE):
         words += ["--store", written_store(named)]
@@ -45,7 +45,7 @@ def option_words(
 
 
 def written_store(store: str) -> str:
-    """A path made absolute, or the address of a server; never one with a password in it."""
+    """Return an absolute path, or the address of a server. Raises if that has a password."""
     if is_unknown_address(store):
         # The message does not quote the text, because it may contain a password.
         hint = "Give the path of a file, or an address: postgresql://user@host:5432/database"

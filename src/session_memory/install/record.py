@@ -1,4 +1,4 @@
-"""What was installed, kept below ``~/.session-memory/install``.
+"""Read and write the record of what was installed, below ``~/.session-memory/install``.
 
 For each file: its content without our parts, and the hash of the content that was written. If the
 file still has that hash, uninstalling writes the former content back.
@@ -18,7 +18,7 @@ from session_memory.store.private_files import make_private, whole_file
 
 
 class InstalledAgent(msgspec.Struct, frozen=True):
-    """One agent at one level. ``root`` is the project's directory; empty for the user's level."""
+    """An agent that is installed for the user, or in the project whose directory is ``root``."""
 
     agent: str
     root: str
@@ -33,7 +33,11 @@ class InstalledAgent(msgspec.Struct, frozen=True):
 
 
 class FileRecord(msgspec.Struct):
-    """``before`` is the hash of the content without our parts; None if there was no file."""
+    """A file with parts of ours.
+
+    ``before``: the hash of its content without them; None if there was no file. ``after``: the hash
+    of what was written. ``created``: the paths of objects and lists that were added.
+    """
 
     before: str | None
     after: str
@@ -54,7 +58,7 @@ def content_hash(text: str) -> str:
 
 
 class RecordFile:
-    """The record and the kept contents in their directory."""
+    """The file of the record, and the former contents of changed files beside it."""
 
     def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
         self.directory = home(environ) / ".session-memory" / "install"
@@ -85,7 +89,7 @@ class RecordFile:
             file.write(msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n")
 
     def keep(self, text: str) -> str:
-        """Keep a content, readable for its owner only. Returns its hash."""
+        """Keep the former content of a file, readable for its owner only. Returns its hash."""
         name = content_hash(text)
         place = self.directory / "before" / name
         if not place.exists():
@@ -95,7 +99,7 @@ class RecordFile:
         return name
 
     def kept(self, name: str) -> str | None:
-        """A kept content; None if it is gone or damaged."""
+        """Return a kept content by its hash; None if it is gone or damaged."""
         try:
             text = (self.directory / "before" / name).read_bytes().decode("utf-8", "replace")
         except FileNotFoundError:
@@ -104,7 +108,7 @@ class RecordFile:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Keep other installations waiting."""
+        """Hold the lock of the record: other installations wait."""
         make_private(self.directory)
         descriptor = os.open(self.directory / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         try:

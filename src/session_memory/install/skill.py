@@ -1,4 +1,4 @@
-"""The skill that tells an agent when to ask the memory. Two places reach all agents."""
+"""The skill file that tells an agent when to ask Session Memory, in one of two places."""
 
 from pathlib import Path
 
@@ -27,11 +27,11 @@ Without these tools, run `session-memory fix "ERROR"`, `session-memory search "W
 
 
 def shared_skill(place: InstallPlace, request: Request) -> list[FileParts]:
-    """The skill where all agents but one look for it."""
+    """Return the skill in ``.agents``, where all agents but one look for it."""
     return skill_in((place.root or place.home) / ".agents", request)
 
 
 def skill_in(directory: Path, request: Request) -> list[FileParts]:
-    """The skill in an agent's own directory."""
+    """Return the skill in an agent's own directory; none if it is not requested."""
     path = directory / "skills" / NAME / "SKILL.md"
     return [FileParts(path, WHOLE, (Whole(SKILL, MARK),))] if request.skill else []

@@ -1,4 +1,4 @@
-"""What is installed in each agent, read from the agents' files and not from our record."""
+"""Report what is installed in each agent, from the agents' files and not from our record."""
 
 import json
 import re
@@ -21,7 +21,7 @@ _CONSTANT = r"\b{} = (\[.*\]);"
 
 
 class InstallStatus(msgspec.Struct, frozen=True):
-    """One agent at one level.
+    """The status of one agent, for the user or in one project (``root``).
 
     ``server`` is the file with the MCP server, ``program`` the program that it starts, and
     ``outdated`` are the files that a new installation would change.
@@ -42,7 +42,8 @@ class InstallStatus(msgspec.Struct, frozen=True):
 
 
 def statuses(installer: Installer, words: Sequence[str], root: str) -> list[InstallStatus]:
-    """All agents for the user, and those that are installed in the project at ``root``."""
+    """Return the status of all agents for the user, and of those installed in the project
+    ``root``."""
     found = _level(installer, words, "")
     if root:
         found += [one for one in _level(installer, words, root) if one.installed or one.problem]
@@ -50,7 +51,7 @@ def statuses(installer: Installer, words: Sequence[str], root: str) -> list[Inst
 
 
 def recorded_statuses(installer: Installer, words: Sequence[str]) -> list[InstallStatus]:
-    """The agents that were installed with our command, in all projects that are still there."""
+    """Return the status of agents that our command installed, in all projects that still exist."""
     recorded = [one.key for one in installer.records.read().agents]
     roots = {root for _, root in recorded if not root or Path(root).is_dir()}
     found = {(one.agent, root): one for root in roots for one in _level(installer, words, root)}
@@ -102,7 +103,7 @@ def _status(
 
 
 class _Seen:
-    """What was seen of one agent so far."""
+    """What the files of one agent that were looked at contain: hooks, server and program."""
 
     def __init__(self, agent: str) -> None:
         self.agent = agent

@@ -24,7 +24,10 @@ class BadToml(ValueError):
 
 @dataclass(frozen=True)
 class TomlStatement:
-    """A header or a ``key = value``. ``path`` is complete; ``value`` is where the value begins."""
+    """A table header or a ``key = value``, from ``start`` to ``end``.
+
+    ``path`` begins with the keys of its table. ``value`` is where the value begins.
+    """
 
     path: Keys
     start: int

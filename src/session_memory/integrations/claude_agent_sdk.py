@@ -51,7 +51,7 @@ class _SessionCache(msgspec.Struct):
 
 
 class ClaudeSessionStore:
-    """Pass it as ``ClaudeAgentOptions(session_store=...)``."""
+    """The SDK's session store. Pass it as ``ClaudeAgentOptions(session_store=...)``."""
 
     def __init__(self, store: AsyncSessionStore) -> None:
         self._store = store
@@ -190,7 +190,7 @@ class ClaudeSessionStore:
 
 
 def _live_id(key: Key) -> str:
-    """An id with the session's own id in it, and a hash that tells projects and subagents apart."""
+    """Return the id of a key's live session: its own id, and a hash of project and subagent."""
     parts = [key["project_key"], key["session_id"], key.get("subpath")]
     digest = sha256(json.dumps(parts).encode()).hexdigest()[:24]
     own = str(key["session_id"])

@@ -32,7 +32,7 @@ Item = Any
 
 
 class LiveSession:
-    """Pass it as ``Runner.run(..., session=...)``.
+    """The SDK's session, stored as a live session. Pass it as ``Runner.run(..., session=...)``.
 
     Several sessions may share one ``AsyncSessionStore``. With a path or an address the session
     opens a store of its own, and `close` closes it.

@@ -11,7 +11,7 @@ RECORD = "record"
 
 
 def is_shown(content: Any) -> bool:
-    """Whether a message can hold this as its content."""
+    """Whether a live message can have this content: a text, or a list of blocks."""
     if isinstance(content, list):
         return bool(content) and all(isinstance(block, dict) for block in content)
     return isinstance(content, str)

@@ -1,6 +1,6 @@
-"""The title of a pattern and the advice what to do about it.
+"""Build the title of a pattern (a problem that recurs in sessions) and the advice about it.
 
-Texts from transcripts appear in an advice as quotes: they are data, and never a command of ours.
+Texts from transcripts appear in the advice as quotes, because they are data and not instructions.
 """
 
 from session_memory.learn.detect import detectors
@@ -11,20 +11,20 @@ from session_memory.learn.quoting import quoted
 _HOW = {
     "edit": "an edit of {text}",
     "command": "the command {text}",
-    "look": "a look at {text}",
+    "look": "reading {text} first",
     "instead": "{text} in its place",
     "again": "the same call again",
 }
 
 
 def title(pattern: Pattern) -> str:
-    """A short name for the pattern's type. For an unknown type, the type without underscores."""
+    """Return the title of the pattern's type; for an unknown type, the type with spaces."""
     detector = detectors().get(pattern.type)
     return pattern.type.replace("_", " ") if detector is None else detector.title
 
 
 def advice(pattern: Pattern) -> str:
-    """What to do about the pattern, with what helped in earlier sessions if that is known."""
+    """Return what to do about the pattern, and what helped in earlier sessions if that is known."""
     detector = detectors().get(pattern.type)
     template = "{detail}" if detector is None else detector.advice
     text = template.format(locus=quoted(_place(pattern.locus)), detail=quoted(pattern.detail))
@@ -35,14 +35,14 @@ def advice(pattern: Pattern) -> str:
 
 
 def _place(locus: str) -> str:
-    """A locus without the agent's name for its shell, as in ``exec_command: pnpm test``."""
+    """Remove the agent's name for its shell: ``exec_command: pnpm test`` gives ``pnpm test``."""
     tool, found, command = locus.partition(": ")
     return command if found and runs_shell(tool) else locus
 
 
 def how(fix: Fix) -> str:
-    """What resolved an error, such as "the command `pip install torch`".
+    """Describe what resolved an error, such as "the command `pip install torch`".
 
-    It says what was done. It does not tell anybody to do it.
+    The text reports what a session did. It tells nobody to do the same.
     """
     return _HOW.get(fix.kind, "{text}").format(text=quoted(fix.text))

@@ -1,7 +1,8 @@
-"""Analysis: make the digests and signals of the sessions that need one, and of no others.
+"""Analyze sessions: store a digest (a summary) and signals for each session that needs them.
 
-A session and its revision are read in one snapshot, and the digest is stored with that revision.
-A session that grows meanwhile is analyzed again next time and cannot be evicted before.
+A session needs them if it has no digest or an outdated one. The digest is stored with the revision
+of the session that was read. A session that grows during its analysis has a newer revision: the
+next analysis reads it again, and it cannot be evicted before that.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -33,10 +34,9 @@ WRITTEN = BATCH // 2
 
 
 class Analyzed(msgspec.Struct, kw_only=True):
-    """The result of an analysis.
+    """How many sessions an analysis read (``analyzed``) and skipped (``unchanged``).
 
-    ``analyzed`` sessions were read and ``unchanged`` sessions were skipped. The other counts are
-    about the analyzed sessions.
+    The other counts are about the analyzed sessions. ``outcomes`` counts them by their outcome.
     """
 
     analyzed: int = 0
@@ -58,13 +58,13 @@ def analyze(
 ) -> Analyzed:
     """Analyze the sessions whose digest is missing or out of date; with ``uids``, those sessions.
 
-    A digest is out of date if the session, the prices or the analysis code changed. ``on_begin``
-    is called with the number of sessions and events to read, ``on_session`` with the number of
-    events of each session that was read. ``keep_going`` is asked after each session: if it returns
-    False, what was read is stored, and the other sessions wait for the next analysis. If some
-    sessions cannot be read, `AnalysisFailed` is raised after all others were analyzed. With more
-    than one of ``jobs``, worker processes read when there is much to read; 0: one for each
-    processor. What is stored does not depend on it.
+    A digest is out of date if the session, the prices or the analysis code changed. ``now`` is
+    stored as the time of the analysis. ``on_begin`` is called once with the number of sessions and
+    events to read, ``on_session`` after each session with its number of events. When
+    ``keep_going`` returns False, the sessions read so far are stored, and the others wait for the
+    next analysis. If some sessions cannot be read, `AnalysisFailed` is raised after all others
+    were analyzed. ``jobs`` is the number of worker processes that read when there are many events;
+    0 means one for each processor. The stored result does not depend on ``jobs``.
     """
     with store.db.operation_lock(shared=True):
         return _analyze(store, uids, now, on_session, on_begin, keep_going, jobs)
@@ -88,7 +88,7 @@ def _analyze(
     reading = _reading(store, batches, prices, jobs)
     with reading.started():
         for batch in batches:
-            # Between two batches, so that cycles cannot fill the memory.
+            # The garbage collector runs between two batches, so that cycles cannot fill the memory.
             with collector_off():
                 rows = []
                 for place, row in reading.rows(batch, failed):
@@ -114,14 +114,17 @@ def _reading(
     events = sum(unread.events for batch in batches for unread in batch)
     if jobs == 1 or events < 2 * EVENTS_PER_WORKER:
         return SessionReading(store, prices)
-    # Few analyses have so much to read.
+    # Imported here, because few analyses have so many events to read.
     from session_memory.learn.parallel_analysis import ParallelAnalysis  # noqa: PLC0415
 
     return ParallelAnalysis(store, batches, prices, jobs)
 
 
 def _index_evicted(store: Store) -> None:
-    """Make the terms of evicted sessions that an older release analyzed, from their digests."""
+    """Store the search terms of evicted sessions that an older release analyzed without them.
+
+    The events of an evicted session are in the archive, so the terms come from its digest.
+    """
     recall = Recall(store.db)
     for uid in recall.absent_evicted():
         if (digest := digest_of(store, uid)) is not None:
@@ -130,7 +133,7 @@ def _index_evicted(store: Store) -> None:
 
 
 def prices_id(store: Store) -> str:
-    """A hash of all prices in use: the price table and the user's own prices."""
+    """Return a hash of all prices in use: the price table and the user's own prices."""
     own = msgspec.json.encode(dict(own_prices(store)), order="sorted")
     prices = f"{price_table().digest}\n{own.decode()}".encode()
     return blake2b(prices, digest_size=8).hexdigest()
@@ -150,7 +153,8 @@ def _write(store: Store, analyzed: list[SessionRows], now: int | None) -> None:
         if known:
             recall.save(row.session_uid, rows.asked_by, rows.terms)
 
-    # The terms are written at the end of a piece, which the clock of the piece does not see.
+    # `recall.saving` writes the terms when a transaction ends. `write_in_pieces` does not include
+    # that in the time of the transaction, so it gets few sessions at once.
     for start in range(0, len(analyzed), WRITTEN):
         some = analyzed[start : start + WRITTEN]
         write_in_pieces(lambda: recall.saving(store.transaction()), some, save)

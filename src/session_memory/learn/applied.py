@@ -1,6 +1,7 @@
-"""Write lessons to the user's instruction files, and undo each write to the byte.
+"""Write lessons to the user's instruction files (CLAUDE.md, AGENTS.md), and undo each write.
 
-The file as it was is kept before it is changed, and `AppliedRegistry` records every write.
+Before a file is changed, a copy of it is kept, so that the undo restores every byte. The journal of
+`AppliedRegistry` records every write.
 """
 
 import os
@@ -35,7 +36,7 @@ from session_memory.store.private_files import make_private
 
 class AppliedLessons(AppliedRegistry):
     def apply(self, proposal: Proposal, note: DecisionNote) -> FileWrite | None:
-        """Write a proposal to its file. None if the file already has this content."""
+        """Write a proposal to its file. Return None if the file already has this content."""
         target = proposal.target.path
         with self.journal.held():
             self._settle()
@@ -102,7 +103,10 @@ class AppliedLessons(AppliedRegistry):
         )
 
     def _undone(self, last: FileWrite, now: bytes | None) -> tuple[bytes | None, str]:
-        """The file without the last write, and a note if that is not the file as it was."""
+        """Return the file's content without the last write; None if the file has to be deleted.
+
+        The second value is a note for the user if the result differs from the original file.
+        """
         before = self._kept(last.before)
         if now is None:
             return None, "the file is gone"
@@ -142,7 +146,7 @@ class AppliedLessons(AppliedRegistry):
         self.journal.add({"action": result, "number": write.number})
 
     def _settle(self) -> None:
-        """Record whether the writes of killed processes happened."""
+        """Find the writes of killed processes, and record for each whether it reached its file."""
         entries = self.journal.entries()[0]
         ends = (DONE, DROPPED)
         finished = {entry.get("number") for entry in entries if entry.get("action") in ends}
@@ -171,9 +175,9 @@ class AppliedLessons(AppliedRegistry):
         return content if content is not None and content_hash(content) == name else None
 
     def forget(self, words: list[str]) -> int:
-        """Delete kept files that contain one of these texts; return their number.
+        """Delete the kept copies of files that contain one of these texts; return their number.
 
-        Undoing a write whose original file was deleted only removes the block.
+        A later undo of such a write cannot restore the file. It only removes the lessons.
         """
         dropped = 0
         for path in sorted((self.directory / "before").glob("*")):
@@ -197,7 +201,7 @@ class AppliedLessons(AppliedRegistry):
 
 
 def _like(path: Path) -> os.stat_result | None:
-    """The mode and owner of the old file; None if there is none."""
+    """Return the status (mode and owner) of the file that will be replaced; None without a file."""
     try:
         return path.stat(follow_symlinks=False)
     except FileNotFoundError:

@@ -1,8 +1,8 @@
-"""Which lessons are in which files: the journal of writes to the user's instruction files.
+"""Find out which lessons are in which instruction files, from the journal of all writes.
 
-A write is recorded in the journal before and after it happens. If the process is killed in between,
-the file itself shows whether the write happened. The journal is beside the store, not beside the
-lessons, because its paths belong to this machine.
+Each write of lessons is recorded in the journal before and after it happens. If the process is
+killed in between, the file itself shows whether the write happened. The journal is beside the
+store, not beside the lessons, because its paths belong to this machine.
 """
 
 from collections.abc import Iterator
@@ -25,17 +25,18 @@ AS_WRITTEN, CHANGED, GONE = "as written", "changed", "gone"
 
 
 class LessonVersion(msgspec.Struct, frozen=True):
-    """One version of a lesson."""
+    """The id of a lesson with the number of one of its versions."""
 
     id: str
     version: int
 
 
 class FileWrite(msgspec.Struct, frozen=True, kw_only=True):
-    """One write to a file, or the undoing of the write number ``of``.
+    """A line of the journal: a write of lessons to a file, or the undoing of write number ``of``.
 
     ``before`` and ``after`` are hashes of the whole file, or None without a file. ``block`` is the
-    hash of the block.
+    hash of the part with the lessons. ``lead`` and ``tail`` are the blank lines added around it.
+    ``names`` are the file's name and the names of links to it.
     """
 
     number: int
@@ -57,8 +58,11 @@ class FileWrite(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AppliedState(msgspec.Struct, frozen=True, kw_only=True):
-    """The lessons in a file. ``state`` is ``as written``, ``changed`` (the file was edited since)
-    or ``gone`` (the file or the block was deleted)."""
+    """The lessons that were last written to a file, and what became of them.
+
+    ``state`` is ``as written``, ``changed`` (the file was edited since) or ``gone`` (the file or
+    the block of lessons was deleted).
+    """
 
     target: str
     repo: str
@@ -69,10 +73,10 @@ class AppliedState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RevertResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What a revert did.
+    """The result of undoing a write of lessons.
 
-    ``exact``: the file is byte for byte as before. Otherwise the file had been edited, and only the
-    block was removed or restored. ``removed``: the file was deleted, as it did not exist before.
+    ``exact``: the file is byte for byte as before. Otherwise ``note`` says what was done instead.
+    ``removed``: the file no longer exists.
     """
 
     target: str
@@ -101,14 +105,14 @@ class AppliedPeriod(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AppliedRegistry:
-    """The journal, read only."""
+    """Reads the journal of writes to instruction files. It writes nothing."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.journal = Journal(directory / "journal.jsonl")
 
     def writes(self) -> list[FileWrite]:
-        """Every completed write, in order."""
+        """Return every write that reached its file, in order."""
         begun: dict[int, FileWrite] = {}
         settled: dict[int, bool] = {}
         for entry in self.journal.entries()[0]:
@@ -120,7 +124,7 @@ class AppliedRegistry:
         return [w for w in begun.values() if settled.get(w.number) or has_happened(w, settled)]
 
     def stack(self, target: str) -> list[FileWrite]:
-        """The writes to a file that were not undone, newest last."""
+        """Return the writes to a file that were not undone, newest last."""
         found: list[FileWrite] = []
         for write in self.writes():
             if write.target == target:
@@ -131,7 +135,7 @@ class AppliedRegistry:
         return found
 
     def live(self) -> list[AppliedState]:
-        """The files with lessons, and whether they still are as written."""
+        """Return the files with lessons, each with its state: as written, changed or gone."""
         found = []
         for target in dict.fromkeys(write.target for write in self.writes()):
             stack = self.stack(target)
@@ -140,12 +144,15 @@ class AppliedRegistry:
         return found
 
     def around(self, target: Path) -> tuple[bytes, bytes]:
-        """The blank lines that were added before and after the block of a file."""
+        """Return the blank lines that the last write added before and after the block."""
         stack = self.stack(str(target))
         return (stack[-1].lead.encode(), stack[-1].tail.encode()) if stack else (b"", b"")
 
     def periods(self, lesson: str | None = None) -> list[AppliedPeriod]:
-        """The periods in which each lesson was in each file."""
+        """Return when each lesson was in each file; with ``lesson``, only the periods of this one.
+
+        A lesson has several periods in a file if it was removed and written again.
+        """
         open_since: dict[tuple[str, str], AppliedPeriod] = {}
         ended: list[AppliedPeriod] = []
         for write, held in self._states():
@@ -165,7 +172,7 @@ class AppliedRegistry:
         return [s for s in (*ended, *still) if lesson in (None, s.lesson)]
 
     def _states(self) -> Iterator[tuple[FileWrite, set[str]]]:
-        """Each write with the lessons that its file contained afterwards."""
+        """Yield each write with the ids of the lessons that its file contained afterwards."""
         stacks: dict[str, list[FileWrite]] = {}
         for write in self.writes():
             stack = stacks.setdefault(write.target, [])
@@ -185,7 +192,10 @@ def write_of(entry: dict[str, Any]) -> FileWrite:
 
 
 def has_happened(write: FileWrite, settled: dict[int, bool]) -> bool:
-    """Whether a write that was interrupted reached its file."""
+    """Whether a write reached its file. Without a recorded result the file's content decides.
+
+    ``settled`` has the recorded results: the number of a write, and whether it was done.
+    """
     if write.number in settled:
         return settled[write.number]
     now = read_file(Path(write.target), MOST_BYTES)

@@ -1,9 +1,10 @@
-"""How likely it is that a problem became rarer, or more frequent, by chance alone.
+"""Compute how likely it is that a problem became rarer, or more frequent, by chance alone.
 
-Sessions of one day are alike: the same task, the same broken dependency. So days are compared, not
-sessions. The days before and after are exchanged in every possible way, and the result is the share
-of exchanges whose change is at least as large as the real one. Problems also come in bursts of
-several days, so neighbouring days can be kept together as one block.
+This is a permutation test. Sessions of one day are alike (the same task, the same broken
+dependency), so days are exchanged and not sessions. The days before and after a lesson are
+exchanged in every possible way. The result is the share of exchanges whose change is at least as
+large as the real one. Problems also come in bursts of several days, so neighbouring days can be
+kept together as one block.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,10 +34,10 @@ class _Block(NamedTuple):
 def chance_of_fall(
     before: Sequence[Observation], after: Sequence[Observation], days: int = 1
 ) -> float:
-    """The probability that chance alone makes the problem as much rarer as it is, or more.
+    """Return the probability that chance alone makes the problem so much rarer, or even rarer.
 
     ``days`` neighbouring days with sessions form a block that stays together. The result is 1 if
-    one side has no sessions.
+    there are no sessions before or none after.
     """
     if not before or not after:
         return 1.0
@@ -50,18 +51,18 @@ def chance_of_fall(
         count += 1
         as_much += _fall(rest, part) >= real - _ROUNDING
     is_sampled = comb(len(blocks), len(now)) > MOST_EXCHANGES
-    # A sample does not contain the real order, which is one of the possible ones.
+    # A random sample may lack the real order, so that is counted as one more exchange.
     return (as_much + is_sampled) / (count + is_sampled)
 
 
 def least_chance(before: Sequence[Observation], after: Sequence[Observation], days: int) -> float:
-    """The smallest probability that so many days could ever give."""
+    """Return the smallest result that `chance_of_fall` can give for this number of days."""
     then, now = len(_blocks(before, days)), len(_blocks(after, days))
     return 1 / comb(then + now, now)
 
 
 def without_newest(observations: Sequence[Observation], count: int) -> list[Observation]:
-    """The observations without the last ``count`` that show the problem."""
+    """Return the observations without the last ``count`` of those that show the problem."""
     kept: list[Observation] = []
     for one in reversed(observations):
         if one.shows and count:

@@ -1,6 +1,7 @@
-"""Decide about patterns: accept, reject, edit, merge. A person decides; decisions are recorded.
+"""Carry out a person's decisions about lessons: accept, reject, edit, mark or merge.
 
-A pattern with less evidence than configured becomes a lesson only with ``force``.
+A pattern is a problem that recurs in sessions; an accepted pattern is a lesson. A pattern that
+fewer sessions show than configured is accepted only with ``force``. Each decision is recorded.
 """
 
 import getpass
@@ -34,7 +35,7 @@ from session_memory.store.store import Store
 
 
 class DecisionNote(msgspec.Struct, frozen=True):
-    """Who decides, when and why. ``force`` skips the check for enough evidence."""
+    """Who decides, when and why. ``force`` accepts a pattern that too few sessions show."""
 
     at: int
     who: str
@@ -43,7 +44,7 @@ class DecisionNote(msgspec.Struct, frozen=True):
 
 
 def current_user() -> str:
-    """The login name of the user."""
+    """Return the login name of the user."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -60,7 +61,11 @@ def accept(
     repos: Sequence[str] | None = None,
     flavors: Sequence[str] | None = None,
 ) -> Lesson:
-    """Make a lesson from a pattern. A rejected lesson becomes accepted again."""
+    """Make a lesson from a pattern, or accept a rejected lesson of this pattern.
+
+    ``floors`` is the configured number of sessions that must show the pattern. ``repos`` and
+    ``flavors`` limit where the lesson applies.
+    """
     is_below = pattern.sessions < floors.promote_sessions
     if is_below and not note.force:
         needed = floors.promote_sessions
@@ -104,7 +109,7 @@ def edit(lessons: Lessons, name: str, note: DecisionNote, **changes: object) -> 
 
 
 def mark(lessons: Lessons, name: str, effect: str | None, note: DecisionNote) -> Lesson:
-    """Record the measured effect of a lesson."""
+    """Record the measured effect of a lesson. Nothing is written if it has this effect already."""
     with lessons.journal.held():
         known = lessons.find(name)
         if known.effect == effect:
@@ -114,7 +119,10 @@ def mark(lessons: Lessons, name: str, effect: str | None, note: DecisionNote) ->
 
 
 def merge(lessons: Lessons, into: str, others: Sequence[str], note: DecisionNote) -> Lesson:
-    """Merge lessons into one, which gets their evidence. They get the status ``merged``."""
+    """Add the evidence of the lessons ``others`` to the lesson ``into``.
+
+    The others get the status ``merged``.
+    """
     now = format_time(note.at)
     with lessons.journal.held():
         kept = lessons.find(into)
@@ -162,7 +170,7 @@ def _known(lessons: Lessons, name: str) -> Lesson | None:
 
 
 def suggested_text(store: Store, pattern: Pattern) -> str:
-    """What the lesson of a pattern would say; empty if a person has to write it."""
+    """Return what the lesson of a pattern would say; empty if a person has to write it."""
     if pattern.sessions < SESSIONS or _is_of_one_task(pattern):
         return ""
     return _proposed(store, pattern, 0).resolution
@@ -174,7 +182,7 @@ def _is_of_one_task(pattern: Pattern) -> bool:
 
 
 def _proposed(store: Store, pattern: Pattern, now: int) -> Lesson:
-    """A new lesson for a pattern, with the quotes it contains."""
+    """Make a lesson from a pattern, and note which of its texts are quoted from which session."""
     advised = lesson_text(store, pattern)
     lesson = lesson_of(pattern, now=format_time(now), resolution=advised.text)
     text = f"{lesson.title}\n{lesson.problem}\n{lesson.resolution}"

@@ -1,6 +1,7 @@
-"""A detector: a pure function that finds one type of signal, with the texts that explain it.
+"""The two kinds of detectors. A detector finds one type of signal and has texts that explain it.
 
-To add one, write a module below ``learn/detect`` that assigns `DETECTOR`. Nothing else lists it.
+A signal is one thing that stands out in a session, such as a repeated error. To add a detector,
+write a module below ``learn/detect`` that assigns `DETECTOR`; no list has to be edited.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,25 +13,36 @@ from session_memory.learn.fleet import Fleet
 from session_memory.learn.signal import Signal
 
 
-class SessionDetector(msgspec.Struct, frozen=True, kw_only=True):
-    """Finds signals in one digest. They are stored with the digest.
+class _DetectorFields(msgspec.Struct, frozen=True, kw_only=True):
+    """The fields of both kinds.
 
-    ``advice`` tells a person what to do about a pattern of this type. ``lesson`` tells an agent; it
-    is empty if a person has to write it. ``{locus}`` and ``{detail}`` are filled in.
+    ``advice`` tells a person what to do about a pattern of this type. ``lesson`` tells an agent the
+    same; it is empty if a person has to write it. In both, ``{locus}`` and ``{detail}`` are
+    replaced by those of the pattern.
+
+    Two fields say when such a pattern is noise (see `session_memory.learn.noise`).
+    ``about_session``: always, because the type only says how a session went. ``about_tool``: if the
+    tool is the agent's own; the locus begins with the tool, or with "shell: PROGRAM".
     """
 
     type: str
     title: str
+    advice: str = "{detail}"
+    lesson: str = ""
+    about_session: bool = False
+    about_tool: bool = False
+
+
+class SessionDetector(_DetectorFields, frozen=True, kw_only=True):
+    """A detector whose function finds signals in one digest. They are stored with the digest."""
+
     find: Callable[[Digest], Iterator[Signal]]
-    advice: str = "{detail}"
-    lesson: str = ""
 
 
-class FleetDetector(msgspec.Struct, frozen=True, kw_only=True):
-    """Finds signals by comparing sessions. They are computed on every request, never stored."""
+class FleetDetector(_DetectorFields, frozen=True, kw_only=True):
+    """A detector whose function finds signals by comparing sessions.
 
-    type: str
-    title: str
+    They are computed on every request and never stored.
+    """
+
     find: Callable[[Fleet], Iterator[Signal]]
-    advice: str = "{detail}"
-    lesson: str = ""

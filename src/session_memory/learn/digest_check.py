@@ -1,4 +1,4 @@
-"""Check stored digests: each can be read, and those of some sessions are made again to compare."""
+"""Check stored digests: read each of them, and make those of some sessions again to compare."""
 
 from collections.abc import Collection
 
@@ -18,7 +18,11 @@ _AGAIN = "; run: session-memory analyze "
 
 
 class DigestCheck(msgspec.Struct):
-    """``read`` digests of ``all`` could be read; ``compared`` ones were made again."""
+    """The result of a check of digests.
+
+    Of ``all`` digests, ``read`` could be read, and ``compared`` were made again. ``findings`` are
+    sentences about the digests that are wrong.
+    """
 
     all: int = 0
     read: int = 0
@@ -27,10 +31,10 @@ class DigestCheck(msgspec.Struct):
 
 
 def check_digests(store: Store, sampled: Collection[str]) -> DigestCheck:
-    """Read every digest, and make those of the sampled sessions again.
+    """Read every digest, and make those of the sampled sessions again to compare them.
 
-    A digest that was made from another revision, by another release or with other prices differs
-    for a reason, so it is only read.
+    A digest that was made from another revision of its session, by other analysis code or with
+    other prices may rightly differ. So it is only read.
     """
     result, digests = DigestCheck(), Digests(store.db)
     prices, version, wanted = prices_id(store), analysis_version(), set(sampled)
@@ -71,7 +75,7 @@ def _compare(store: Store, row: DigestRow, result: DigestCheck) -> None:
 
 
 def _stored_terms(store: Store, uid: str) -> dict[str, int] | None:
-    """The terms of a session, if every one of them is also in the index."""
+    """Return the stored terms of a session; None if they are damaged or the index lacks one."""
     recall = Recall(store.db)
     try:
         terms = recall.terms_of(uid)

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 
 def digest_of(store: "Store", uid: str) -> Digest | None:
-    """The stored digest of a session, or None if it was never analyzed."""
+    """Return the stored digest of a session, or None if it was never analyzed."""
     body = Digests(store.db).body(uid)
     if body is None:
         return None
     digest = decoded(body)
-    # A digest of an evicted session may be older than masking.
+    # The digest of an evicted session may come from a release that did not mask secrets yet.
     masked: Digest = digest if digest.version == DIGEST_VERSION else redact.mask_values(digest)
     return masked

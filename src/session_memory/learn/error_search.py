@@ -1,8 +1,8 @@
-"""Which errors of earlier sessions a question means, by their words.
+"""Find errors of earlier sessions that share words with a question.
 
-The index gives the sessions whose errors share the rarest words with the question. Then each of
-their errors is scored. Words of the error itself count most, then those around it, of the failed
-call, and of what resolved it.
+The index gives the sessions whose errors have the rarest words of the question. Then each error of
+these sessions is scored. Words in the error's own line count most. Words in the lines around it
+count less, then those of the failed call, and then those of what resolved the error.
 """
 
 import math
@@ -18,9 +18,10 @@ from session_memory.store.recall import Recall
 from session_memory.store.store import Store
 
 MOST_TERMS = 40
-# Reading more rows would take too long. More frequent terms count only in the final score.
+# At most this many rows of the index are read to find sessions, because more take too long. Terms
+# that would exceed it count only in the final score.
 MOST_ROWS = 40_000
-# So many times more sessions are looked at to find enough of a repository.
+# To find enough sessions of a repository, this many times more sessions are looked at.
 LOOKED_AT = 4
 FROM_OTHERS = 5
 _WEIGHTS = (3.0, 1.2, 1.0, 0.8)
@@ -59,16 +60,20 @@ class ErrorQuestion:
         self._others = _other_words(text) if len(self._terms) <= _MOST_SAID else {}
 
     def _rarity(self, used: int) -> float:
-        """The fewer sessions have a term, the more it says. A term that no error has says less
-        than one that only some have: the question may put it in other words."""
+        """Return how much a term counts, given the number of sessions whose errors have it.
+
+        The fewer sessions have a term, the more it counts. A term that no error has counts half,
+        because the errors may use another word for it.
+        """
         others = max(self._sessions - used, 0)
         rarity = max(math.log(1 + (others + 0.5) / (used + 0.5)), _LEAST)
         return rarity if used else rarity * _UNKNOWN
 
     def sessions(self, most: int, repos: Collection[str] | None = None) -> list[str]:
-        """The sessions whose errors have the rarest words of the question, best first.
+        """Return the uids of sessions whose errors have the rarest words of the question.
 
-        If ``repos`` are given, all but a few are of these, if there are enough.
+        The best come first, at most ``most``. With ``repos``, sessions of these repositories come
+        first, followed by at least `FROM_OTHERS` other sessions, if so many match.
         """
         scores: dict[int, float] = defaultdict(float)
         rows = 0
@@ -92,12 +97,17 @@ class ErrorQuestion:
         return [*own[:most], *others[: max(most - len(own), FROM_OTHERS)]]
 
     def own_share(self, error: ErrorSnippet) -> float:
-        """The share of the question's terms that the error's own line has, weighted by rarity."""
+        """Return the share of the question's terms that are in the error's own line (0 to 1).
+
+        Rare terms count more, or all terms the same if that gives more: the terms of an error that
+        most sessions have are frequent.
+        """
         own = set(terms_in(error.sample[:LONGEST]))
-        return sum(rarity for term, rarity in self._terms.items() if term in own) / self._whole
+        shared = [rarity for term, rarity in self._terms.items() if term in own]
+        return max(sum(shared) / self._whole, len(shared) / len(self._terms))
 
     def likeness(self, error: ErrorSnippet) -> float:
-        """The share of the question that an error has, from 0 to 1, weighted by rarity."""
+        """Return how well an error matches the question, from 0 to 1. Rare terms count more."""
         if not self._whole:
             return 0.0
         sample, *beside = (text[:LONGEST] for text in error_fields(error))
@@ -118,24 +128,28 @@ class ErrorQuestion:
 
 
 def _best(scores: dict[int, float], most: int) -> list[int]:
-    """The numbers with the highest scores, the smaller number first if two are equal.
+    """Return the ``most`` session numbers with the highest scores.
 
-    A question may match all of 10,000 sessions. Score and number as one integer are compared in a
-    fraction of the time that pairs take.
+    Of equal scores, the smaller number comes first. A question may match all of 10,000 sessions.
+    So each score is joined with its number into one integer, because integers compare faster than
+    pairs.
     """
     keys = ((-round(score * 1e6) << _NUMBER_BITS) + number for number, score in scores.items())
     return [key & _NUMBER for key in nsmallest(most, keys)]
 
 
 def _other_words(text: str) -> dict[str, frozenset[str]]:
-    """What else the words of one line may be called. A pasted output is taken as it is."""
+    """Map each term of a question in one line to its synonyms.
+
+    A question of several lines is a pasted output: it gets no synonyms.
+    """
     if "\n" in text.strip():
         return {}
     return {one.term: frozenset(one.others) for one in concepts_in(text[:LONGEST])}
 
 
 def usefulness(error: ErrorSnippet) -> float:
-    """How much an error's resolution is worth, as a factor."""
+    """Return a factor for the score of an error: how useful its resolution is to a reader."""
     how = error.resolution
     if how is None:
         return _UNRESOLVED

@@ -1,4 +1,4 @@
-"""Write files atomically, and keep append-only journals."""
+"""Read and write files safely (no links, atomic replacement), and keep append-only journals."""
 
 import errno
 import os
@@ -26,13 +26,16 @@ def sweep(path: Path) -> None:
 
 
 def sweep_below(directory: Path) -> None:
-    """Remove all temporary files of killed `replace_file` calls in a directory of ours."""
+    """Remove all temporary files that killed `replace_file` calls left below a directory."""
     for left in directory.rglob(f".*{_UNFINISHED}"):
         left.unlink(missing_ok=True)
 
 
 def read_file(path: Path, most: int) -> bytes | None:
-    """The bytes of a file, or None if it does not exist. Links and larger files are refused."""
+    """Return the bytes of a file, or None if it does not exist.
+
+    A link and a file of more than ``most`` bytes are refused with `UnsafePath`.
+    """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
@@ -106,7 +109,7 @@ class Journal:
         self.path = path
 
     def entries(self) -> tuple[list[dict[str, Any]], int]:
-        """The entries of the journal in order, and the number of lines that could not be read."""
+        """Return the entries in order, and the number of lines that could not be read."""
         try:
             data = self.path.read_bytes()
         except FileNotFoundError:

@@ -1,7 +1,8 @@
 """Find how an error was resolved in earlier sessions.
 
-The same error is found by the fingerprint of any line of the question, in all repositories and
-with all agents. Errors with similar words are found too, and the result says which is which.
+The question is an output or a description. An error is the same if its fingerprint is that of a
+line in the question, in any repository and with any agent. Errors with similar words are found,
+too, and the result says which are the same and which are similar.
 """
 
 import re
@@ -11,7 +12,7 @@ import msgspec
 
 from session_memory.core.time import parse_time
 from session_memory.learn.digest import Digest, ErrorSnippet, Resolution
-from session_memory.learn.digest.error_lines import error_line, error_lines
+from session_memory.learn.digest.error_lines import SAMPLE, error_line, error_lines
 from session_memory.learn.digest.fingerprints import fingerprint
 from session_memory.learn.digest.runner_lines import DIAGNOSTIC
 from session_memory.learn.digests import digest_of
@@ -27,20 +28,25 @@ MOST_LINES = 400
 MOST_SESSIONS = 40
 SHORTEST_LINE = 8
 LEAST_ALIKE = 0.25
-# Beside a resolution of the same error, others have to be much alike, and in their own words: what
-# is around an error and the call that had it are the same for many errors.
+# If the same error was found, or one that is nearly the same was resolved, a similar one is shown
+# only if it is at least this much alike, and its own line as well: the text around an error and the
+# call that failed are the same for many errors.
 LEAST_BESIDE = 0.5
 NEARLY_SAME = 0.9
 LEAST_OF_BEST = 0.5
 SAME_BONUS = 0.6
 SUCCESS = 0.5
-"""What a fix gains if all sessions with the same error resolved it so."""
+"""What the score of a fix gains if all sessions with the same error resolved it in this way."""
 SAME_CALL = 0.1
 _STATUS = re.compile(r"^\S+ ended with status -?\d+$")
 
 
 class ErrorOccurrence(msgspec.Struct, frozen=True, kw_only=True):
-    """The error in one session. ``resolution`` is None if it was not resolved there."""
+    """The error that was asked for, or a similar one, in one session.
+
+    ``is_same``: it has the fingerprint of the question. ``likeness`` is from 0 to 1. ``resolution``
+    is None if the error was not resolved in this session.
+    """
 
     session_uid: str
     fingerprint: str
@@ -58,8 +64,11 @@ class ErrorOccurrence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KnownError(msgspec.Struct, frozen=True):
-    """The result. ``asked`` is the line that was searched for; ``basis`` is ``same``, ``similar``
-    or ``nothing``."""
+    """The answer to a question about an error.
+
+    ``asked`` is the line that was searched for. ``basis`` says what was found: the ``same`` error,
+    only ``similar`` errors, or ``nothing``.
+    """
 
     asked: str
     fingerprint: str
@@ -75,12 +84,13 @@ def known_errors(
     repos: Collection[str] | None = None,
     command: str = "",
 ) -> KnownError:
-    """The sessions with the error in ``text``, resolved ones first. ``limit`` 0 means all.
+    """Find the error in ``text`` in earlier sessions, resolved ones first. ``limit`` 0 means all.
 
-    If ``repos`` are given, their sessions are looked at before others. ``command`` is what failed.
+    With ``repos``, sessions of these repositories are looked at before others. ``command`` is the
+    command that failed: fixes of the same command come earlier.
     """
     text = mask(text[-MOST_TEXT:])
-    asked = error_line(text)
+    asked = error_line(text) or _only_line(text)
     mark = fingerprint(asked)
     if not asked:
         return KnownError("", mark, NOTHING, [])
@@ -97,11 +107,18 @@ def known_errors(
     return KnownError(asked, mark, basis, chosen[: limit or None])
 
 
-def _close(found: list[ErrorOccurrence]) -> list[ErrorOccurrence]:
-    """Without those that say little beside others.
+def _only_line(text: str) -> str:
+    """Return the text if it is one line: whoever asks for it means it, even if it is a mere hint
+    such as "hint: 'git pull' before pushing again."."""
+    line = text.strip()
+    return "" if "\n" in line else line[:SAMPLE]
 
-    Beside the same error these are others that are hardly alike, and beside a good answer all whose
-    own line is another one.
+
+def _close(found: list[ErrorOccurrence]) -> list[ErrorOccurrence]:
+    """Remove the errors that are not worth showing beside better ones.
+
+    If the same error was found, similar ones must be much alike, and so must their own lines. Their
+    own lines must be alike, too, if there is a good answer.
     """
     if not found:
         return found
@@ -111,8 +128,8 @@ def _close(found: list[ErrorOccurrence]) -> list[ErrorOccurrence]:
     )
     best = max(one.likeness for one in found)
     least = LEAST_BESIDE if is_known else max(LEAST_ALIKE, LEAST_OF_BEST * best)
-    own = LEAST_BESIDE if is_answered else 0.0
-    # "git ended with status 1", and nobody knows how it went on.
+    own = LEAST_BESIDE if is_answered or is_known else 0.0
+    # An error that is only an exit status ("git ended with status 1") is of no use unresolved.
     found = [
         one for one in found if one.is_same or one.resolution or not _STATUS.search(one.sample)
     ]
@@ -126,8 +143,8 @@ def _close(found: list[ErrorOccurrence]) -> list[ErrorOccurrence]:
 def _with_success(
     found: list[tuple[float, ErrorOccurrence]], command: str
 ) -> list[tuple[float, ErrorOccurrence]]:
-    """The same errors score more, the more sessions resolved them in the same way, and if the same
-    command failed."""
+    """Raise the scores of the same errors: the more sessions resolved them in the same way, the
+    more, and once more if the same command failed."""
     rated = [
         (place, Rated(one.session_uid, one.resolution))
         for place, (_, one) in enumerate(found)
@@ -142,13 +159,15 @@ def _with_success(
 
 
 def _marks(text: str, asked: str) -> Iterator[str]:
-    """The fingerprints of the errors in a text. Without a diagnostic of a compiler or a test run,
-    each line may be the error."""
+    """Yield the fingerprints of the errors in a text.
+
+    Without a diagnostic of a compiler or a test run, any line may be the error, so all are tried.
+    """
     yield fingerprint(asked)
     errors = error_lines(text)
     yield from (fingerprint(error.text) for error in errors)
     if errors and errors[0].grade == DIAGNOSTIC:
-        # What else a compiler or a test run prints is the same whatever is wrong.
+        # The other lines of a compiler or a test run are the same, whatever is wrong.
         return
     lines = dict.fromkeys(line.strip() for line in text.splitlines())
     yield from (fingerprint(one) for one in list(lines)[-MOST_LINES:] if len(one) >= SHORTEST_LINE)
@@ -191,9 +210,11 @@ def _occurrence(
 
 
 def _distinct(found: list[ErrorOccurrence]) -> list[ErrorOccurrence]:
-    """One occurrence per resolution: ten errors that one edit resolved are one answer.
+    """Keep one error for each resolution: ten errors that one edit resolved are one answer.
 
-    What comes to the same as another resolution stands behind all others."""
+    A resolution that does the same as an earlier one (`way_of`) comes after all others. Errors
+    without a resolution come last.
+    """
     known: set[tuple[object, ...]] = set()
     chosen: list[ErrorOccurrence] = []
     repeated: list[ErrorOccurrence] = []

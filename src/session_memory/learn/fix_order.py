@@ -1,7 +1,7 @@
-"""Which fix of an error comes first: what resolved the same error in most sessions.
+"""Rate the fixes of an error: a fix that resolved it in many sessions comes before others.
 
-A fix that worked once may have been luck, or a detour. The same fix in ten sessions is what the
-next session needs, too. Of fixes that come to the same only the first one stays in front.
+A fix that worked once may have been luck, or a detour. A fix that worked in ten sessions will
+probably help the next session, too. `way_of` recognizes fixes that do the same.
 """
 
 from collections.abc import Hashable, Sequence
@@ -12,24 +12,28 @@ from session_memory.learn.digest.command_parts import check_identity, parts_of
 
 
 class Rated(NamedTuple):
-    """What resolved the error in a session."""
+    """How one session resolved the error."""
 
     session_uid: str
     how: Resolution
 
 
 def way_of(how: Resolution) -> Hashable:
-    """What a resolution comes down to: the same for ``bun run lint:fix`` and
-    ``cd web && bun run lint:fix 2>&1 | tail -5``, and for two edits of the same files."""
+    """Return a key that is equal for resolutions that do the same.
+
+    ``bun run lint:fix`` and ``cd web && bun run lint:fix 2>&1 | tail -5`` have one key, and so have
+    two edits of the same files.
+    """
     if how.kind == "edit":
         return frozenset(_files(how))
     return tuple(map(check_identity, parts_of(how.text))) or (how.kind, how.text)
 
 
 def shares(rated: Sequence[Rated]) -> list[float]:
-    """For each fix the share of the sessions that resolved the error in this way.
+    """Return for each fix the share of the sessions that resolved the error in the same way.
 
-    An edit counts for the sessions that edited one of its files."""
+    For an edit, these are the sessions that edited the most common of its files.
+    """
     sessions: dict[Hashable, set[str]] = {}
     for one in rated:
         for mark in _marks(one.how):
@@ -39,7 +43,7 @@ def shares(rated: Sequence[Rated]) -> list[float]:
 
 
 def is_same_call(one: str, other: str) -> bool:
-    """Whether two calls run the same command, perhaps with others beside it."""
+    """Whether two shell texts have a command in common. Each may run other commands, too."""
     first, second = ({check_identity(part) for part in parts_of(call)} for call in (one, other))
     return bool(first & second)
 

@@ -1,4 +1,4 @@
-"""A fleet: the analyzed sessions of a period, with the figures that comparisons need."""
+"""A fleet: the analyzed sessions of a period and their errors, to be compared with each other."""
 
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -13,7 +13,7 @@ from session_memory.store.store import Store
 
 
 class Fleet(msgspec.Struct, frozen=True, dict=True):
-    """All analyzed sessions, sorted by uid, and their errors, sorted by session."""
+    """Analyzed sessions, sorted by uid, and their errors, sorted by session."""
 
     sessions: list[DigestRow]
     errors: list[ErrorRow]
@@ -33,7 +33,10 @@ class Fleet(msgspec.Struct, frozen=True, dict=True):
         evidence: tuple[str, ...] = (),
         tokens: int = 0,
     ) -> Signal:
-        """A problem signal of one session."""
+        """Make a signal (a problem that stands out) of the session ``uid``.
+
+        Its money is the share of the session's cost that its ``tokens`` have.
+        """
         session = self.by_uid[uid]
         share = min(tokens, session.tokens)
         at = session.started_at if session.ended_at is None else session.ended_at
@@ -62,7 +65,7 @@ def is_in(repo: str | None, pattern: str | None) -> bool:
 def fleet_of(
     store: Store, since: int = MIN_MS, until: int = MAX_MS, repo: str | None = None
 ) -> Fleet:
-    """The sessions that ended from ``since`` on and before ``until``.
+    """Return the analyzed sessions that ended from ``since`` on and before ``until``.
 
     ``repo`` limits them to repositories that match it; it may contain ``*`` and ``?``.
     """

@@ -1,6 +1,7 @@
-"""Metrics of all sessions in a period: error rate, cost of errors, cost of sessions.
+"""Compute metrics of all sessions in a period: error rate, cost of errors, cost of sessions.
 
-They are given for the period, for each week, and compared with a baseline.
+A report has them for the whole period and for each week, and compares the error rate with an
+earlier report (the baseline).
 """
 
 from collections import Counter, defaultdict
@@ -22,10 +23,11 @@ PERCENTILES = (50, 90, 99)
 class Metrics(msgspec.Struct, frozen=True, kw_only=True):
     """Figures over all sessions of a period.
 
-    ``overhead_share`` is the share of all tokens that were used between a failed call and its
-    success. ``error_rate`` is the share of sessions with an error. ``recurring_errors`` is the
-    number of errors that occurred in more than one session. ``cost_percentiles`` are micro-dollars
-    per session, over the sessions with a price.
+    ``overhead_share`` is the share of all tokens that were used between a failed call and the
+    success of the same check. ``error_rate`` is the share of sessions with an error, with the ends
+    of its 95 % interval. ``errors`` counts every occurrence, ``recurring_errors`` the different
+    errors that occurred in more than one session. ``cost_percentiles`` are micro-dollars per
+    session, over the sessions that have a price.
     """
 
     sessions: int
@@ -48,8 +50,11 @@ class Week(msgspec.Struct, frozen=True):
 
 
 class FleetReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The figures of all sessions, with their trend by week. ``baseline`` is an earlier report.
-    ``error_rate_change`` is the change of the error rate since then, with its interval."""
+    """The metrics of a period, for the whole period and by week (``trend``).
+
+    ``baseline`` is an earlier report, as JSON values. ``error_rate_change`` is the change of the
+    error rate since that report, and the two ends of its 95 % interval.
+    """
 
     since: str
     until: str
@@ -115,12 +120,12 @@ def metrics(sessions: list[DigestRow], errors: list[ErrorRow]) -> Metrics:
 
 
 def _percentile(values: list[int], percent: int) -> int:
-    """The smallest value such that ``percent`` percent of the values are not larger."""
+    """Return the smallest value that at least ``percent`` percent of the values do not exceed."""
     return values[max(-(-len(values) * percent // 100), 1) - 1]
 
 
 def _weeks(sessions: list[DigestRow], errors: list[ErrorRow], until: int) -> list[Week]:
-    """The last weeks that have sessions, oldest first."""
+    """Return the metrics of the last `MOST_WEEKS` weeks, oldest first, without empty weeks."""
     by_week: dict[int, list[DigestRow]] = defaultdict(list)
     week_of: dict[str, int] = {}
     for session in sessions:
@@ -140,7 +145,7 @@ def _weeks(sessions: list[DigestRow], errors: list[ErrorRow], until: int) -> lis
 
 
 def _change(now: Metrics, baseline: dict[str, Any] | None) -> tuple[float, float, float] | None:
-    """The change of the error rate since the baseline, and the ends of its 95 % interval."""
+    """Return the change of the error rate since the baseline, and the ends of its 95 % interval."""
     then = (baseline or {}).get("metrics")
     if not then or not then.get("sessions") or not now.sessions:
         return None

@@ -1,4 +1,4 @@
-"""Confidence intervals: Wilson's for a rate, Newcombe's for the difference of two rates.
+"""Compute 95 % confidence intervals: Wilson's for a rate, Newcombe's for a difference of rates.
 
 Both work for small counts and for rates of 0 and 1, where the usual formula fails.
 """
@@ -11,7 +11,10 @@ METHOD = "95 % intervals: Wilson score for rates, Newcombe's hybrid score for th
 
 
 def wilson(hits: int, of: int) -> tuple[float, float]:
-    """The interval of the true rate; ``(0, 1)`` without observations."""
+    """Return the interval of the true rate, given ``hits`` of ``of`` observations.
+
+    Without observations it is ``(0, 1)``.
+    """
     if not of:
         return 0.0, 1.0
     rate, part = hits / of, Z * Z / of
@@ -24,7 +27,10 @@ def wilson(hits: int, of: int) -> tuple[float, float]:
 
 
 def newcombe(hits: int, of: int, hits_then: int, of_then: int) -> tuple[float, float]:
-    """The interval of the difference: the rate now minus the rate then."""
+    """Return the interval of a difference: the rate now minus the rate then.
+
+    Without observations on one side it is ``(-1, 1)``.
+    """
     if not of or not of_then:
         return -1.0, 1.0
     now, then = hits / of, hits_then / of_then

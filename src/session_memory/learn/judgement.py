@@ -1,9 +1,10 @@
 """Judge whether a problem became rarer after a lesson, or whether chance can explain it.
 
-Problems come and go without any lesson, so a change must be clear in three ways before it counts:
-in the sessions, in days, and in pairs of days. A lesson is written when its problem was seen
-lately, so the rate before it is higher than usual and falls by itself (regression to the mean).
-Therefore the last sessions with the problem are left out when a fall is judged.
+Problems come and go without any lesson. So a change counts only if it is clear in three ways: when
+sessions are compared, when days are, and when pairs of neighbouring days are. A lesson is written
+when its problem was seen lately. So the rate before it is higher than usual and falls by itself
+(regression to the mean). Therefore the last sessions with the problem are left out when a fall is
+judged.
 """
 
 from collections.abc import Sequence
@@ -18,13 +19,16 @@ from session_memory.learn.chance import (
 from session_memory.learn.intervals import newcombe
 
 HELPED, UNCLEAR, DID_NOT_HELP, WORSE = "helped", "unclear", "did_not_help", "worse"
-# A lesson is written because of about this many sessions with the problem.
+# A lesson is usually written because of this many sessions with the problem.
 REASONS_FOR_A_LESSON = 3
 BY_DAY, BY_TWO_DAYS = 0.01, 0.025
 
 
 class Judgement(NamedTuple):
-    """``chance`` is the probability that chance alone gives such a change, if it was computed."""
+    """Whether a lesson helped (``verdict``), and the reason as a sentence.
+
+    ``chance`` is the probability that chance alone gives such a change, if it was computed.
+    """
 
     verdict: str
     reason: str
@@ -32,17 +36,17 @@ class Judgement(NamedTuple):
 
 
 def judge(before: Sequence[Observation], after: Sequence[Observation]) -> Judgement:
-    """Compare the sessions of both sides, each in order of time."""
+    """Compare the sessions before a lesson with those after it. Each side is in order of time."""
     low, high = newcombe(_showing(after), len(after), _showing(before), len(before))
     if _rate(after) < _rate(before):
         return _judge_fall(before, after, is_outside=high < 0)
-    # The same question with the sides exchanged: is the problem clearly more frequent now?
+    # With the sides exchanged, this is the chance that the problem is so much more frequent now.
     chance = chance_of_fall(after, before)
     is_clear = chance <= BY_DAY and chance_of_fall(after, before, 2) <= BY_TWO_DAYS
     if low > 0 and is_clear:
         return Judgement(WORSE, "clearly worse than before, also day by day", chance)
     if low > -_rate(before) / 2:
-        reason = "no better than before, and half as many sessions can be ruled out"
+        reason = "no better than before; the interval excludes that the problem is half as frequent"
         return Judgement(DID_NOT_HELP, reason, chance)
     return Judgement(
         UNCLEAR, "no better so far, but on too few sessions to say that it does not help", chance
@@ -52,7 +56,10 @@ def judge(before: Sequence[Observation], after: Sequence[Observation]) -> Judgem
 def _judge_fall(
     before: Sequence[Observation], after: Sequence[Observation], *, is_outside: bool
 ) -> Judgement:
-    """``is_outside``: the interval of the difference does not contain 0."""
+    """Judge a problem that is rarer after the lesson.
+
+    ``is_outside``: the interval of the difference of the rates does not contain 0.
+    """
     usual = without_newest(before, REASONS_FOR_A_LESSON)
     chance = chance_of_fall(usual, after)
     if is_outside and chance <= BY_DAY and chance_of_fall(usual, after, 2) <= BY_TWO_DAYS:

@@ -1,6 +1,6 @@
-"""The patterns of many sessions are found once and kept until a session is analyzed again.
+"""Keep the patterns of a large store until a session is analyzed again.
 
-All sessions have to be compared, which takes seconds if there are 100,000.
+To find patterns, all sessions have to be compared, which takes seconds if there are 100,000.
 """
 
 from functools import cache
@@ -16,8 +16,9 @@ from session_memory.store.kept_answers import KeptAnswers
 from session_memory.store.store import Store
 
 LEAST_SESSIONS = 2_000
-"""Among fewer sessions, patterns are found when they are needed."""
-# A period that begins at any other moment is not asked for again.
+"""In a store with fewer sessions nothing is kept: patterns are found each time."""
+# Patterns are kept only for periods that begin on a quarter of an hour. Other periods are hardly
+# asked for again.
 _QUARTER_MS = 900_000
 _SOURCES = ("learn/*.py", "learn/detect/*.py", "learn/digest/*.py")
 _decode = msgspec.json.Decoder(list[Pattern]).decode
@@ -26,7 +27,7 @@ _decode = msgspec.json.Decoder(list[Pattern]).decode
 def kept_patterns(
     store: Store, *, since: int = MIN_MS, until: int = MAX_MS, repo: str | None = None
 ) -> list[Pattern]:
-    """The same as `session_memory.learn.patterns.patterns`."""
+    """Return the same as `session_memory.learn.patterns.patterns`, from the store if it is kept."""
     is_asked_again = until == MAX_MS and (since == MIN_MS or since % _QUARTER_MS == 0)
     if not is_asked_again or store.sessions.count() < LEAST_SESSIONS:
         return patterns(store, since=since, until=until, repo=repo)
@@ -42,14 +43,14 @@ def kept_patterns(
             with store.db.transaction():
                 answers.put(name, number, now_ms(), msgspec.json.encode(found))
         except StoreBusy:
-            # Somebody writes for a long time. The next reader finds the patterns again.
+            # Another process writes for a long time, so the patterns are not kept this time.
             return found
     return found
 
 
 @cache
 def _code() -> str:
-    """A hash of the code that finds patterns."""
+    """Return a hash of the code that finds patterns. Kept patterns of other code are not used."""
     digest = blake2b(digest_size=8)
     for pattern in _SOURCES:
         for path in sorted(PACKAGE.glob(pattern)):

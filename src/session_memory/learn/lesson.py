@@ -1,7 +1,7 @@
-"""A lesson: a pattern that a person accepted, with its resolution.
+"""A lesson: a recurring problem (a pattern) that a person accepted, with its resolution.
 
 A lesson is stored as a Markdown file with front matter: one line for each field, with a JSON value
-or plain text. A person can edit it, and YAML tools can read it.
+or plain text. A person can edit the file, and YAML tools can read it.
 """
 
 import re
@@ -30,7 +30,7 @@ _FENCE = "---"
 
 
 class PatternRef(msgspec.Struct, frozen=True):
-    """A pattern that a lesson is about. Measuring looks for it. Secrets in ``locus`` are masked."""
+    """A pattern that a lesson is about. `measure` looks for it. Secrets in ``locus`` are masked."""
 
     id: str
     type: str
@@ -99,7 +99,8 @@ _NAMED_BY_DETAIL = OF_ERRORS | {"repeated_instruction", "recurring_instruction"}
 def lesson_of(pattern: Pattern, *, now: str, resolution: str = "") -> Lesson:
     """Make a lesson from a pattern. Texts from transcripts appear in it as quotes.
 
-    Without ``resolution`` it is that of the pattern's type, which may be empty.
+    Without ``resolution``, the lesson gets the fixed text of the pattern's type, which may be
+    empty.
     """
     return Lesson(
         id=lesson_id(pattern.id),
@@ -119,7 +120,7 @@ def lesson_of(pattern: Pattern, *, now: str, resolution: str = "") -> Lesson:
 
 
 def subject(pattern: Pattern) -> str:
-    """What the pattern is about, short enough for a title."""
+    """Return what the pattern is about as a quote, short enough for a title."""
     is_detail = pattern.type in _NAMED_BY_DETAIL
     return quoted(pattern.detail if is_detail else pattern.locus, LONGEST_SUBJECT)
 

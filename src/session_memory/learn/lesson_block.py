@@ -1,7 +1,7 @@
-"""The block of lessons in a user's file: insert, replace and remove it exactly.
+"""Insert, replace and remove the block of lessons in the bytes of a user's file.
 
-Pure functions over bytes. Only the text between the markers is changed. The block uses the file's
-own line ends, and a file without a final line end stays without one.
+The block stands between two marker lines. Only the block, and blank lines added around it, are
+changed. The block uses the file's own line ends, and a file without a final line end stays so.
 """
 
 import re
@@ -22,7 +22,7 @@ class Span(msgspec.Struct, frozen=True):
 
 
 class FileWithBlock(msgspec.Struct, frozen=True):
-    """A file's content with the block. ``lead`` and ``tail`` are blank lines added around it."""
+    """A file's new content. ``lead`` and ``tail`` are the line ends added around the block."""
 
     content: bytes
     lead: bytes = b""
@@ -30,7 +30,10 @@ class FileWithBlock(msgspec.Struct, frozen=True):
 
 
 def find_block(content: bytes, path: str) -> Span | None:
-    """The place of the block with its markers, or None. Raises `BrokenMarkers`."""
+    """Return where the block with its markers is, or None without a block.
+
+    Raises `BrokenMarkers` unless the markers are exactly one BEGIN and one END.
+    """
     found = list(_MARKER.finditer(content))
     if not found:
         return None
@@ -46,7 +49,7 @@ def block_in(content: bytes, path: str) -> bytes | None:
 
 
 def insert_block(content: bytes, block: bytes, path: str) -> FileWithBlock:
-    """``content`` with ``block`` in place of its old block, or at the end if it has none."""
+    """Return ``content`` with ``block`` instead of its old block, or at the end if it has none."""
     span = find_block(content, path)
     if span is not None:
         # Use the old block's line ends, because a file may mix several kinds.
@@ -68,7 +71,10 @@ def insert_block(content: bytes, block: bytes, path: str) -> FileWithBlock:
 def remove_block(
     content: bytes, path: str, *, lead: bytes, tail: bytes, before: bytes | None
 ) -> bytes:
-    """``content`` without its block and the lines added around it; or with ``before`` instead."""
+    """Return ``content`` without its block and without ``lead`` and ``tail`` around it.
+
+    With ``before`` (an earlier block), the block is replaced by that instead.
+    """
     span = find_block(content, path)
     if span is None:
         return content if before is None else insert_block(content, before, path).content
@@ -82,6 +88,6 @@ def remove_block(
 
 
 def line_end(content: bytes) -> bytes:
-    """The line end that the first line of the file has."""
+    """Return the line end of the file's first line: CRLF or LF."""
     first = content.find(b"\n")
     return b"\r\n" if first > 0 and content[first - 1 : first] == b"\r" else b"\n"

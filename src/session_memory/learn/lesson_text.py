@@ -1,7 +1,8 @@
-"""The text of a lesson about an error: what to do, in one sentence.
+"""Write the text of a lesson about an error: what to do, in one sentence.
 
-A lesson is written only if the same thing resolved the error in three sessions or more: the same
-command, or the same change of the call. Everything else a person has to write.
+There is a text only if the same thing resolved the error in three sessions or more: the same
+command, the same change of the call, or an edit of the same file. Other texts a person has to
+write.
 """
 
 import re
@@ -26,14 +27,18 @@ _ELSEWHERE = re.compile(r"^\s*cd\s+[^;&|]{1,200}(?:&&|;)\s*")
 _SHOWN_PART = re.compile(
     r"\s*(?:2>&1|[12]?>\s*/dev/null|\|\s*(?:tail|head|grep|egrep|rg|cat|tee|less|wc|sed)\b[^|]*)\s*$"
 )
-# ``(sandbox_permissions=require_escalated)``: settings of the call that are no part of the command.
+# Settings of a call that are no part of the command: ``(sandbox_permissions=require_escalated)``.
 _SETTING = re.compile(r"\s*\(((?:\w+=[^,()]*)(?:, \w+=[^,()]*)*)\)\s*$")
 _SPAN = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
 _MACHINE = re.compile(r"(?<![\w.])(?:/(?:home|Users|root|private|tmp|var)/|[A-Z]:\\)")
 
 
 class Way(NamedTuple):
-    """How one session resolved the error: the call that failed, and what helped."""
+    """How one session resolved the error: the call that failed, and what helped.
+
+    ``kind`` and ``text`` are those of the `Resolution`. ``setting`` is a setting of the call that
+    was changed, such as ``sandbox_permissions=require_escalated``.
+    """
 
     session_uid: str
     call: str
@@ -43,21 +48,21 @@ class Way(NamedTuple):
 
 
 class LessonText(NamedTuple):
-    """What to do, and the texts of sessions that it quotes, each with one of the sessions."""
+    """What to do about an error. ``quotes`` are ``(session uid, text)`` of the texts it quotes."""
 
     text: str = ""
     quotes: tuple[tuple[str, str], ...] = ()
 
 
 def lesson_text(store: Store, pattern: Pattern) -> LessonText:
-    """What to do about an error; empty if sessions do not agree on it."""
+    """Return what to do about the error of a pattern; empty if sessions do not agree on it."""
     if pattern.type not in OF_ERRORS:
         return LessonText()
     repo = pattern.repos[0] if len(pattern.repos) == 1 else None
     ways = list(_ways(store, pattern, repo))
     error = quoted(below_repo(pattern.detail, repo), LONGEST_ERROR)
     found = [make(error, ways) for make in (_same_change, _same_command, _same_edit)]
-    # What most sessions agree on; of equals, the change of the call itself.
+    # The text that most sessions agree on counts; of equal ones, the change of the call.
     best = max(filter(None, found), key=lambda one: _sessions(one[1]), default=None)
     if best is None:
         return LessonText()
@@ -93,7 +98,8 @@ def _without_setting(text: str) -> tuple[str, str]:
 
 
 def bare(command: str, repo: str | None) -> str:
-    """A command without its place, and without what only shortens its output."""
+    """Return a command without its ``cd``, without filters that only shorten its output, and with
+    paths relative to the repository."""
     text = _ELSEWHERE.sub("", " ".join(command.split()))
     while (shorter := _SHOWN_PART.sub("", text)) != text:
         text = shorter
@@ -160,7 +166,7 @@ def _same_edit(error: str, ways: Sequence[Way]) -> Found:
 
 
 def _general(removed: tuple[str, ...], added: tuple[str, ...]) -> str:
-    """The change itself, where it was made in different commands."""
+    """Return a sentence with the words that were removed and added, for other commands."""
     if removed and not added:
         return f"The same for other commands: leave out {quoted(' '.join(removed))}."
     if added and not removed:
@@ -171,7 +177,7 @@ def _general(removed: tuple[str, ...], added: tuple[str, ...]) -> str:
 
 
 def _change(way: Way) -> tuple[tuple[str, ...], ...]:
-    """The words that the new call lacks and has more than the failed one, and its settings."""
+    """Return the words that were removed from the failed call, those added, and its setting."""
     old, new = way.call.split(), way.text.split()
     removed: list[str] = []
     added: list[str] = []
@@ -183,7 +189,7 @@ def _change(way: Way) -> tuple[tuple[str, ...], ...]:
 
 
 def _most_agreed(groups: Mapping[Any, list[Way]]) -> list[Way]:
-    """The ways that most sessions share; empty if these are too few."""
+    """Return the group of ways with most sessions; empty if fewer than `SESSIONS` are in it."""
     counted = [(len({way.session_uid for way in ways}), str(key)) for key, ways in groups.items()]
     most = max(counted, default=(0, ""))
     agreed = next((ways for key, ways in groups.items() if str(key) == most[1]), [])
@@ -196,5 +202,5 @@ def _most_common(texts: Iterable[str]) -> str:
 
 
 def is_portable(command: str) -> bool:
-    """Whether a command makes sense on another machine."""
+    """Whether a command or path is short and has no path that exists on one machine only."""
     return bool(command) and len(command) <= LONGEST_COMMAND and not _MACHINE.search(command)

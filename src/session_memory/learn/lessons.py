@@ -4,8 +4,8 @@
     lessons/versions/l-0c88102dbf64.1.md every version
     lessons/journal.jsonl                who decided what, when and why
 
-Plain files, so that people can read, edit, commit and merge them. A manual edit is recorded as a
-version of its own before the next change.
+The files are plain text, so that people can read, edit, commit and merge them. If a person edited a
+file, the next change first records that edit as a separate version.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,7 +33,10 @@ BY_HAND = "edited by hand"
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of the journal. ``forced`` means that there was less evidence than required."""
+    """A line of the journal of lessons: who made which version of a lesson, by which action.
+
+    ``forced``: fewer sessions than required showed the lesson's pattern.
+    """
 
     at: str
     who: str
@@ -63,7 +66,7 @@ class Lessons:
         return sorted(name for name in found if is_lesson_id(name))
 
     def read(self) -> tuple[list[Lesson], list[str]]:
-        """Every lesson, and a sentence for each file that cannot be read."""
+        """Return every lesson, and a sentence for each file that cannot be read."""
         found, problems = [], []
         for name in self.ids():
             try:
@@ -83,7 +86,10 @@ class Lessons:
         return lesson
 
     def find(self, name: str) -> Lesson:
-        """The one lesson whose id, or whose pattern's id, starts with ``name``."""
+        """Return the one lesson whose id, or whose pattern's id, starts with ``name``.
+
+        Raises `UnknownLesson` if none or several match.
+        """
         prefix = f"l-{name[2:]}" if name.startswith("p-") else name
         ids = self.ids()
         matching = [one for one in ids if len(prefix) > 2 and one.startswith(prefix)]
@@ -92,7 +98,7 @@ class Lessons:
         return self.get(matching[0])
 
     def versions(self, lesson_id: str) -> list[Lesson]:
-        """Every version, oldest first. The last one is the current version."""
+        """Return every version of a lesson, oldest first. The last one is the current version."""
         paths = (self.directory / "versions").glob(f"{lesson_id}.*.md")
         kept = [lesson for path in paths if (lesson := self._load(path)) is not None]
         now = self.get(lesson_id)
@@ -112,7 +118,7 @@ class Lessons:
         return found
 
     def is_recorded(self, lesson_id: str) -> bool:
-        """Whether the file is unchanged since the last decision."""
+        """Whether the lesson's file is unchanged since the last decision in the journal."""
         decisions = self.decisions(lesson_id)
         data = read_file(self.path(lesson_id), MOST_BYTES) or b""
         return bool(decisions) and decisions[-1].sha256 == sha256(data).hexdigest()
@@ -157,7 +163,7 @@ class Lessons:
         return self.get(lesson_id) if self.path(lesson_id).exists() else None
 
     def _recorded(self, lesson: Lesson, who: str, at: str) -> Lesson:
-        """The current lesson. A manual edit is first recorded as a separate version."""
+        """Return the current lesson, after recording a manual edit of it as a separate version."""
         if self.is_recorded(lesson.id):
             return lesson
         known = [decision.version + 1 for decision in self.decisions(lesson.id)]
@@ -196,7 +202,7 @@ class Lessons:
         return changed, list(dict.fromkeys(words))
 
     def shown_by(self, uids: Sequence[str]) -> list[str]:
-        """The lessons whose evidence, in any version, includes one of these sessions."""
+        """Return the ids of lessons whose evidence, in any version, has one of these sessions."""
         return [
             name
             for name in self.ids()

@@ -30,11 +30,11 @@ UNAPPLIED = Judgement(NOT_APPLIED, "it was never applied to a file")
 
 
 class MeasuredSide(msgspec.Struct, frozen=True, kw_only=True):
-    """The sessions before or after. ``showing`` is the number of sessions with the problem.
+    """The figures of the sessions before a lesson, or of those after it.
 
-    ``low`` and ``high`` are the ends of the rate's interval. ``times`` is how often the problem
-    occurred and ``tokens`` what it cost, if that is known. ``days`` is the number of days with
-    sessions.
+    ``showing`` is the number of sessions with the problem, ``rate`` their share. ``low`` and
+    ``high`` are the ends of the rate's interval. ``times`` is how often the problem occurred and
+    ``tokens`` what it cost, if that is known. ``days`` is the number of days with sessions.
     """
 
     sessions: int = 0
@@ -48,9 +48,12 @@ class MeasuredSide(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Measurement(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether a lesson helped. ``difference`` is the rate of sessions with the problem after the
-    lesson minus the rate before. ``chance`` is the probability that chance alone gives such a
-    difference; None if it was not computed. ``reason`` explains the verdict."""
+    """Whether a lesson helped. ``reason`` explains the ``verdict``.
+
+    ``difference`` is the rate of sessions with the problem after the lesson minus the rate before,
+    ``low`` and ``high`` are the ends of its interval. ``chance`` is the probability that chance
+    alone gives such a difference; None if it was not computed.
+    """
 
     lesson: str
     version: int
@@ -84,7 +87,7 @@ class ComparedSession(msgspec.Struct, frozen=True):
 def compared_sessions(
     store: Store, lesson: Lesson, periods: Sequence[AppliedPeriod], *, days: int
 ) -> dict[str, list[ComparedSession]]:
-    """The sessions that `measure` counts before and after a lesson, in order of time."""
+    """Return the sessions that `measure` counts before and after a lesson, in order of time."""
     mine = [period for period in periods if period.lesson == lesson.id]
     found: dict[str, list[ComparedSession]] = {BEFORE: [], AFTER: []}
     if not mine:
@@ -115,9 +118,10 @@ def measure(
     least: int,
     days: int,
 ) -> list[Measurement]:
-    """The effect of each lesson. Both sides need at least ``least`` sessions.
+    """Measure the effect of each lesson.
 
-    Sessions before the lesson count if they ended at most ``days`` days before it.
+    At least ``least`` sessions are needed before and after the lesson. Sessions before it count if
+    they ended at most ``days`` days earlier. ``periods`` say when the lessons were in which files.
     """
     if not any(period.lesson == one.id for period in periods for one in lessons):
         nothing = MeasuredSide()
@@ -194,7 +198,10 @@ def _day(session: DigestRow) -> int:
 def _observed(
     sessions: list[DigestRow], showing: dict[str, _Occurrences], *, is_good: bool
 ) -> list[Observation]:
-    """In order of time. For a pattern that is a success, its absence is the problem."""
+    """Return the sessions as observations, in order of time.
+
+    ``is_good``: the pattern is a success, so a session without it counts as showing the problem.
+    """
     in_order = sorted(sessions, key=lambda one: (one.started_at or 0, one.session_uid))
     return [Observation(_day(one), (one.session_uid in showing) != is_good) for one in in_order]
 
@@ -210,10 +217,10 @@ def _showing(store: Store, fleet: Fleet, lesson: Lesson) -> dict[str, _Occurrenc
 
 
 def _sightings(store: Store, fleet: Fleet, shown: PatternRef) -> Iterator[tuple[str, int, int]]:
-    """``(session, times, tokens)`` of each session with the pattern.
+    """Yield ``(session uid, times, tokens)`` of each session with the pattern.
 
-    For recurring errors and instructions one occurrence counts, because the pattern itself needs
-    several sessions.
+    One occurrence of an error or an instruction in a session is enough, although the pattern itself
+    is found only in several sessions.
     """
     if shown.type in OF_ERRORS:
         for error in fleet.errors:
@@ -228,7 +235,8 @@ def _sightings(store: Store, fleet: Fleet, shown: PatternRef) -> Iterator[tuple[
 
 
 def _ids(signal: Signal) -> tuple[str, str]:
-    """The ids of the patterns that the signal may belong to."""
+    """Return the ids of the two patterns that a signal may belong to: that of all repositories, and
+    that of its repository."""
     kind, locus = signal.type, signal.locus
     return pattern_id(kind, locus), pattern_id(kind, locus, signal.repo)
 
@@ -282,7 +290,7 @@ def _too_early(
     *,
     is_good: bool,
 ) -> Judgement | None:
-    """The judgement if there is nothing to compare yet; None otherwise."""
+    """Return a judgement if there is nothing to compare yet; None if there is."""
     if not periods:
         return UNAPPLIED
     gone = [period.target for period in periods if period.is_gone]

@@ -1,31 +1,32 @@
-"""Which patterns are noise: true, but nothing that a repository or its owner can change.
+"""Decide which patterns (recurring problems) are noise or rare, and not worth a person's time.
 
-Agents' own tools fail in their own ways in every repository: an edit whose text is not in the file,
-a file that was not read before, a refused plan. The agent sees the message and goes on. A person
-who looks for problems of the project wants the errors of programs: what shells and servers answer.
-An error that no call had stands in a person's own words, or is one of the model's service.
+Noise is true, but nothing that a repository or its owner can change:
 
-What happened in one session does not come back. An error in two is usually one task that took two
-sessions, such as a failing test that an edit mended. It says something if another command ended it
-in both, or in one and it came back on another day: then the next session can know better.
+- failures of an agent's own tools: an edit whose text is not in the file, a refused plan. They
+  occur in every repository, and the agent sees the message and goes on. Errors of programs (what
+  shells and MCP servers answer) are no noise.
+- errors without a call: a person's own words, or errors of the model's service.
+- types that only say how a session went, and large outputs of programs that only look.
+
+Each detector says whether its type is about the session or about a tool (`learn/detector.py`).
+
+Rare is what only one session had. An error of two sessions is rare, too, because it usually belongs
+to one task that took both, such as a failing test that an edit fixed. It is not rare if another
+command resolved it in both sessions, or in one of them and it occurred on two days: then later
+sessions can do the same.
 """
 
 from collections.abc import Iterable
 
+from session_memory.learn.detect import detectors
 from session_memory.learn.digest.steps import runs_shell
 
 SHELL = "shell"
-# These say how a session went. Together they say nothing about a place.
-_ABOUT_SESSIONS = frozenset(
-    {"failed", "abandoned", "thrown_away", "reread_file", "schema_thrash", "budget_overrun"}
-)
-# Their locus begins with the tool, or with "shell: PROGRAM".
-_ABOUT_TOOLS = frozenset({"oversized_output", "permission_denied", "retry_storm", "timeout"})
 _LOOKING_WORDS = """
     cat head tail less more ls tree find fd grep egrep rg ag sed awk jq yq diff git gh curl wget pwd
     echo printf nl wc sort env ps const python python3 node
 """
-# Programs whose output depends on what they were asked, so that nothing can be said about them.
+# Programs whose output depends on the question. A large output says nothing about the program.
 _LOOKING = frozenset(_LOOKING_WORDS.split())
 _SERVERS = ("mcp_", "mcp.")
 
@@ -33,15 +34,18 @@ _SERVERS = ("mcp_", "mcp.")
 def is_noise(
     kind: str, locus: str, tools: Iterable[str | None] = (), *, is_skill: bool = False
 ) -> bool:
-    """Whether a pattern is noise. ``tools`` are those whose calls had its errors.
+    """Whether a pattern of type ``kind`` is noise.
 
-    ``is_skill``: it is about skills, which are no tools of an agent.
+    ``tools`` are the tools whose calls had its errors; None is an error without a call.
+    ``is_skill``: the pattern comes from skill logs, where errors of tools are no noise.
     """
-    if kind in _ABOUT_SESSIONS:
+    # A store may have signals of a detector that this release does not have.
+    detector = detectors().get(kind)
+    if detector is not None and detector.about_session:
         return True
     if is_skill:
         return False
-    if kind in _ABOUT_TOOLS:
+    if detector is not None and detector.about_tool:
         tool, _, program = locus.partition(":")
         if kind == "oversized_output" and program.strip() in _LOOKING:
             return True
@@ -51,13 +55,15 @@ def is_noise(
 
 
 OFTEN = 3
-# What ended an error, if a later session can do the same: another call, or a command.
+# Kinds of resolutions that a later session can repeat: another call, or a command.
 _LEARNABLE = frozenset({"instead", "command"})
 
 
 def is_rare(kind: str, sessions: int, days: int, ended_by: Iterable[tuple[str, int]]) -> bool:
-    """Whether too few sessions have it. ``ended_by``: what kinds of change resolved the error, and
-    in how many sessions."""
+    """Whether too few sessions have a pattern of type ``kind``, which occurred on ``days`` days.
+
+    ``ended_by`` has the kinds of resolutions of its error, each with the number of sessions.
+    """
     if sessions >= OFTEN:
         return False
     if sessions < 2:
@@ -68,5 +74,5 @@ def is_rare(kind: str, sessions: int, days: int, ended_by: Iterable[tuple[str, i
 
 
 def _is_program(tool: str) -> bool:
-    """Whether a call runs a program or asks a server, rather than the agent itself."""
+    """Whether a tool runs a program or asks an MCP server, and is not the agent's own."""
     return runs_shell(tool) or tool.lower().startswith(_SERVERS)

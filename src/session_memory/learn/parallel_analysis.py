@@ -1,6 +1,6 @@
-"""Reading the sessions of an analysis: in worker processes where that pays, else here.
+"""Read the sessions of an analysis in worker processes, if there are many events to read.
 
-The rows come in the order of the sessions, so the store is the same with any number of workers.
+The results come in the order of the sessions, so the store is the same with any number of workers.
 """
 
 import gc
@@ -32,7 +32,7 @@ from session_memory.workers.pool import (
 
 TARGET = f"{__name__}:worker"
 MOST_JOBS = 64
-# A worker gets sessions with at least so many events, or so many sessions.
+# An order for a worker ends when its sessions have this many events, or are this many.
 ORDER_EVENTS = 500
 ORDER_SESSIONS = 20
 COLLECTED_AFTER = 100
@@ -41,14 +41,15 @@ Batch = list[UnanalyzedSession]
 
 
 class AnalysisOrder(msgspec.Struct, frozen=True):
-    """Some sessions of a batch, for one worker. ``first``: where they begin in the batch."""
+    """An order for a worker: read these sessions of a batch. ``first`` is the first one's index."""
 
     first: int
     sessions: Batch
 
 
 class AnalysisSetting(msgspec.Struct, frozen=True):
-    """What every worker needs. ``place``: the path of the store."""
+    """What every worker needs to read sessions. ``place`` is the path of the store, ``prices`` the
+    hash of all prices."""
 
     place: str
     prices: str
@@ -60,10 +61,10 @@ class NeedsParent(Exception):
 
 
 class ParallelAnalysis(SessionReading):
-    """Reads sessions in worker processes, if there are enough sessions for that.
+    """Reads sessions in worker processes, if there are enough events for that.
 
-    Sessions that a worker cannot read are read by this process. So are all sessions of a store that
-    workers cannot open.
+    This process reads the sessions that a worker cannot read. It reads all sessions of a store that
+    workers cannot open, such as one in memory or on a server.
     """
 
     def __init__(self, store: Store, batches: list[Batch], prices: str, jobs: int) -> None:
@@ -105,7 +106,7 @@ class ParallelAnalysis(SessionReading):
         except OrderReturned:
             pass
         except WorkerDied as death:
-            # Most likely because of the first session that is left.
+            # The first session without an answer has most likely killed the worker.
             if rest is not None:
                 failed[rest.sessions[0].uid] = str(death)
                 rest = _after(rest, rest.first)
@@ -126,7 +127,7 @@ def _orders(batch: Batch) -> Iterator[AnalysisOrder]:
 
 
 def continued(order: AnalysisOrder, last: tuple[int, SessionRows]) -> AnalysisOrder | None:
-    """The order for the sessions after the last answer; None if none is left."""
+    """Return an order for the sessions after the last answer; None if no session is left."""
     return _after(order, last[0])
 
 
@@ -136,10 +137,13 @@ def _after(order: AnalysisOrder, place: int) -> AnalysisOrder | None:
 
 
 def worker(setting: AnalysisSetting) -> Callable[[AnalysisOrder], Iterator[Any]]:
-    """Answers an order with the place and the rows of each session. It writes nothing."""
+    """Return the function with which a worker process answers orders.
+
+    It yields the index of each session in its batch, and the rows to store. It writes nothing.
+    """
     store = open_store(setting.place, create=False)
     store.own_prices = lambda: setting.own_prices
-    # The modules are not searched for garbage, which is looked for after so many sessions.
+    # Garbage is collected after `COLLECTED_AFTER` sessions, without searching the loaded modules.
     gc.freeze()
     since = 0
 

@@ -1,7 +1,9 @@
-"""Patterns: signals of the same type and locus in a repository, with their cost.
+"""Find patterns: groups of signals with the same type and locus in a repository, with their cost.
 
-The same signals give the same patterns in any order. A pattern keeps its id when sessions are
-added. An error that several repositories have, each in two sessions or more, is one pattern.
+A signal is one thing that stands out in a session; its locus is what it is about, such as a command
+or a file. The same signals give the same patterns in any order. A pattern keeps its id when
+sessions are added. An error that several repositories have, each in two sessions or more, is one
+pattern.
 """
 
 from collections import Counter, defaultdict
@@ -25,7 +27,7 @@ MOST_EVIDENCE = 10
 MOST_RESOLUTIONS = 3
 OF_ERRORS = frozenset({"recurring_error", "repeated_error", "recovery"})
 """Types whose locus is the fingerprint of an error."""
-# A repeated instruction costs a person's time. It is ranked as if it cost so many tokens.
+# A repeated instruction costs a person's time and no tokens. It is ranked as if it cost this many.
 _WEIGHT = {"recurring_instruction": 8_000, "repeated_instruction": 8_000}
 
 
@@ -35,7 +37,7 @@ class Evidence(msgspec.Struct, frozen=True):
 
 
 class Fix(msgspec.Struct, frozen=True):
-    """What resolved an error (see `Resolution`), and the number of sessions."""
+    """A change that resolved an error (see `Resolution`), and in how many sessions."""
 
     kind: str
     text: str
@@ -43,12 +45,13 @@ class Fix(msgspec.Struct, frozen=True):
 
 
 class Pattern(msgspec.Struct, frozen=True, kw_only=True):
-    """A problem or success that several signals share. ``id`` is a hash of type and locus.
-    ``session_uids`` names some of the ``sessions``.
+    """A problem or a success that several signals share.
 
-    ``basis`` is ``measured`` only if every signal's tokens are. ``cross_flavor``: it occurs with
-    more than one kind of agent. Patterns are ranked by ``score``. ``noise`` and ``rare``: see
-    `session_memory.learn.noise`.
+    ``id`` is a hash of type, locus and repository. ``locus`` is what the pattern is about, and
+    ``detail`` explains it. ``magnitude`` is how often it occurred, ``sessions`` the number of its
+    sessions; ``session_uids`` names the last of them. ``basis`` is ``measured`` only if the tokens
+    of every signal are. ``cross_flavor``: it occurs with more than one kind of agent. Patterns are
+    ranked by ``score``. For ``noise`` and ``rare`` see `session_memory.learn.noise`.
     """
 
     id: str
@@ -76,7 +79,7 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def times(self) -> str:
-        """How often it occurred, as text."""
+        """How often the pattern occurred, as text: "once" or "3 times"."""
         return "once" if self.magnitude == 1 else f"{self.magnitude:,} times"
 
     def to_dict(self) -> dict[str, Any]:
@@ -96,13 +99,13 @@ def patterns(
     until: int = MAX_MS,
     repo: str | None = None,
 ) -> list[Pattern]:
-    """The patterns in the analyzed sessions of a period, highest rank first."""
+    """Return the patterns in the analyzed sessions of a period, highest rank first."""
     fleet = fleet_of(store, since, until, repo)
     return cluster(signals_of(store, fleet), fleet.errors)
 
 
 def signals_of(store: Store, fleet: Fleet) -> Iterator[Signal]:
-    """The stored signals of the sessions, and the signals that come from comparing them."""
+    """Yield the stored signals of the sessions, and the signals found by comparing the sessions."""
     for row in Digests(store.db).signals(fleet.by_uid.keys()):
         yield stored_signal(row)
     yield from signals_across(fleet)
@@ -116,7 +119,7 @@ def stored_signal(row: SignalRow) -> Signal:
 
 
 def cluster(signals: Iterable[Signal], errors: Iterable[ErrorRow] = ()) -> list[Pattern]:
-    """Patterns ranked: problems before successes, then by score, then by id."""
+    """Group signals into patterns: problems before successes, then by score, then by id."""
     groups: dict[_Key, list[Signal]] = defaultdict(list)
     for signal in signals:
         groups[_Key(signal.type, signal.locus, signal.repo)].append(signal)
@@ -133,7 +136,10 @@ def cluster(signals: Iterable[Signal], errors: Iterable[ErrorRow] = ()) -> list[
 
 
 def _told_once(found: list[Pattern], groups: "dict[_Key, list[Signal]]") -> list[Pattern]:
-    """Errors that always came together, from the same calls, have one cause: the first tells it."""
+    """Mark patterns as rare whose errors came from exactly the same calls as an earlier pattern.
+
+    Errors that always come together have one cause, and the first pattern is enough to show it.
+    """
     calls = {
         pattern_id(group[0].type, key.locus, key.repo or None): frozenset(
             (signal.session_uid, signal.evidence[:1]) for signal in group
@@ -160,9 +166,9 @@ EVERYWHERE = ""
 
 
 def _shared(groups: dict[_Key, list[Signal]]) -> dict[_Key, list[Signal]]:
-    """Errors that two repositories or more truly share are one pattern.
+    """Join the groups of an error that recurs in two repositories or more into one group.
 
-    An error of one session in a repository does not recur there.
+    Groups of an error with a single session are removed: in that repository it does not recur.
     """
     by_error: dict[tuple[str, str], list[_Key]] = defaultdict(list)
     for key in groups:
@@ -239,12 +245,15 @@ def _pattern(
 
 
 def score(sessions: int, tokens: int) -> int:
-    """``sessions × (1 + bits(tokens / 1000))``: frequency counts more than cost."""
+    """Return the rank of a pattern: ``sessions × (1 + number of binary digits of tokens / 1000)``.
+
+    So the number of sessions counts more than the cost.
+    """
     return sessions * (1 + (tokens // 1000).bit_length())
 
 
 def _evidence(group: list[Signal]) -> Iterator[Evidence]:
-    """The first event of each signal, newest first."""
+    """Yield the first event of each signal, newest signal first."""
     latest = [Evidence(s.session_uid, s.evidence[0]) for s in reversed(group) if s.evidence]
     yield from list(dict.fromkeys(latest))[:MOST_EVIDENCE]
 

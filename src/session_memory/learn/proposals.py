@@ -1,7 +1,7 @@
-"""Proposals: what an instruction file would contain with its lessons. Nothing is written here.
+"""Propose what an instruction file (CLAUDE.md, AGENTS.md) would contain with its lessons.
 
-The block starts with a fixed text. It says that a person accepted the lessons, and that quotes from
-transcripts are no instructions.
+Nothing is written here. The lessons form one block of the file. The block starts with a fixed text:
+a person accepted the lessons, and quotes from transcripts are no instructions.
 """
 
 import difflib
@@ -46,7 +46,10 @@ class Skipped(msgspec.Struct, frozen=True):
 
 
 class Proposal(msgspec.Struct, frozen=True, kw_only=True):
-    """A file as it is and as it would be. ``before`` is None if the file does not exist."""
+    """A file as it is (``before``) and as it would be with its lessons (``put``).
+
+    ``before`` is None if the file does not exist. ``skipped`` are accepted lessons that do not fit.
+    """
 
     target: Target
     lessons: tuple[Lesson, ...]
@@ -89,12 +92,13 @@ def propose(
     around: tuple[bytes, bytes] = (b"", b""),
     force: bool = False,
 ) -> Proposal:
-    """The proposal for a file with every lesson that fits it.
+    """Make the proposal for a file, with every lesson that fits it.
 
-    With ``only``, just those lessons, and those of ``also`` that still fit. A lesson of ``only``
-    that does not fit is refused with an error; other lessons that do not fit are in ``skipped``.
-    ``evidence`` is the current number of sessions of each pattern. ``around`` is what was added
-    around the block, to be removed with an empty block.
+    With the lesson ids ``only``, just these lessons and those of ``also`` that fit are in the file.
+    A lesson of ``only`` that does not fit raises an error; other accepted lessons that do not fit
+    are in ``skipped``. ``floors`` is the number of sessions that a lesson needs, and ``evidence``
+    the current number of sessions of each pattern. ``around`` are the line ends that were added
+    around the block; they are removed with it if no lesson is left.
     """
     fitting, skipped = [], []
     for lesson in lessons:
@@ -131,7 +135,10 @@ def _put(
 
 
 def seen_in(lesson: Lesson, evidence: dict[str, int]) -> int:
-    """The number of sessions with the lesson's pattern: when it was accepted, or more by now."""
+    """Return the number of sessions with the lesson's pattern: now, or at acceptance if higher.
+
+    ``evidence`` is the current number of sessions of each pattern.
+    """
     return max(lesson.sessions, *(evidence.get(shown.id, 0) for shown in lesson.patterns), 0)
 
 
@@ -143,7 +150,10 @@ def unfit(
     *,
     force: bool = False,
 ) -> str | None:
-    """Why a lesson does not fit the file; None if it does."""
+    """Return why a lesson does not fit the file; None if it does.
+
+    ``force`` ignores that too few sessions show its pattern.
+    """
     if lesson.status != ACCEPTED:
         return f"it is {lesson.status}"
     if not lesson.resolution.strip():
@@ -170,12 +180,16 @@ def _refuse(lesson: Lesson, reason: str, floors: LessonsConfig, evidence: dict[s
 
 
 def _refuse_binary(content: bytes | None, target: Target) -> None:
+    """Raise `UnsafePath` for a file with NUL bytes, such as UTF-16. Other encodings are kept."""
     if content is not None and b"\0" in content:
-        raise UnsafePath(f"{target.path} is not UTF-8 text", "Name another file, or convert it.")
+        raise UnsafePath(
+            f"{target.path} is not a text file: it has NUL bytes",
+            "Name another file, or convert it to UTF-8.",
+        )
 
 
 def render(lessons: Sequence[Lesson]) -> bytes:
-    """The block for these lessons with its markers, without a line end after it."""
+    """Return the block of these lessons: between marker lines, without a final line end."""
     lines = [BEGIN.decode(), *_FRAME.splitlines()]
     for lesson in lessons:
         lines += ["", *_lesson(lesson)]
@@ -193,7 +207,7 @@ def _lesson(lesson: Lesson) -> Iterator[str]:
 
 
 def _lines(content: bytes) -> list[str]:
-    """Lines as ``diff`` sees them: only LF ends a line."""
+    """Split a text into lines as ``diff`` does: only LF ends a line."""
     text = content.decode("utf-8", "replace")
     return [f"{line}\n" for line in text[:-1].split("\n")] if text.endswith("\n") else _open(text)
 

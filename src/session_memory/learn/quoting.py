@@ -15,7 +15,7 @@ _COMMENT = "<!--"
 
 
 def quoted(text: str, length: int = LONGEST) -> str:
-    """``text`` as a Markdown code span."""
+    """Return ``text`` as a Markdown code span on one line, with at most ``length`` characters."""
     line = one_line(visible(" ".join(mask_cut(text).split())), length)
     longest = max((len(run) for run in _TICKS.findall(line)), default=0)
     ticks = "`" * (longest + 1)
@@ -24,7 +24,10 @@ def quoted(text: str, length: int = LONGEST) -> str:
 
 
 def plain_lines(text: str) -> list[str]:
-    """Lines of a lesson for an instruction file: secrets masked, every character visible, and no
-    HTML comments, because these are hidden when rendered and could imitate our markers."""
+    """Split a lesson's text into lines for an instruction file, safe to show.
+
+    Secrets are masked, invisible characters escaped, and HTML comments made visible: a comment
+    would be hidden when rendered, and could imitate the markers around the lessons.
+    """
     lines = mask(text).replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return [visible(line.replace("\t", "    ")).replace(_COMMENT, "&lt;!--") for line in lines]

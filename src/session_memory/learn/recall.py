@@ -1,8 +1,9 @@
-"""Sessions that answer a question, best first, with the words and the texts that matched.
+"""Find the sessions that answer a question, best first, with the words that matched.
 
-One ranking for tasks, errors and similar sessions: `session_memory.search.ranking` gives the best
-sessions, and here words that stand close together in the texts of their digests count more. Of
-equally good sessions, successful and newer ones come first.
+`session_memory.search.ranking` gives the best sessions by their search terms. This module reads
+their digests and changes the order: words of the question that stand close together in a text count
+more, and so do sessions that edited the files in question. Of equally good sessions, successful and
+newer ones come first.
 """
 
 from collections import defaultdict
@@ -23,22 +24,25 @@ if TYPE_CHECKING:
 
 
 READ = 20
-"""The digests of so many of the best sessions are read."""
+"""The digests of this many of the best sessions are read, or of as many as are asked for."""
 WINDOW = 4
 NEAR = 0.4
-"""Words that stand close together count so much more."""
+"""The score gains this share if all neighbouring words of the question are close in a text, too."""
 EDITED = 2.0
-"""A session that edited all files that the question names counts so much more."""
+"""The score gains this share if the session edited all files that the question names."""
 SHARED = 1.0
-"""A session that edited the files that all other good sessions edited counts so much more."""
+"""The score gains this share if the session edited the files that all of the best edited."""
 COMPARED = 10
+"""The edited files of this many of the best sessions are compared with those of every session."""
 MOST_FILES = 3
 _ORDER = {"success": 0, "continued": 1, "unknown": 2, "abandoned": 3, "fail": 4}
 
 
 class RecalledSession(msgspec.Struct, frozen=True):
-    """A session that answers a question. ``fit`` is 0 to 1. ``digest`` is None if it was never
-    analyzed; then only its title was compared."""
+    """A session that answers a question. ``fit`` says from 0 to 1 how well.
+
+    ``digest`` is None if the session was never analyzed; then only its title was compared.
+    """
 
     uid: str
     score: float
@@ -55,9 +59,9 @@ def recall(
     repo: str | None = None,
     only: Collection[str] | None = None,
 ) -> list[RecalledSession]:
-    """The sessions that answer a question best. ``limit`` 0 means all that match.
+    """Return the sessions that answer a question best. ``limit`` 0 means all that match.
 
-    ``only`` are the uids of the sessions that are asked.
+    With ``repo`` or ``only`` (uids), only these sessions are ranked.
     """
     concepts, files = concepts_in(question), files_in(question)
     ranked = rank(store, concepts, repo=repo, only=only)
@@ -72,9 +76,9 @@ def reranked(
     limit: int,
     files: Collection[str] = (),
 ) -> list[RecalledSession]:
-    """The best of these sessions in their final order. The digests of the first ones are read.
+    """Return the best of the ranked sessions in their final order, after reading their digests.
 
-    ``files`` are the names of files in the question.
+    ``concepts`` are the words of the question, ``files`` the names of files in it.
     """
     read = max(READ, limit) if limit else len(ranked)
     found = []
@@ -93,10 +97,10 @@ def reranked(
 def _with_shared_files(
     found: Sequence[tuple[RecalledSession, frozenset[str]]],
 ) -> Iterator[RecalledSession]:
-    """The sessions, with a higher score for those that edited the same files as other good ones.
+    """Yield the sessions, with a higher score for those that edited the same files as the best.
 
     Words alone also find sessions about something else. The sessions that truly belong to the
-    question mostly changed the same files. ``fit`` stays, because no word more matches.
+    question have mostly changed the same files. ``fit`` stays, because it is about words.
     """
     best = found[:COMPARED]
     whole = sum(one.score for one, _ in best)
@@ -123,12 +127,13 @@ def _best_first(one: RecalledSession) -> tuple[float, int, str, str]:
 
 
 def _descending(text: str) -> str:
-    """Sorts texts of digits the other way round."""
+    """Return a sort key that puts later times first."""
     return "".join(chr(0x10FFFF - ord(char)) for char in text)
 
 
 def _nearness(concepts: Sequence[Concept], matches: Iterable[TermMatch], digest: Digest) -> float:
-    """The share of the score of neighbours in the question that are neighbours in a text, too."""
+    """Return the share of the score that comes from neighbouring words of the question which are
+    close together in a text of the digest, too."""
     scores = {one.asked: one.score for one in matches}
     pairs = [
         (one, other)
@@ -154,7 +159,7 @@ def _nearness(concepts: Sequence[Concept], matches: Iterable[TermMatch], digest:
 
 
 def _edited_files(digest: Digest | None) -> frozenset[str]:
-    """The names of the files that the session edited, without their directories."""
+    """Return the names of the files that the session edited, without their directories."""
     files = digest.files if digest else ()
     return frozenset(
         file.path.replace("\\", "/").rpartition("/")[2] for file in files if file.edits
@@ -179,7 +184,7 @@ def _are_near(places: dict[str, list[int]], one: Concept, other: Concept) -> boo
 
 
 def texts_of(digest: Digest) -> Iterator[str]:
-    """The texts of a digest in which matching words are looked for, the most telling first."""
+    """Yield the texts of a digest in which words of a question may stand close together."""
     yield digest.title or ""
     for statements in (digest.commits, digest.prompts, digest.plans, digest.decisions):
         yield from (one.text for one in statements)

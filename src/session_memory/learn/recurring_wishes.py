@@ -1,10 +1,11 @@
-"""Group the wishes of many sessions: words that a person asks for again and again.
+"""Find wishes that a person repeats in many sessions, by grouping wishes with the same words.
 
-Wishes are grouped by the words that they share: a pair ("update changelog"), a pair with "not" or
-"should", or one word if it is a whole prompt's beginning ("commit"). Words that name the session's
-files and words of every task ("add", "file") do not make a group. A group needs three sessions, or
-two with telling words, on two days: what is asked twice on one day is one task. What most
-sessions begin with is their task as well, unless it says how to work ("should", "not").
+A wish is a clause of a prompt that asks for something. Wishes form a group if they share a pair of
+words ("update changelog"), a word or a pair with "not" or "should", or one word that begins a
+prompt ("commit"). Words of every task ("add", "file") and names of the session's files do not form
+a group. A group needs three sessions, or two if its words are telling. They must be on two days,
+because what is asked twice on one day is one task. What most of the sessions begin with is their
+task as well, unless it says how to work ("should", "not").
 """
 
 import re
@@ -20,10 +21,10 @@ SESSIONS, SESSIONS_IF_TELLING = 3, 2
 LEAST_TOLD, LEAST_TOLD_CJK = 0.4, 0.2
 _SHORT = 3
 _NEW_PART = 0.5
-# What more of the sessions than this begin with is what they are about.
+# If more than this share of a group's sessions begin with the wish, it is their task and no wish.
 _MOST_TASKS = 0.6
 _MARKS = frozenset((NOT, SHOULD))
-# What people say in every session to move on, and what every task is about.
+# Words that people say in every session to move on ("continue"), or that fit every task ("fix").
 _FLOW_WORDS = """
     continue go proceed ahead retry yes ok okay thanks thank resume implement plan next start stop
     try wait done sure fix issue problem error work bug help hi hello good great nice perfect weiter
@@ -44,7 +45,7 @@ _COMMON_WORDS = """
 _COMMON = frozenset(_COMMON_WORDS.split())
 
 
-# "Get rid of one": what is meant stands in another sentence.
+# Wordings such as "get rid of it" are unclear alone: the thing is named in another sentence.
 _POINTS_AT = re.compile(r"\b(?:one|it|this|that|them|these|those|here|there)$", re.IGNORECASE)
 
 
@@ -63,7 +64,7 @@ class WishGroup(NamedTuple):
 
 
 def recurring_wishes(asked: Sequence[SessionWish]) -> list[WishGroup]:
-    """The groups of one repository's wishes, those in most sessions first."""
+    """Group the wishes of one repository. Groups with most sessions come first."""
     asked = asked[-MOST_COMPARED:]
     spelled = _spellings(asked)
     found: dict[tuple[str, ...], list[int]] = defaultdict(list)
@@ -85,7 +86,7 @@ def recurring_wishes(asked: Sequence[SessionWish]) -> list[WishGroup]:
             used.update(places)
             sessions = frozenset(asked[place].session_uid for place in left)
             if sessions in pairs:
-                # Two sessions that share two wishes and no other session has them: one task.
+                # Two sessions that share several wishes which no other session has are one task.
                 continue
             if len(sessions) == SESSIONS_IF_TELLING:
                 pairs.add(sessions)
@@ -107,7 +108,10 @@ def _is_task(one: SessionWish) -> bool:
 
 
 def _keys(words: tuple[str, ...], wish: Wish) -> Iterator[tuple[tuple[str, ...], bool]]:
-    """The word groups of a wish, and whether two sessions with it are enough."""
+    """Yield the groups of words by which a wish may be grouped, and whether each is telling.
+
+    A telling group needs two sessions, any other three.
+    """
     marks = [word for word in words if word in _MARKS]
     plain = [word for word in words if word not in _MARKS]
     is_short = len(plain) <= _SHORT
@@ -124,19 +128,20 @@ def _keys(words: tuple[str, ...], wish: Wish) -> Iterator[tuple[tuple[str, ...],
         if (head in pair or is_cjk) and (count or is_whole):
             yield pair, count == len(pair) or bool(is_whole and count and wish.opens)
         elif count == len(pair) and pair in neighbours:
-            # Elsewhere than behind the verb it may be a name that two tasks share.
+            # Two words that do not follow the verb may be a name that two tasks share.
             is_object = head in _COMMON and set(pair) == set(plain[1:3])
             yield pair, (bool(marks) or is_object) and not _is_name(pair, wish.text)
         if count:
             yield from (((mark, *pair), count == len(pair)) for mark in marks)
     yield from (((mark, word), False) for mark in marks for word in told if len(word) > 4)
     if len(plain) == 1 and wish.opens and plain[0] not in _FLOW:
-        # The same single word twice is no accident, unless it is a short answer.
+        # If prompts of two sessions begin with the same single word, that is no accident, unless
+        # the word is very short.
         yield (head,), len(head) > _SHORT and " " not in wish.text
 
 
 def _is_name(pair: tuple[str, ...], text: str) -> bool:
-    """Whether two words are the name of a thing: "GitHub Copilot", not at the beginning."""
+    """Whether two words are a name such as "GitHub Copilot": capitalized, not the first word."""
     words = [word for word in text.split()[1:] if word.lower().startswith(pair)]
     return bool(words) and all(word[0].isupper() for word in words)
 
@@ -157,19 +162,21 @@ def _group(key: tuple[str, ...], wishes: list[SessionWish]) -> WishGroup:
 
 
 def is_told_by(text: str, words: Iterable[str]) -> bool:
-    """Whether a wording says little more than the words that all sessions share.
+    """Whether a wording says little more than the words of its group, which all sessions share.
 
-    Otherwise it is about one task: "get rid of the old tree view" for "get rid".
+    A wording that says much more is about one task, such as "get rid of the old tree view" in the
+    group "get rid".
     """
     own, shared = set(wish_words(text)), set(words)
     if any(not word.isascii() for word in own):
-        # Neighbours overlap, so a clause has nearly as many words as characters.
+        # Here every two neighbouring characters are a word, so there are about as many words as
+        # characters.
         return len(own & shared) > LEAST_TOLD_CJK * len(own)
     return len(own & shared) > LEAST_TOLD * len(own)
 
 
 def _spellings(asked: Sequence[SessionWish]) -> dict[str, str]:
-    """Rare words that are a frequent word with one letter wrong, missing or added."""
+    """Map rare words to the frequent word that they misspell by one letter."""
     counts = Counter(word for one in asked for word in set(one.wish.words) if word.isascii())
     usual = [word for word, count in counts.items() if count >= 5 and len(word) >= 5]
     rare = [word for word, count in counts.items() if count <= 2 and len(word) >= 4]

@@ -1,8 +1,8 @@
-"""The retrospective of a period or of one session.
+"""Make the retrospective of a period or of one session, to be read in five minutes.
 
-For each repository: what was shipped and what it cost, and at most seven problems, those that cost
-most first, each with what helped, where to look, and the lesson it suggests. It is meant to be read
-in five minutes.
+For each repository it has what was shipped, what that cost, and at most seven problems. The
+problems that cost most come first. Each has advice or a lesson, and commands that show the
+evidence.
 """
 
 import shlex
@@ -28,8 +28,8 @@ from session_memory.store.store import Store
 
 MOST_ITEMS = 7
 MOST_LOOKS = 2
-# A message that a person writes once more takes a moment of work. It counts as so many microdollars
-# in the order of problems, and in no amount that is shown.
+# What a repeated message costs the person who writes it, in micro-dollars. It only decides the
+# order of problems, and is in no amount that is shown.
 MESSAGE = 100_000
 OF_PEOPLE = frozenset({"recurring_instruction", "repeated_instruction"})
 MOST_READ = 300
@@ -39,7 +39,7 @@ NOWHERE = "(no repository)"
 
 
 class RetroSession(msgspec.Struct, frozen=True, kw_only=True):
-    """One session in the list of work: its title, outcome and cost."""
+    """A session in the list of work: title, outcome, cost, and the numbers of commits and edits."""
 
     session_uid: str
     title: str
@@ -57,7 +57,7 @@ class RetroSession(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FixedError(msgspec.Struct, frozen=True, kw_only=True):
-    """An error that was resolved: what resolved it, and the events."""
+    """An error that a session resolved. ``kind`` and ``text`` say how (see `Resolution`)."""
 
     error: str
     kind: str
@@ -67,8 +67,11 @@ class FixedError(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Suggestion(msgspec.Struct, frozen=True, kw_only=True):
-    """Advice for a pattern. ``look`` are commands that show the evidence. ``is_lesson``: sessions
-    agree on it, so that it can be accepted as a lesson as it is."""
+    """Advice for one pattern. ``why`` has its title and how often it occurred.
+
+    ``look`` are commands that show the evidence. ``is_lesson``: sessions agree on ``text``, so it
+    can be accepted as a lesson without a change.
+    """
 
     text: str
     why: str
@@ -81,8 +84,11 @@ class Suggestion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RepoRetro(msgspec.Struct, frozen=True, kw_only=True):
-    """One repository. Cost includes subagents. ``done`` are sessions that shipped something, then
-    other large ones. ``suggestions`` belong to the ``problems``, one to each."""
+    """The retrospective of one repository. Its cost includes subagents.
+
+    ``done`` are sessions with commits, then the most expensive others. Each of the ``suggestions``
+    belongs to the pattern at the same place in ``problems``.
+    """
 
     repo: str
     sessions: int
@@ -103,10 +109,11 @@ class RepoRetro(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Retro(msgspec.Struct, frozen=True, kw_only=True):
-    """A look back over a period, by repository.
+    """The retrospective of a period, by repository and by skill.
 
-    ``unread`` is the number of sessions without a current digest; they are not included.
-    ``evicted`` is the number of sessions whose skill calls are missing: no archive can be read.
+    ``unread`` is the number of sessions without a current digest: what is new in them is missing.
+    ``evicted`` is the number of evicted skill logs whose archive cannot be read, so that their
+    calls are missing in ``skills``.
     """
 
     since: str
@@ -124,7 +131,7 @@ class Retro(msgspec.Struct, frozen=True, kw_only=True):
 def retro(
     store: Store, *, since: int, until: int, repo: str | None = None, unread: int = 0
 ) -> Retro:
-    """The retrospective of sessions that ended from ``since`` on and before ``until``."""
+    """Make the retrospective of the sessions that ended from ``since`` on and before ``until``."""
     fleet = fleet_of(store, since, until, repo)
     signals: dict[str, list[Signal]] = defaultdict(list)
     for signal in signals_of(store, fleet):
@@ -143,7 +150,7 @@ def retro(
 
 
 def retro_of(store: Store, uid: str, *, unread: int = 0) -> Retro | None:
-    """The retrospective of one session and its subagents; None if it was never analyzed."""
+    """Make the retrospective of a session with its subagents; None if it was never analyzed."""
     digest = digest_of(store, uid)
     if digest is None:
         return None
@@ -199,7 +206,7 @@ def _repo(store: Store, name: str, fleet: Fleet, signals: list[Signal]) -> RepoR
 
 
 def _costliest(found: list[Pattern]) -> list[Pattern]:
-    """The problems that cost most, without noise. What is rare comes last."""
+    """Return the problems that cost most, without noise. Rare problems come last."""
     problems = [one for one in found if one.polarity == PROBLEM and not one.noise]
     problems.sort(key=lambda one: (one.rare, -_loss(one), -one.tokens, -one.score, one.id))
     return problems[:MOST_ITEMS]
@@ -229,7 +236,7 @@ def _work(digest: Digest) -> RetroSession:
 
 
 def _fixed(digests: list[Digest]) -> Iterator[FixedError]:
-    """Errors that an edit, a command or another call resolved, most tokens first."""
+    """Yield the errors that a change resolved, those that cost most tokens first."""
     found = [
         (-error.tokens, digest.session_uid, error.fingerprint, error)
         for digest in digests
@@ -264,7 +271,7 @@ def _suggestion(store: Store, pattern: Pattern) -> Suggestion:
 
 
 def _look(pattern: Pattern) -> Iterator[str]:
-    """Commands that show one event of each of the latest sessions."""
+    """Yield commands that show the pattern's event in each of its latest sessions."""
     events = {seen.session_uid: seen.event_uid for seen in reversed(pattern.evidence)}
     for uid in list(reversed(events) if events else pattern.session_uids)[:MOST_LOOKS]:
         # The id of an event is from a log, and may be any text.

@@ -1,6 +1,6 @@
-"""Skills in a retrospective: pass rates, attempts, and the most frequent failures.
+"""Compute the figures of skills for a retrospective: pass rates, attempts, frequent failures.
 
-Computed from the events of the skill logs. Those of evicted sessions are read from the archive.
+They come from the events of skill logs. Events of evicted sessions are read from the archive.
 """
 
 from collections import Counter, defaultdict
@@ -23,7 +23,10 @@ MOST_FAILURES = 3
 
 
 class SkillFailure(msgspec.Struct, frozen=True):
-    """Failed calls with the same reason: what the run or the review said."""
+    """Failed calls of a skill with the same reason, which is in ``sample``.
+
+    ``session_uid`` and ``event_uid`` name one of the calls.
+    """
 
     sample: str
     count: int
@@ -32,17 +35,19 @@ class SkillFailure(msgspec.Struct, frozen=True):
 
 
 class ModelTries(msgspec.Struct, frozen=True):
-    """The attempts of one model, and how many of them a run confirmed."""
+    """The number of attempts of one model, and how many of them a run confirmed (exit status 0)."""
 
     tries: int
     verified: int
 
 
 class SkillRetro(msgspec.Struct, frozen=True, kw_only=True):
-    """``first_try`` calls passed at the first attempt, ``recovered`` calls needed more.
+    """The figures of one skill in a period.
 
-    ``models`` counts passed calls by the model of the last attempt, ``tries`` the attempts by the
-    model that made them. ``unexplained`` failed calls have no reason in the log.
+    ``first_try`` is the number of calls that passed at the first attempt, ``recovered`` of those
+    that needed more. ``models`` counts passed calls by the model of the last attempt, ``tries``
+    the attempts of each model. ``unexplained`` is the number of failed calls without a reason in
+    the log.
     """
 
     skill: str
@@ -76,9 +81,10 @@ class _SkillCounts:
 def skill_retros(
     store: Store, since: int | None, until: int | None, repo: str | None, uid: str | None = None
 ) -> tuple[tuple[SkillRetro, ...], int]:
-    """Each skill that was called in the period, most failures first.
+    """Return the figures of each skill that was called in the period, most failures first.
 
-    The number is that of the evicted sessions that are missing, because no archive can be read.
+    The second value is the number of evicted sessions whose archive cannot be read. Their calls are
+    missing. With ``uid``, only this session counts.
     """
     found: dict[str, _SkillCounts] = defaultdict(_SkillCounts)
     missing = 0

@@ -1,4 +1,4 @@
-"""What an analysis stores of one session: the rows of its digest, errors, signals and terms.
+"""Make the rows that an analysis stores for a session: its digest, errors, signals and terms.
 
 Nothing is written here, so a worker process can make the rows as well.
 """
@@ -37,12 +37,17 @@ from session_memory.store.recall import SessionTerms, session_terms
 from session_memory.store.store import Store
 
 SHOWN = 200
-# To start a worker process takes as long as to analyze a few thousand events.
+# At most one worker process is started per this many events, because starting one takes as long as
+# analyzing a few thousand events.
 EVENTS_PER_WORKER = 8_000
 
 
 class SessionRows(NamedTuple):
-    """What is stored of one digest."""
+    """All that an analysis stores for one session.
+
+    ``evidence`` are the events of the outcome, as JSON. ``terms`` are the search terms.
+    ``asked_by`` is the session that started a subagent.
+    """
 
     digest: DigestRow
     errors: list[ErrorRow]
@@ -54,7 +59,7 @@ class SessionRows(NamedTuple):
 
 
 class SessionReading:
-    """Reads the sessions of an analysis in this process."""
+    """Reads the sessions of an analysis in this process; `ParallelAnalysis` uses workers."""
 
     def __init__(self, store: Store, prices: str) -> None:
         self.store, self.prices = store, prices
@@ -65,16 +70,17 @@ class SessionReading:
     def rows(
         self, batch: list[UnanalyzedSession], failed: dict[str, str]
     ) -> Iterator[tuple[int, SessionRows]]:
-        """What `rows_of_sessions` gives for the next batch."""
+        """Yield what `rows_of_sessions` yields for the batch. Call it with the batches in order."""
         return rows_of_sessions(self.store, batch, self.prices, failed)
 
 
 def rows_of_sessions(
     store: Store, some: list[UnanalyzedSession], prices: str, failed: dict[str, str]
 ) -> Iterator[tuple[int, SessionRows]]:
-    """For each session: its place in the list ``some``, and the rows to store for it.
+    """Yield for each session of the list ``some`` its index in the list, and the rows to store.
 
-    A session that cannot be read is added to ``failed``, with the reason.
+    A session that cannot be read is added to ``failed``, with the reason. An evicted or forgotten
+    session is skipped.
     """
     amounts = session_amounts(store, [unread.uid for unread in some])
     for place, unread in enumerate(some):
@@ -93,18 +99,18 @@ def rows_of_sessions(
                 rows = _rows(unread, read, prices)
             except Exception as error:
                 if isinstance(error, SessionMemoryError) and not isinstance(error, StoreDamaged):
-                    # The store was lost, so no other session can be read either.
+                    # The error is about the store, so no other session can be read either.
                     raise
-                # A session that we cannot read must not keep all others waiting.
+                # One session that cannot be read must not stop the analysis of the others.
                 failed[unread.uid] = exception_text(error)
                 continue
         yield place, rows
 
 
 def read_session(store: Store, session_id: int, session: Session, amount: Amount) -> ReadSession:
-    """Make the digest and the terms of a session from what the store holds now.
+    """Make the digest and the search terms of a session from its events. Nothing is written.
 
-    Nothing is written.
+    ``amount`` is what the session cost.
     """
     word = store.names.word
     used = ResponseUsage(
@@ -151,7 +157,7 @@ def _rows(unread: UnanalyzedSession, read: ReadSession, prices: str) -> SessionR
 
 
 def asked_by(digest: Digest) -> str | None:
-    """The session that started a subagent."""
+    """Return the uid of the session that started this one; None if it is no subagent."""
     return digest.parent_uid if digest.relation == "subagent" else None
 
 
@@ -182,7 +188,7 @@ def _row(unread: UnanalyzedSession, digest: Digest, prices: str) -> DigestRow:
 
 
 def _said(digest: Digest) -> Iterator[tuple[str, str]]:
-    """The words of a person: prompts, and reasons for refusals."""
+    """Yield ``(event_uid, text)`` of what a person wrote: prompts, and reasons for refusals."""
     yield from ((prompt.event_uid, prompt.text) for prompt in digest.prompts)
     if follows := about(digest.flavor).reason_follows:
         for one in digest.interventions:

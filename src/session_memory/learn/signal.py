@@ -13,11 +13,12 @@ LOCUS, DETAIL = 200, 300
 
 
 class Signal(msgspec.Struct, frozen=True, kw_only=True):
-    """Signals with the same ``type`` and ``locus`` form one pattern.
+    """One thing that stands out in a session: a problem or a success (``polarity``).
 
-    ``locus`` says where: a fingerprint, a program, a file. ``magnitude`` is a count. ``tokens`` and
-    ``microdollars`` are its cost; ``basis`` says whether the tokens were ``measured`` or
-    ``estimated``. Money is the tokens' share of the session's cost.
+    Signals with the same ``type``, ``locus`` and ``repo`` form one pattern. ``locus`` is what the
+    signal is about: the fingerprint of an error, a program, a file. ``magnitude`` is how often it
+    occurred. ``tokens`` and ``microdollars`` are its cost; ``basis`` says whether the tokens were
+    ``measured`` or ``estimated``. The money is the tokens' share of the session's cost.
     """
 
     session_uid: str
@@ -47,7 +48,7 @@ def signal(
     polarity: str = PROBLEM,
     basis: str | None = None,
 ) -> Signal:
-    """A signal of the digest's session."""
+    """Make a signal of the digest's session. ``basis`` is by default that of the digest."""
     return Signal(
         session_uid=digest.session_uid,
         flavor=digest.flavor,
@@ -68,7 +69,10 @@ def signal(
 def ending_signals(
     digest: Digest, kind: str, outcome: str, words: dict[str, str]
 ) -> Iterator[Signal]:
-    """One signal if the session's outcome is ``outcome``; ``words`` has a text for each reason."""
+    """Yield one signal if the session's outcome is ``outcome``.
+
+    ``words`` has the text of the signal for each reason of the outcome.
+    """
     ending = digest.outcome
     if ending.outcome == outcome:
         yield signal(

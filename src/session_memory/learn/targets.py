@@ -1,6 +1,7 @@
-"""Instruction files: which agent reads which file, and which files are refused.
+"""Find the instruction files that lessons are written to, and refuse unsafe files.
 
-Links, files that are not Markdown, and files in an agent's own directories are never written.
+Links, files that are not Markdown, and files in the directories of git, of this program or of an
+agent are refused.
 """
 
 from pathlib import Path
@@ -12,14 +13,15 @@ from session_memory.config import Config, home
 from session_memory.core.errors import UnsafePath
 from session_memory.derive.agents import instruction_files, own_directories, reads_instructions
 
-# Directories that belong to git, to us, or to an agent that has no adapter here.
+# Directories that are refused in addition to those that adapters declare (`own_directories`).
 _OWN = frozenset({".git", ".session-memory", ".gemini", ".cursor"})
 
 
 class Target(msgspec.Struct, frozen=True):
-    """A file to write lessons to. ``repo`` is the repository name of the sessions in its directory.
+    """A file to write lessons to. ``repo`` is the repository whose lessons belong into it.
 
-    ``names`` are its own name and the names of links to it in the same directory.
+    ``names`` are its own name and the names of links to it in the same directory: an agent reads
+    the file under any of them.
     """
 
     path: Path
@@ -31,7 +33,10 @@ class Target(msgspec.Struct, frozen=True):
 
 
 def target(path: Path, config: Config, repo: str | None = None) -> Target:
-    """The target at ``path``. Raises `UnsafePath` for a file that must not be written."""
+    """Return the target for a file. Raises `UnsafePath` for a file that must not be written.
+
+    ``repo`` is by default the name of the file's directory.
+    """
     if path.name.lower().rpartition(".")[2] != "md":
         hint = f"Name a Markdown file that agents read: {', '.join(instruction_files())}."
         raise UnsafePath(f"{path} is not an instruction file", hint)
@@ -59,7 +64,7 @@ def _refuse_own(folder: Path, path: Path, config: Config) -> None:
 
 
 def default_targets(folder: Path) -> list[Path]:
-    """The instruction files of the project that contains ``folder``; AGENTS.md if it has none."""
+    """Return the instruction files of the project around ``folder``; AGENTS.md if it has none."""
     top = project_of(folder)
     # A link is skipped: it points to another of these files.
     files = [top / name for name in instruction_files()]
@@ -68,6 +73,6 @@ def default_targets(folder: Path) -> list[Path]:
 
 
 def project_of(folder: Path) -> Path:
-    """The top directory of the git repository, or the folder itself without one."""
+    """Return the top directory of the git repository around a folder, else the folder itself."""
     folder = folder.resolve()
     return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)

@@ -1,8 +1,8 @@
-"""The version of the analysis code, stored beside each digest.
+"""Compute the version of the analysis code, which is stored beside each digest.
 
-A digest is outdated if earlier code made it: code of an older release, or other code of the same
-release whose files are older. Later digests are left alone. Otherwise two installations with one
-store would make each other's digests again for ever.
+A digest is outdated if other code made it, of an older release or of the same release with older
+files. A digest of later code is left alone. Otherwise two installations with one store would make
+each other's digests again for ever.
 """
 
 import re
@@ -20,13 +20,13 @@ _ANALYSIS = (
     *("learn/detect/*.py", "learn/digest/*.py", "learn/signal.py", "redact/*.py"),
     *("search/recall_fields.py", "search/recall_terms.py", "search/stems.py"),
 )
-# More than a number of seconds since 1970, so that a release counts more than a time.
+# Larger than any number of seconds since 1970: so the release counts more than the files' time.
 RELEASE = 10**10
 
 
 @cache
 def analysis_version() -> AnalysisVersion:
-    """The version of the analysis code that runs now."""
+    """Return the version of the running analysis code: a hash, and a number that grows with it."""
     sources = [path for pattern in _ANALYSIS for path in sorted(PACKAGE.glob(pattern))]
     # Without source files, as in some bundles, every release counts as other code.
     digest = blake2b((b"" if sources else __version__.encode()), digest_size=8)
@@ -38,7 +38,7 @@ def analysis_version() -> AnalysisVersion:
 
 
 def release_number(version: str) -> int:
-    """``0.12.3`` as a number that grows with releases: 12003."""
+    """Return a release as a number that grows with releases: 12003 for ``0.12.3``."""
     parts = [int(part) for part in re.findall(r"\d+", version)[:3]]
     major, minor, patch = (*parts, 0, 0, 0)[:3]
     return major * 1_000_000 + minor * 1_000 + patch

@@ -29,7 +29,7 @@ T = TypeVar("T")
 def _awaited(
     operation: Callable[Concatenate[SessionStore, P], T],
 ) -> Callable[Concatenate["AsyncSessionStore", P], Coroutine[Any, Any, T]]:
-    """An operation of `SessionStore` as a coroutine."""
+    """Turn an operation of `SessionStore` into a coroutine."""
 
     async def run(self: "AsyncSessionStore", /, *args: P.args, **kwargs: P.kwargs) -> T:
         outcome: asyncio.Future[T] = self._threads.run(
@@ -47,7 +47,7 @@ def _close_opened(opening: "Future[SessionStore]") -> None:
 
 
 class AsyncSessionStore:
-    """Every operation of `SessionStore` as a coroutine."""
+    """The session store for asyncio: every operation of `SessionStore` is a coroutine."""
 
     def __init__(self, store: SessionStore) -> None:
         self._store = store

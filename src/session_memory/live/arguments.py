@@ -1,4 +1,4 @@
-"""Checks of what callers pass to live operations. A wrong value raises `InvalidRecord`."""
+"""Check the values that callers pass to live operations. A wrong one raises `InvalidRecord`."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -13,7 +13,7 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 
 def whole(value: Any, field: str, *, least: int = -MOST, most: int = MOST) -> int:
-    """A whole number that both databases can store, in the given range."""
+    """Return ``value`` if it is a whole number in the range; both databases can store it."""
     if not isinstance(value, int) or not least <= value <= most:
         limits = f" from {least} to {most}" if least != -MOST else ""
         raise InvalidRecord(
@@ -23,28 +23,31 @@ def whole(value: Any, field: str, *, least: int = -MOST, most: int = MOST) -> in
 
 
 def text(value: Any, field: str) -> str:
-    """A text, with characters that a database cannot store escaped."""
+    """Return a text with the characters escaped that a database cannot store."""
     if not isinstance(value, str):
         raise InvalidRecord(f"{field} must be a text, not {short_repr(value)}", field=field)
     return escaped(value)
 
 
 def mapping(value: Any, field: str) -> Mapping[str, Any]:
-    """A dict, or something like it."""
+    """Return ``value`` if it is a dict or another mapping."""
     if not isinstance(value, Mapping):
         raise InvalidRecord(f"{field} must be a dict, not {short_repr(value)}", field=field)
     return value
 
 
 def several(value: Any, field: str) -> Sequence[Any]:
-    """A list, or something like it."""
+    """Return ``value`` if it is a list or another sequence."""
     if not isinstance(value, Sequence):
         raise InvalidRecord(f"{field} must be a list, not {short_repr(value)}", field=field)
     return value
 
 
 def choice(kind: type[Choice], value: Any, field: str) -> Choice:
-    """One of the values of an enumeration."""
+    """Convert the value of an argument to a member of the enum ``kind``.
+
+    Raise `InvalidRecord` with the allowed values if it is none of them.
+    """
     try:
         return kind(value)
     except (ValueError, TypeError) as error:

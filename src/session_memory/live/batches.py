@@ -1,10 +1,10 @@
-"""Operations that are acknowledged together, after one sync of the disk."""
+"""Group operations, so that one sync of the disk acknowledges all of them."""
 
 from session_memory.store.database import Database
 
 
 class Batch:
-    """The operations of one thread since the last sync."""
+    """Operations of one thread that share one sync of the disk."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -16,6 +16,6 @@ class Batch:
         self.postponed += 1
 
     def sync(self) -> None:
-        """Wait until all of them are on the disk."""
+        """Wait until all operations of the batch are on the disk."""
         if self.postponed:
             self._db.sync()

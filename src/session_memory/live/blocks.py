@@ -1,4 +1,4 @@
-"""Questions about a message in either of its two shapes.
+"""Find the text, the calls and the results of a message in either of its two shapes.
 
 A message has blocks (``tool_use``, ``tool_result``) or is a flat OpenAI chat message. Other modules
 ask here for its text, its calls and its results, so they need not know the shape.
@@ -18,7 +18,7 @@ TEXT_TYPES = ("text", "input_text", "output_text")
 
 
 def text_of(content: Any) -> str:
-    """The text of a content in either shape."""
+    """Return the text of a message's ``content``, which is a text or a list of blocks."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -37,7 +37,7 @@ def is_attached(block: dict[str, Any]) -> bool:
 
 
 def written_text(content: Any) -> str:
-    """The text that a person or a model wrote: a content without what the runtime attached."""
+    """Return the text that a person or a model wrote, without blocks that the runtime attached."""
     if not isinstance(content, list):
         return text_of(content)
     return text_of([b for b in content if isinstance(b, dict) and not is_attached(b)])
@@ -87,7 +87,8 @@ def _blocks(message: MessageRow, kind: str) -> Iterator[dict[str, Any]]:
 
 
 def pair_calls(messages: Iterable[MessageRow]) -> tuple[list[tuple[int, int]], list[PendingCall]]:
-    """``(seq of the call, seq of its result)`` for each pair, and the calls without a result.
+    """Return ``(seq of the call, seq of its result)`` for each pair, and the calls without a
+    result.
 
     A result belongs to the oldest open call with its id, because some models use the same ids in
     every round.

@@ -1,4 +1,4 @@
-"""When to compact and which messages: pure functions, for callers with and without a model.
+"""Decide when to compact a session and which messages to fold. Pure functions, without a model.
 
 The size of a context is everything that was sent: uncached input, cache reads and cache writes.
 Some providers include the cached part in the input figure, others do not.
@@ -20,7 +20,7 @@ from session_memory.live.rows import MessageRow
 
 THRESHOLD = 0.8
 _FIGURE = re.compile(r"[0-9]{1,18}(\.[0-9]*)?")
-# No response uses more tokens. A message that says so is stored, and its usage does not count.
+# No response uses more tokens. A message with a larger figure is stored, and its usage ignored.
 MOST_TOKENS = 1 << 40
 KEPT_EXCHANGES = 4
 LINE = 300
@@ -82,7 +82,7 @@ class CompactionPlan(msgspec.Struct, frozen=True):
 
 
 def context_tokens(usage: UsageRecord) -> int:
-    """The size of the last request's context with its answer, from any provider's usage record."""
+    """Return the tokens of a request and its answer, from the usage record of any provider."""
     return (input_tokens(usage) or 0) + (output_tokens(usage) or 0)
 
 
@@ -142,7 +142,8 @@ def should_compact(
 
 
 def plan_compaction(context: Sequence[MessageRow], keep: int = KEPT_EXCHANGES) -> CompactionPlan:
-    """Fold everything before the last ``keep`` exchanges. Calls and results stay together.
+    """Plan to fold everything before the last ``keep`` exchanges, without splitting calls and
+    results.
 
     An exchange starts with a prompt by a person.
     """
@@ -183,9 +184,10 @@ def splits_a_call(context: Sequence[MessageRow], members: Set[int]) -> bool:
 
 
 def whole_calls(context: Sequence[MessageRow], members: Set[int]) -> set[int]:
-    """What can be folded of ``members``: no call without its result, no result without its call.
+    """Return those of ``members`` that can be folded: a call and its result only together.
 
-    If nothing is left, the missing calls and results are folded too. Open calls never are.
+    If none are left, the missing calls and results are added. A call without a result is never
+    folded.
     """
     pairs, waiting = pair_calls(context)
     is_open = {call.seq for call in waiting}
@@ -207,7 +209,7 @@ def _without_split(pairs: Sequence[tuple[int, int]], members: Set[int]) -> set[i
 
 
 def _split(pairs: Sequence[tuple[int, int]], members: Set[int]) -> set[int]:
-    """The calls and results of which only one is among ``members``."""
+    """Return the seqs of calls and results that ``members`` would separate from each other."""
     return {seq for pair in pairs if (pair[0] in members) != (pair[1] in members) for seq in pair}
 
 

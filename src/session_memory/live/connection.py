@@ -63,7 +63,7 @@ _WHY = """
 
 
 class LiveConnection:
-    """Base of all operations. They are safe for many threads and processes."""
+    """The base class of all live operations, which are safe for many threads and processes."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -154,12 +154,12 @@ class LiveConnection:
         return key, branch, head, next_seq
 
     def _lock_row(self, session_id: str) -> tuple[int, int, int, int]:
-        """Lock the session without the write checks: archived, leased and closed ones too."""
+        """Lock a session without the write checks, even if it is archived, leased or closed."""
         key, branch, head, next_seq = self._change(_LOCK, session_id)
         return key, branch, head, next_seq
 
     def _unknown(self, session_id: str) -> UnknownLiveSession:
-        """The error for a session that is not there. It says so if retention archived it."""
+        """Return the error for a missing session, which says so if retention archived it."""
         uid = {"uid": f"live:{session_id}"}
         is_archived = is_usable(session_id) and self._db.one(IS_EVICTED, uid) is not None
         return UnknownLiveSession(session_id, is_archived=is_archived)
@@ -167,7 +167,7 @@ class LiveConnection:
     def _refusal(
         self, session_id: str, fence: int | None = None, expect: int | None = None
     ) -> Exception:
-        """The error that says why a write was refused."""
+        """Return the error that says why a write was refused."""
         found = self._db.one(_WHY, {"session": session_id}) if is_usable(session_id) else None
         if found is None:
             return self._unknown(session_id)
@@ -219,7 +219,7 @@ def check_id(session_id: object) -> str:
 
 
 def to_json(value: Any, field: str) -> str:
-    """JSON that both databases can store. `from_json` gives an equal value."""
+    """Encode a value as JSON that both databases can store. `from_json` decodes it."""
     try:
         text = encode(value).decode()
         return _with_odd_floats(value, text) if "null" in text else text
@@ -239,7 +239,7 @@ def _with_odd_floats(value: Any, text: str) -> str:
 
 
 def _plain(value: Any, field: str) -> str:
-    """JSON in ASCII, where a lone surrogate is an ordinary escape."""
+    """Encode a value as ASCII JSON, in which a lone surrogate is an ordinary escape."""
     try:
         return json.dumps(value, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError) as error:

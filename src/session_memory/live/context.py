@@ -1,8 +1,8 @@
-"""The context, which is what the model is sent: a pure function of a path and its folds.
+"""Compute the context (the messages that the model is sent) from a path and its folds.
 
 A fold's note takes the place of the folded messages. If the session was rewound into the folded
 messages, the fold does not apply and the remaining messages are shown again. So each message is in
-the context exactly once, itself or behind one note.
+the context exactly once: itself, or replaced by one note.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ def context(
     folds: Iterable[CompactionRow],
     notes: Mapping[int, MessageRow],
 ) -> list[MessageRow]:
-    """``path`` with the folded messages replaced by notes. Older folds are applied first."""
+    """Return ``path`` with folded messages replaced by notes. Older folds are applied first."""
     messages = {message.seq: message for message in path}
     order, _ = apply_folds([message.seq for message in path], folds)
     return [messages[seq] if seq in messages else notes[seq] for seq in order]
@@ -24,7 +24,7 @@ def context(
 def apply_folds(
     path: Sequence[int], folds: Iterable[CompactionRow]
 ) -> tuple[list[int], list[CompactionRow]]:
-    """The seqs of the context, and the folds that apply. ``path`` is a list of seqs."""
+    """Return the seqs of the context, and the folds that apply. ``path`` is a list of seqs."""
     order, in_force = list(path), []
     for fold in sorted(folds, key=lambda fold: fold.compact_seq):
         members = set(fold.members)

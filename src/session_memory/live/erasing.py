@@ -72,7 +72,7 @@ class EraseOperations(StatusOperations):
         try:
             self.erase_session(session_id, cascade=cascade)
         except SessionInUse:
-            # It stays hidden. Those of its subagents that nobody needs are erased.
+            # The session stays hidden. Its subagents that nothing else needs are erased.
             for child in self._subagents(session_id) if cascade else ():
                 self._erase_closed(child, cascade)
 
@@ -87,13 +87,14 @@ class EraseOperations(StatusOperations):
 
     @contextmanager
     def _erasing(self) -> Iterator[Store]:
-        """A transaction that no sync writes beside: it would store what it read before."""
+        """Open a transaction that excludes a sync, which would store what it read before the
+        erasing."""
         store = Store(self._db)
         with self._exclusive, store.transaction():
             yield store
 
     def _subagents(self, session_id: str) -> list[str]:
-        """The subagents at any depth, closed ones too, that are not detached."""
+        """Return the subagents at any depth that are not detached, closed ones too."""
         found = [session_id]
         for parent in found:
             for child, lifecycle, owner, until in self._db.all(_LOCK_CHILDREN, {"session": parent}):

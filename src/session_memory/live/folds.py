@@ -1,4 +1,4 @@
-"""Fold messages behind a note, and undo it. The folded messages stay in the store."""
+"""Replace messages by a note (fold them), and undo it. Folded messages stay in the store."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -46,7 +46,7 @@ _COLUMNS = (
 
 class FoldOperations(MessageOperations):
     def plan_compaction(self, session_id: str, keep: int = KEPT_EXCHANGES) -> CompactionPlan:
-        """The messages to fold so that the last ``keep`` exchanges stay in the context."""
+        """Return which messages to fold so that the last ``keep`` exchanges stay in the context."""
         return plan_compaction(self.load_active_messages(session_id), keep)
 
     def record_compaction(
@@ -67,9 +67,9 @@ class FoldOperations(MessageOperations):
         """Replace the context's messages from ``from_seq`` to ``to_seq`` by a note.
 
         ``members`` lists the messages to fold if some in between stay, such as instructions.
-        Without it, a call and its result stay in the context if only one of them is in the range,
-        and an end that is folded already stands for its note. Messages that others append meanwhile
-        are not folded. Returns ``(compact_seq, note_seq)``.
+        Without it, a call and its result both stay if only one of them is in the range. If the
+        message ``from_seq`` or ``to_seq`` is folded already, its note is meant. Messages that
+        others append meanwhile are not folded. Returns ``(compact_seq, note_seq)``.
         """
         for field, tokens in (("before_tokens", before_tokens), ("after_tokens", after_tokens)):
             if tokens is not None:
@@ -108,7 +108,7 @@ class FoldOperations(MessageOperations):
         return fold, note_seq
 
     def _shown_as(self, session_id: str, order: Sequence[int]) -> dict[int, int]:
-        """For each folded message the note in the context that stands for it."""
+        """Return for each folded message the seq of the note that replaces it in the context."""
         key, branch, head = self._position(session_id)
         path = self._seqs(list(self._segments(branch, head)))
         _, in_force = apply_folds(path, self._folds(session_id, key)[0])
@@ -142,7 +142,7 @@ class FoldOperations(MessageOperations):
 
 
 def _between(session_id: str, seen: Sequence[MessageRow], from_seq: int, to_seq: int) -> list[int]:
-    """The seqs of the context from one message to another."""
+    """Return the seqs of the context from message ``from_seq`` to message ``to_seq``."""
     order = [message.seq for message in seen]
     if from_seq not in order or to_seq not in order:
         ends = f"message {from_seq} or message {to_seq}"
@@ -154,7 +154,7 @@ def _between(session_id: str, seen: Sequence[MessageRow], from_seq: int, to_seq:
 
 
 def _foldable(session_id: str, seen: Sequence[MessageRow], between: Sequence[int]) -> list[int]:
-    """The seqs to fold of a range. Some runtimes end it between a call and its result."""
+    """Return the seqs to fold in a range, which may end between a call and its result."""
     folded = whole_calls(seen, set(between))
     if not folded:
         raise CannotFold(session_id, "it would separate a call from its result")
@@ -168,7 +168,7 @@ def _members(
     to_seq: int,
     members: Sequence[int],
 ) -> list[int]:
-    """The seqs to fold, in order; raises `CannotFold` if this is not possible."""
+    """Return ``members`` in order; raises `CannotFold` if they cannot be folded."""
     between = _between(session_id, seen, from_seq, to_seq)
     folded = set(members)
     if not folded <= set(between) or not {from_seq, to_seq} <= folded:

@@ -1,4 +1,4 @@
-"""Move the head: rewind, clear, return and undo. Rewound messages stay in the store."""
+"""Move the head (the end of the path) of a session. Rewound messages stay in the store."""
 
 from contextlib import suppress
 
@@ -59,7 +59,7 @@ class HeadOperations(MessageOperations):
             return state[2]
 
     def _rewound_base(self, session_id: str, state: SessionPosition, seq: int) -> Base:
-        """The start of a branch that continues after a rewound message."""
+        """Return the start of a new branch that continues after a rewound message."""
         key, _, _, next_seq = state
         is_seq = isinstance(seq, int) and not isinstance(seq, bool) and 0 < seq < next_seq
         for (branch,) in self._db.all(_LANES, {"key": key}) if is_seq else ():

@@ -26,13 +26,16 @@ NEW, GROWN, UNCHANGED, CONTINUED, CHANGED = "new", "grown", "unchanged", "contin
 
 
 class ImportedSession(msgspec.Struct, kw_only=True):
-    """What was imported. ``plain_notes`` counts summaries that could not become folds and were
-    appended as messages.
+    """The result of an import. ``plain_notes`` counts summaries that could not become folds and
+    were appended as messages.
 
-    ``state``: ``new``; ``grown``: the origin had grown, and the new part was added; ``unchanged``;
-    ``continued``: the origin has grown, but the live session was continued or closed and stays as
-    it is;
-    ``changed``: the origin's earlier messages are others now, and the live session stays.
+    ``state`` is one of:
+
+    - ``new``
+    - ``unchanged``
+    - ``grown``: the origin has grown, and the new part was added
+    - ``continued``: the origin has grown. The live session was continued or closed, so it stays.
+    - ``changed``: earlier messages of the origin are different now. The live session stays.
     """
 
     session_id: str
@@ -115,7 +118,7 @@ def _create(live: SessionStore, history: History, session_id: str) -> ImportedSe
 def _update(live: SessionStore, history: History, known: Imported) -> ImportedSession:
     """Add what the origin has gained, unless the live session was continued meanwhile."""
     rows = ImportRows(live._db)
-    # The lock comes before the look: another import or a runtime may be writing at this moment.
+    # Lock first, then read: another import or a runtime may be writing at this moment.
     live._lock_row(known.session_id)
     known = rows.of_key(known.key) or known
     done = ImportedSession(session_id=known.session_id, state=UNCHANGED)
@@ -142,7 +145,7 @@ def _update(live: SessionStore, history: History, known: Imported) -> ImportedSe
 
 
 def live_id(native_id: str) -> str:
-    """The id of the live session: that of its origin, or ``x-<hash>`` where that cannot be one."""
+    """Return the id of the live session: the origin's id, or ``x-<hash>`` if that is not valid."""
     if is_usable(native_id):
         return native_id
     # Ids of sources may begin with a dot or a dash; those of live sessions may not.
@@ -155,7 +158,7 @@ def _lifecycle(name: str | None) -> SubagentLifecycle:
 
 
 class _Import:
-    """Takes the steps of a history into a live session. ``state`` is saved with the import."""
+    """Applies the steps of a history to a live session. ``state`` is saved with the import."""
 
     def __init__(
         self,
@@ -190,7 +193,7 @@ class _Import:
         self.state.at = self._at
 
     def _time(self, at: int | None) -> int:
-        """The time of a step; without one, that of the step before it."""
+        """Return the time of a step. A step without a time has that of the step before it."""
         self._at = self._at if at is None else at
         return self._at
 
@@ -214,7 +217,7 @@ class _Import:
         return encode_message(message, self._time(step.at))
 
     def _note_place(self, seq: int, number: int, native_id: str | None) -> None:
-        """Note which record of the origin stands where the session is at message ``seq``."""
+        """Remember which record of the origin corresponds to message ``seq`` of the session."""
         if native_id is not None:
             self.state.places[seq] = (native_id, number)
             self.state.ids[number] = native_id
@@ -283,7 +286,7 @@ class _Import:
         self.done.rewinds += 1
 
     def add_usage(self, history: History) -> None:
-        """Add what the origin's model calls used, each of them once."""
+        """Add the usage of the origin's model calls, each of them once."""
         model, at = history.about.get("model"), history.facts.created_at or 0
         rows: list[tuple[Any, ...]] = []
         for step in history.usage:

@@ -1,4 +1,4 @@
-"""The rows that say which live sessions were imported, and columns that only an import sets."""
+"""Store which live sessions were imported, and set columns that only an import sets."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +21,7 @@ _SELECT = """
         i.last_seq, i.folds, i.moves, i.usages
     from live_imports i join live_sessions s on s.id = i.session_key
 """
-# An id may be taken for two imports of one origin. The first one is brought up to date.
+# One origin may be imported twice, with two ids. Only the first import is brought up to date.
 _OF_ORIGIN = f"{_SELECT} where i.origin = :origin order by i.session_key limit 1"
 _OF_KEY = f"{_SELECT} where i.session_key = :key"
 _COUNTS = """
@@ -78,13 +78,14 @@ _USAGE = (
 
 
 class ImportState(msgspec.Struct):
-    """What an import remembers, by the numbers of the origin's messages.
+    """What an import remembers. Messages of the origin have numbers, those of the session seqs.
 
-    - ``seqs``, ``folds``: the seqs of messages, and the numbers and notes of folds
-    - ``ids``: the native ids of the origin's records
-    - ``places``: for each seq, the origin's record that stands there, and its number
-    - ``usage``: the names of the model calls whose usage was taken; ``at``: the last time
-    - ``about``: title, directory and model. Later changes of these are changes of the session.
+    - ``seqs``: number → seq; ``folds``: number → the number of the fold and the seq of its note
+    - ``ids``: number → the native id of the origin's record
+    - ``places``: seq → the native id of the origin's record there, and its number
+    - ``usage``: the names of the model calls whose usage was added; ``at``: the time of the last
+      step
+    - ``about``: title, directory and model after the import, to notice later changes of them
     """
 
     seqs: dict[int, int] = {}
@@ -100,7 +101,7 @@ class ImportState(msgspec.Struct):
 
 
 class Imported(msgspec.Struct, frozen=True):
-    """An import as it was noted."""
+    """A stored import: its live session, how much of the origin it has, and its state."""
 
     key: int
     session_id: str
@@ -173,8 +174,7 @@ class ImportRows:
         self._db.execute(_UPDATE, values)
 
     def is_continued(self, known: Imported) -> bool:
-        """Whether anything was appended, folded, moved or used since the import, or it is
-        closed."""
+        """Whether the live session is closed, or has new messages, folds, moves or usage."""
         is_closed = known.status == SessionStatus.CLOSED
         return is_closed or self._counts(known.key) != known.counts
 
@@ -185,7 +185,7 @@ class ImportRows:
     def adopt(self, origin: str, session_id: str) -> None:
         """Make the session the parent of its subagents that were imported before it.
 
-        A damaged database may say that a session started one of those that started it.
+        A damaged database may say that a session started its own parent; that is ignored.
         """
         above = set(self._above(session_id))
         for (child,) in self._db.all(_ORPHANS, {"origin": origin}):
@@ -193,7 +193,7 @@ class ImportRows:
                 self._db.execute(_ADOPT, {"session": child, "parent": session_id})
 
     def _above(self, session_id: str) -> Iterator[str]:
-        """The session, its parent, the parent of that one and so on."""
+        """Yield the session, its parent, the parent of that one and so on."""
         found: str | None = session_id
         seen: set[str] = set()
         while found is not None and found not in seen:

@@ -43,7 +43,7 @@ class LeaseOperations(LiveConnection):
     def acquire_lease(
         self, session_id: str, owner: str, *, ttl_ms: int = TTL_MS, force: bool = False
     ) -> Lease:
-        """Take the lease for ``ttl_ms``. Refused while another owner holds a valid lease.
+        """Take the lease for ``ttl_ms`` milliseconds. Raises if another owner holds a valid lease.
 
         ``force`` takes it anyway: use it when you know that the owner is gone.
         """
@@ -66,7 +66,7 @@ class LeaseOperations(LiveConnection):
         return Lease(lease.session_id, lease.owner, lease.fence, until)
 
     def release_lease(self, lease: Lease) -> bool:
-        """Give the lease back. False if it was lost before."""
+        """Give the lease back. Returns False if it was lost before."""
         with self._writing():
             return self._db.one(_RELEASE, _params(lease)) is not None
 

@@ -12,7 +12,7 @@ from session_memory.live.connection import from_json, to_json
 
 TITLE = 48
 _ROLES = frozenset({"user", "assistant", "system", "tool"})
-# Fields of a message that has no column: they are kept in its ``meta`` under this name.
+# Fields of a message that have no column are kept in its ``meta``, under this name.
 OTHER_KEYS = "message_keys"
 _FIELDS = frozenset(
     {"role", "content", "tool_calls", "tool_call_id", "name", "round_index", "meta"}
@@ -23,7 +23,7 @@ PREVIEW = 2000
 
 Message = Mapping[str, Any]
 EncodedMessage = tuple[tuple[Any, ...], bytes | None]
-"""The columns of a row from ``stands_after`` on, and the body that the row refers to."""
+"""The columns of a message's row from ``stands_after`` on, and its body if that is stored apart."""
 
 
 def encode_message(message: Message, at: int, stands_after: int | None = None) -> EncodedMessage:
@@ -86,7 +86,7 @@ def encode_fields(
 
 
 def _in_text(content: str) -> tuple[str, str | None]:
-    """The text for the database; also the exact JSON if the database cannot hold the text."""
+    """Return the text to store, and the exact JSON if the database cannot store that text."""
     text = escaped(content)
     return text, None if text is content or text == content else to_json(content, "content")
 
@@ -120,7 +120,7 @@ def _whole_number(number: Any) -> int:
 
 
 def title_of(columns: tuple[Any, ...]) -> str | None:
-    """A person's prompt on one line, as a title; None for results and injected texts."""
+    """Return a prompt as a title: its start on one line. None for a result or an injected text."""
     _, role, _, text, blocks, _, call_id, _, meta = columns[:9]
     if role != "user" or call_id is not None or (meta and from_json(meta).get("synthetic")):
         return None
@@ -129,7 +129,7 @@ def title_of(columns: tuple[Any, ...]) -> str | None:
 
 
 def key_digest(key: str) -> bytes:
-    """A hash of the key: keys may be long, and index entries must be short."""
+    """Return a hash of the key of an append: keys may be long, and index entries must be short."""
     if not isinstance(key, str):
         raise InvalidRecord(f"key must be a text, not {short_repr(key)}", field="key")
     return sha256(key.encode("utf-8", "surrogatepass")).digest()

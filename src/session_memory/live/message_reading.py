@@ -36,7 +36,7 @@ _FOLDS = """
 
 class MessageReader(BranchReader):
     def load_active_messages(self, session_id: str) -> list[MessageRow]:
-        """The context, which is what the model is sent: the path with folds applied."""
+        """Return the context, which is what the model is sent: the path with folds applied."""
         with self._reading():
             return self._context(session_id)
 
@@ -47,7 +47,7 @@ class MessageReader(BranchReader):
             return self._path(session_id, list(self._segments(branch, head)))
 
     def load_all_messages(self, session_id: str) -> list[MessageRow]:
-        """Every message ever appended or inherited, by seq.
+        """Return every message that was ever appended or inherited, in the order of seqs.
 
         ``state`` says whether it is in the context, folded, or rewound.
         """

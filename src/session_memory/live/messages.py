@@ -33,8 +33,8 @@ _SET_TITLE = "update live_sessions set title = :title where id = :key and title 
 _INSERTED = ("lane_id", *COLUMNS)
 _FIND_KEY = "select seq, count from live_keys where session_key = :key and append_key = :append"
 _KEYS = ("session_key", "append_key", "seq", "count")
-# An equal body is locked until the message that refers to it is stored, so that nobody who erases
-# another message with it deletes it.
+# The update locks an equal body until the message that refers to it is stored. So the body stays if
+# another message with it is erased at the same time.
 _KEEP_BODY = """
     insert into live_bodies (hash, length, body) values (:hash, :length, :body)
     on conflict (hash) do update set length = excluded.length
@@ -60,8 +60,8 @@ class MessageOperations(MessageReader, SessionOperations):
         """Append a message after the head and return its seq. It becomes the new head.
 
         With a ``key``, a repeated append adds nothing and returns the first seq. With ``expect``,
-        the append is refused unless that is the head. ``fence`` is the caller's lease. A draft
-        becomes a session with its first message, in the same transaction.
+        the append is refused if the head is another message. ``fence`` is the number of the
+        caller's lease. A draft becomes a session with its first message, in the same transaction.
         """
         row = encode_fields(role, content, tool_calls, tool_call_id, name, round_index, meta, now())
         return self._append(session_id, (row,), key, expect, fence)[0]

@@ -108,11 +108,11 @@ class MycodeSessionMeta:
 
 
 class MycodeSessionStore(MycodeHome):
-    """All sessions of one store.
+    """mycode's sessions in one store.
 
-    Without arguments, it is the store of the command line, and ``data_dir`` is below
-    ``$MYCODE_HOME``. Another ``data_dir`` has a database of its own. ``place`` is a database, a
-    file or a ``postgresql://`` address; it may also be the first argument.
+    Without arguments it uses the store of the command line, and ``data_dir`` is below
+    ``$MYCODE_HOME``. Another ``data_dir`` has a database of its own. ``place`` is a database: a
+    file or a ``postgresql://`` address. It may also be the first argument.
     """
 
     # ------------------------------------------------------------ sessions
@@ -164,7 +164,7 @@ class MycodeSessionStore(MycodeHome):
         return await in_thread(create)
 
     async def list_sessions(self, *, cwd: str | None = None) -> list[SessionMetaDict]:
-        """Newest first. Sessions that cannot be read, of a newer format, are left out."""
+        """List the sessions, newest first. Sessions of a newer format are left out."""
         return await in_thread(lambda: list(self._metas(cwd)))
 
     async def latest_session(self, *, cwd: str | None = None) -> SessionMetaDict | None:
@@ -180,7 +180,7 @@ class MycodeSessionStore(MycodeHome):
             last = rows[-1]
 
     def load_session_sync(self, session_id: str) -> SessionData | None:
-        """The session with its context, or None if it does not exist. Nothing is written."""
+        """Return a session with its context, or None if it does not exist. Nothing is written."""
         try:
             return self._loaded(check_id(session_id))
         except UnknownLiveSession:
@@ -299,7 +299,7 @@ class MycodeSessionStore(MycodeHome):
     def _draft(self, session_id: str | None, title: str | None, **settings: Any) -> Draft:
         metadata = {FORMAT: MESSAGE_FORMAT_VERSION, **self._labelled()}
         settings["cwd"] = _directory(settings["cwd"])
-        # The default title is none: the first prompt replaces it.
+        # The default title is not stored, so that the first prompt becomes the title.
         given = None if title in (None, "", DEFAULT_SESSION_TITLE) else title
         return self._live.draft_session(
             session_id=session_id, title=given, metadata=metadata, **settings
@@ -312,7 +312,7 @@ class MycodeSessionStore(MycodeHome):
         return {"session": _to_meta(row), "messages": [m for m, _ in self._visible(session_id)]}
 
     def _visible(self, session_id: str) -> list[tuple[Message, int]]:
-        """The context, each message with the seq to rewind to so that it stays the last one."""
+        """Return the context: each message with the seq to rewind to, to make it the last one."""
         context = self._live.load_active_messages(session_id)
         ends = {fold.note_seq: fold.to_seq for fold in self._live.list_compactions(session_id)}
 

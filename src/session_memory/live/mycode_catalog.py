@@ -178,7 +178,7 @@ class CatalogSessionStore(MycodeHome):
                 self._live.record_usage(session_id, **used)
 
     def _begin(self, session_id: str) -> None:
-        """Create a session without a directory of work, if the id is new or was deleted."""
+        """Create a session without a working directory, if the id is new or was deleted."""
         self._make_directory(session_id)
         self._live._set_aside(session_id)
         self._live._create_if_new(session_id, {"metadata": self._labelled()})
@@ -250,7 +250,7 @@ class CatalogSessionStore(MycodeHome):
         return lock_session(self.session_dir(session_id), session_id, holder)
 
     async def list_sessions(self, *, cwd: str | None = None) -> list[SessionInfo]:
-        """Newest first."""
+        """List the sessions of the catalog, newest first."""
         return await in_thread(lambda: list(self._infos(cwd)))
 
     async def latest_session(self, *, cwd: str | None = None) -> SessionInfo | None:
@@ -274,7 +274,7 @@ class CatalogSessionStore(MycodeHome):
         return await in_thread(lambda: self._info(session_id))
 
     async def load_totals(self, session_id: str) -> SessionTotals:
-        """The tokens and dollars that the messages name, rewound ones too."""
+        """Add up the tokens and dollars that the messages name, rewound ones too."""
         return sum_session_totals(await self.load_raw_messages(session_id))
 
     async def load_session(self, session_id: str) -> CatalogSessionData | None:
@@ -325,13 +325,13 @@ def _snippet(text: str, words: re.Pattern[str]) -> SessionSnippet | None:
 
 
 def _rewound(path: list[int], to: int, at: int) -> ConversationMessage:
-    """The event of a move of the head. Cuts ``path``."""
+    """Return the rewind event for a move of the head to ``to``, and cut ``path`` there."""
     del path[sum(1 for seq in path if seq <= to) :]
     return {"role": "rewind", "meta": {"rewind_to": len(path), "created_at": iso_time(at)}}
 
 
 def display_text(message: ConversationMessage) -> str:
-    """The paragraphs that a person wrote or reads, without what the runtime attached."""
+    """Return the text blocks of a message as paragraphs, without what the runtime attached."""
     content = message.get("content")
     texts = [
         str(block.get("text") or "").strip()
@@ -346,7 +346,7 @@ def derive_title(text: str) -> str:
 
 
 def sum_session_totals(records: Iterable[ConversationMessage]) -> SessionTotals:
-    """The sum over answers and summaries."""
+    """Add up the tokens and the cost of all answers and summaries."""
     totals = SessionTotals()
     for record in records:
         meta = record.get("meta")
@@ -370,7 +370,7 @@ def _sum_costs(total: Figures | None, more: Figures | None) -> Figures | None:
         return more if total is None else total
     if all("input" in cost and "output" in cost for cost in (total, more)):
         return _sum(total, more)
-    # One of them has no parts, so the parts of the other say little.
+    # One cost has no parts (input and output), so only the totals can be added.
     return {"total": total.get("total", 0) + more.get("total", 0)}
 
 

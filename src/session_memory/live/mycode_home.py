@@ -27,7 +27,10 @@ _DATABASES = (".db", ".sqlite", ".sqlite3")
 
 
 class SessionPlaces(NamedTuple):
-    """``home`` is set if sessions of other homes may be in the same database."""
+    """Where a mycode store keeps its sessions.
+
+    ``home`` is set if sessions of other homes may be in the same database.
+    """
 
     data_dir: Path
     database: str | Path
@@ -44,7 +47,7 @@ def resolve_sessions_dir() -> Path:
 
 
 def places_of(data_dir: str | Path | None, place: str | Path | None) -> SessionPlaces:
-    """The directory and the database of a store.
+    """Return the directory and the database of a mycode store.
 
     mycode's home uses the store of the command line, so that ``sync`` collects its sessions. Any
     other directory has a database of its own.
@@ -63,7 +66,7 @@ def places_of(data_dir: str | Path | None, place: str | Path | None) -> SessionP
 
 
 def is_database(place: str | Path) -> bool:
-    """Whether a place is an address or a file. Any other place is a directory."""
+    """Whether a place is a database: an address or a file. Otherwise it is a directory."""
     if isinstance(place, str) and "://" in place:
         return True
     path = Path(place).expanduser()
@@ -92,7 +95,8 @@ class MycodeHome:
         self._live.close()
 
     def _is_here(self, row: SessionRow) -> bool:
-        """Whether a session belongs to this home. After a home was moved, its sessions do."""
+        """Whether a session belongs to this home, or to one that is gone: it may have been
+        moved."""
         if self._home is None:
             return True
         home, origin = (row.metadata.get(name) for name in ("data_dir", "imported_from"))

@@ -41,7 +41,7 @@ class SessionLock:
 
 
 def lock_session(directory: Path, session_id: str, holder: str) -> SessionLock:
-    """Lock a session. ``holder`` is the name that others are told while it is locked."""
+    """Lock a session. ``holder`` names the owner in the error that other processes get."""
     path = directory / NAME
     while True:
         directory.mkdir(parents=True, exist_ok=True)

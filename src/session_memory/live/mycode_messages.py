@@ -67,7 +67,10 @@ def tool_result_block(
     content: list[Message] | None = None,
     meta: Message | None = None,
 ) -> Message:
-    """``model_text`` is sent to the model, ``display_text`` is shown to a person."""
+    """Build a block with a result.
+
+    The model gets ``model_text``, a person sees ``display_text``.
+    """
     result = {
         "type": "tool_result",
         "tool_use_id": tool_use_id,
@@ -88,7 +91,7 @@ def assistant_message(
     usage: Any = None,
     native_meta: Message | None = None,
 ) -> ConversationMessage:
-    """An answer of a model. ``meta`` has the arguments that are set."""
+    """Build an answer of a model. Its ``meta`` has the arguments that are not empty."""
     facts = {
         "provider": provider,
         "model": model,
@@ -165,7 +168,7 @@ def as_summary(text: str) -> list[Message]:
 
 
 def fields_of(message: Message) -> Message:
-    """The fields to store of a message. `as_mycode` makes an equal message of them."""
+    """Return the fields to store for a message, from which `as_mycode` makes an equal message."""
     if not isinstance(message, Mapping):
         raise InvalidRecord(
             f"a message must be a mapping, not {short_repr(message)}", field="message"
@@ -184,7 +187,7 @@ def fields_of(message: Message) -> Message:
 
 
 def as_mycode(row: MessageRow) -> Iterator[Message]:
-    """A stored message as mycode shows it. A summary is shown as two messages."""
+    """Yield a stored message in mycode's format. A summary becomes two messages."""
     others = row.meta.get(OTHER_KEYS)
     if row.name == "compact_note":
         yield from as_summary(text_of(row.content))

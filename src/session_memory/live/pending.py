@@ -29,7 +29,7 @@ _ROUND = """
 _SET_PENDING = """
     update live_settings set pending = :pending, pending_seq = :seq where session_key = :key
 """
-# The messages say these. A stored value only has what else a runtime passed.
+# These fields are made from the messages. Only other fields of a runtime's value are stored.
 _DERIVED = ("assistant_seq", "round_index", "tool_call_ids", "tool_calls")
 
 StoredPending = tuple[str | None, int | None]
@@ -41,9 +41,9 @@ class PendingOperations(MessageOperations, TailReader):
         return pending_in(self.load_path(session_id))
 
     def resume_plan(self, session_id: str) -> ResumePlan:
-        """What a runtime does next when it resumes the session.
+        """Return what a runtime does next when it resumes the session.
 
-        ``run_tools`` (the pending calls of the tail), ``ask_model`` or ``wait_for_user``.
+        That is ``run_tools`` (with the pending calls), ``ask_model`` or ``wait_for_user``.
         """
         with self._reading():
             _, branch, head = self._position(session_id)
@@ -85,11 +85,11 @@ class PendingOperations(MessageOperations, TailReader):
         return list(range(first, head + 1))
 
     def get_state(self, session_id: str) -> SessionStateRow | None:
-        """The counters of a session and its pending calls, or None if it does not exist.
+        """Return the counters of a session and its pending calls; None if it does not exist.
 
-        ``pending`` has the calls of the tail that have no result: ``assistant_seq``,
-        ``round_index``, ``tool_call_ids`` and ``tool_calls`` in the shape of chat completions,
-        together with what `set_pending` was given. None if nothing is pending.
+        ``pending`` describes the calls without a result: ``assistant_seq``, ``round_index``,
+        ``tool_call_ids`` and ``tool_calls`` (in the shape of chat completions), and what
+        `set_pending` was given. It is None if nothing is pending.
         """
         if not is_usable(session_id):
             return None
@@ -115,10 +115,11 @@ class PendingOperations(MessageOperations, TailReader):
     def set_pending(
         self, session_id: str, pending: dict[str, Any] | None, *, fence: int | None = None
     ) -> bool:
-        """Keep what a runtime says about its pending calls. True if the messages agree.
+        """Store what a runtime says about its pending calls. True if the messages agree with it.
 
-        The messages decide which calls are pending, so only what they do not say is stored. A value
-        that names calls of the session ends with them; any other one stays until the next call.
+        The messages decide which calls are pending, so only further fields are stored. A value that
+        names calls of the session holds until they have results. Any other value holds until
+        `set_pending` is called again.
         """
         if pending is not None:
             mapping(pending, "pending")
@@ -142,7 +143,7 @@ class PendingOperations(MessageOperations, TailReader):
 
 
 def _named(pending: Any) -> set[str]:
-    """The ids of the calls that a runtime's value names."""
+    """Return the ids of the calls that the argument of `set_pending` names."""
     ids, calls = pending.get("tool_call_ids"), pending.get("tool_calls")
     named = list(ids) if isinstance(ids, list | tuple) else []
     for call in calls if isinstance(calls, list | tuple) else ():
@@ -151,7 +152,8 @@ def _named(pending: Any) -> set[str]:
 
 
 def _to_store(tail: Sequence[MessageRow], pending: Any) -> StoredPending:
-    """What to store of a runtime's value, and the message with the calls that it names."""
+    """Return what to store of `set_pending`'s argument, and the seq of the last call that it
+    names."""
     if not pending:
         return None, None
     made = {call.call_id: call.seq for message in tail for call in calls_in(message)}

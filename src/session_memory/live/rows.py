@@ -1,4 +1,4 @@
-"""The records that the live store returns. Values only, no I/O.
+"""The records that the live store returns.
 
 They are structs, because a context may have tens of thousands of messages and a dataclass takes
 five times as long to make. `dataclasses.asdict`, ``replace`` and ``fields`` work on them all the
@@ -31,7 +31,7 @@ class SessionStatus(StrEnum):
 class SubagentLifecycle(StrEnum):
     """When a subagent's session is closed.
 
-    ``ephemeral``: when it completes. ``linked``: with its parent. ``detached``: by itself.
+    ``ephemeral``: when it completes. ``linked``: with its parent. ``detached``: independently.
     """
 
     EPHEMERAL = "ephemeral"
@@ -40,8 +40,10 @@ class SubagentLifecycle(StrEnum):
 
 
 class MessageState(StrEnum):
-    """``active``: in the context. ``compacted_out``: a note replaces it. ``rewound``: not on the
-    path."""
+    """Whether the model is sent a message.
+
+    ``active``: yes. ``compacted_out``: a note replaces it. ``rewound``: it is not on the path.
+    """
 
     ACTIVE = "active"
     COMPACTED_OUT = "compacted_out"
@@ -52,7 +54,7 @@ AnyRow = TypeVar("AnyRow", bound=msgspec.Struct)
 
 
 def like_a_dataclass(row: type[AnyRow]) -> type[AnyRow]:
-    """Let the functions of `dataclasses` see the fields of a record."""
+    """Make the functions of `dataclasses` work on a struct."""
     fields = [(name, object) for name in row.__struct_fields__]
     shape = make_dataclass(row.__name__, fields, init=False, repr=False, eq=False)
     type.__setattr__(row, "__dataclass_fields__", vars(shape)["__dataclass_fields__"])
@@ -167,7 +169,8 @@ class Lease(msgspec.Struct, frozen=True):
 
 @like_a_dataclass
 class ResumePlan(msgspec.Struct, frozen=True):
-    """What a runtime does next: ``run_tools`` (``calls``), ``ask_model`` or ``wait_for_user``."""
+    """What a runtime does next: ``run_tools`` (run ``calls``), ``ask_model`` or
+    ``wait_for_user``."""
 
     session_id: str
     next: str

@@ -155,7 +155,7 @@ class SessionOperations(LiveConnection):
     ) -> str:
         """Create a session and return its id. With a parent it is a subagent.
 
-        The id of a closed session can be used again. The closed one is then called
+        The id of a closed session can be used again. The closed session is then renamed to
         ``<id>@closed-<number>``, and nothing of it is lost.
 
         ``cwd`` is the directory that the session works in; by default ``metadata["cwd"]``, where
@@ -274,7 +274,7 @@ class SessionOperations(LiveConnection):
         return int(found) + 1
 
     def get_session(self, session_id: str, *, with_closed: bool = False) -> SessionRow | None:
-        """The session, or None if it does not exist. A closed one only with ``with_closed``."""
+        """Return a session, or None if it does not exist or (unless ``with_closed``) is closed."""
         with self._reading():
             found = self._session(session_id)
         if found is None or (found.status == SessionStatus.CLOSED and not with_closed):
@@ -296,7 +296,7 @@ class SessionOperations(LiveConnection):
         limit: int = PAGE,
         with_subagents: bool = False,
     ) -> list[SessionRow]:
-        """Sessions that are not closed, the last changed first.
+        """Return a page of the sessions that are not closed, the last changed first.
 
         ``after`` is the last session of the previous page. ``since`` and ``until`` limit the time
         of the last change, in milliseconds.

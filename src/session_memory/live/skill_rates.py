@@ -21,7 +21,7 @@ ALWAYS = "all"
 FAST, SAMPLE, THINKING = "fast", "sample", "thinking"
 FAST_FROM, THINKING_BELOW = 0.90, 0.70
 FEWEST = 5
-"""With fewer calls or attempts than this, the advice is to try both."""
+"""With fewer calls or attempts than this, the advice is ``sample``: try both kinds of model."""
 
 _WINDOW = re.compile(r"(\d{1,6})\s*(min|h|d|w)")
 _UNIT_MS = {"min": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}

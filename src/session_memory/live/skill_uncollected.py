@@ -1,4 +1,4 @@
-"""Entries of the skill log that no sync has collected yet, so that rates know them at once.
+"""Read entries of the skill log that no sync has collected yet, so that pass rates count them.
 
 A log is read from where the last sync stopped, and as a whole if its session was evicted. Reading
 it changes neither the log nor the store.
@@ -28,7 +28,7 @@ def usual_logs(config: Config | None = None) -> list[SkillLog]:
 
 
 def _logs_below(root: Path) -> Path:
-    """The directory of the logs: the root itself, or below a home the usual one."""
+    """Return the directory of the skill logs: the usual one below a home, or the root itself."""
     inside = root / FOLDER if root.name == OURS else root / OURS / FOLDER
     return inside if inside.is_dir() or root == home() else root
 
@@ -50,12 +50,12 @@ def uncollected(store: Store, logs: Sequence[SkillLog]) -> Iterator[Entry]:
             try:
                 yield from log.read(file.session_id, offset=offset)
             except (StoreError, UnsafePath):
-                # A log that cannot be read costs itself alone. Sync reports it.
+                # A log that cannot be read is left out. The next sync reports it.
                 continue
 
 
 def count_without_log(store: Store, logs: Sequence[SkillLog]) -> int:
-    """How many evicted sessions have no log here: their entries are in the archive alone."""
+    """Count evicted sessions without a log here: their entries are only in the archive."""
     gone = {uid for uid in store.retention.evicted_uids() if split_uid(uid)[0] == FLAVOR}
     if not gone:
         return 0

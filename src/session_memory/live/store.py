@@ -34,7 +34,10 @@ class SessionStore(
     LeaseOperations,
     UsageOperations,
 ):
-    """Safe for many threads and processes, on SQLite and on PostgreSQL."""
+    """The live sessions in one database, SQLite or PostgreSQL.
+
+    Safe for many threads and processes.
+    """
 
     @classmethod
     def open(

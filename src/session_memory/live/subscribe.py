@@ -34,7 +34,7 @@ class FollowOperations(MessageOperations):
         quiet_for: float | None = None,
         poll: float = POLL_S,
     ) -> Iterator[MessageRow]:
-        """Messages with a seq above ``after``, in order, as they are appended.
+        """Yield messages with a seq above ``after``, in order, as they are appended.
 
         Ends when the session is closed, or after ``quiet_for`` seconds without a message.
         """
@@ -55,7 +55,7 @@ class FollowOperations(MessageOperations):
                 wait = min(wait * 1.5, max(poll, LONGEST_POLL_S))
 
     def messages_after(self, session_id: str, after: int) -> list[MessageRow]:
-        """Every message with a seq above ``after``: rewound ones and notes too."""
+        """Return every message with a seq above ``after``, rewound ones and notes too."""
         whole(after, "after")
         with self._reading():
             key = self._position(session_id)[0]
@@ -68,7 +68,10 @@ class FollowOperations(MessageOperations):
         return [found[seq] for seq in sorted(found)]
 
     def _shared(self, key: int) -> int:
-        """The last seq that a fork inherited; its own messages have higher seqs."""
+        """Return the last seq that a fork inherited.
+
+        Messages appended to the fork have higher ones.
+        """
         forked_from, next_seq = self._db.one(_FORKED, {"key": key}) or (None, 0)
         if forked_from is None:
             return 0

@@ -1,4 +1,4 @@
-"""The tail of a session: the last answer of the model, and everything after it.
+"""Read the tail of a session: the last answer of the model, and everything after it.
 
 A model is asked only when its earlier calls have results, so the calls that a runtime still has to
 run are in the tail. Reading the tail costs the same in a session of any length.
@@ -20,7 +20,7 @@ _ROLE, _BLOCKS, _CALLS, _CALL_ID = 2, 5, 6, 7
 
 class TailReader(MessageReader):
     def _tail(self, session_id: str, branch: int, head: int) -> list[MessageRow]:
-        """The tail of a path. Empty only if the path is."""
+        """Return the tail of a path. It is empty only if the path is empty."""
         count = FIRST_LOOK
         while True:
             rows = self._last_rows(self._segments(branch, head), count)
@@ -31,7 +31,7 @@ class TailReader(MessageReader):
 
 
 def tail_start(rows: Sequence[Row]) -> int | None:
-    """The place of the tail's first row; None if it may be before all of them.
+    """Return the index of the tail's first row; None if the tail may begin before all ``rows``.
 
     An answer may be several messages in a row, such as thinking, a text and calls.
     """

@@ -29,7 +29,7 @@ class Threads:
     """Worker threads with one queue."""
 
     def __init__(self, count: int, name: str, batch: Batches | None = None) -> None:
-        """With ``batch``, operations that wait are run in one batch and delivered together."""
+        """With ``batch``, queued operations are run in one batch and answered together."""
         self._queue: Queue = SimpleQueue()
         # The threads also end when the store is garbage collected without being closed.
         self._end = weakref.finalize(self, _end, self._queue, count)
@@ -127,7 +127,7 @@ def _deliver_later(work: Work, result: Any, error: BaseException | None) -> None
 
 
 def _outcome(work: Work) -> tuple[Any, BaseException | None]:
-    """The result or the error. What was cancelled before it started is skipped."""
+    """Run an operation and return its result or error. Skip one that was cancelled before."""
     return (None, None) if work[1].cancelled() else _attempt(work[2])
 
 

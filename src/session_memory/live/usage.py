@@ -40,7 +40,7 @@ _FIGURES = (
     *("prompt_tokens", "completion_tokens", "total_tokens"),
     *("cache_read_tokens", "cache_write_tokens"),
 )
-# A larger figure is kept as it was passed and does not count, here and in `cost`.
+# A larger figure is stored as it was passed. It does not count, neither here nor in `cost`.
 _SUMS = ", ".join(
     f"coalesce(sum(case when {name} between 0 and {MOST_TOKENS} then {name} end), 0)"
     for name in _FIGURES
@@ -109,7 +109,7 @@ class UsageOperations(LiveConnection):
         ]
 
     def usage_totals(self, session_id: str) -> dict[str, int]:
-        """The sums over all sends of the session, with the number of model calls."""
+        """Return the sums over all sends of the session, with the number of model calls."""
         with self._reading():
             key, sent = self._used(session_id)
             sums = self._db.one(_TOTALS, {"key": key}) or ()
@@ -123,5 +123,5 @@ class UsageOperations(LiveConnection):
 
 
 def _stored(figure: int | None) -> int | None:
-    """A figure that the database can hold. A sum of two may be larger."""
+    """Limit a figure to what the database can hold, because a sum of two may be larger."""
     return None if figure is None else max(-MOST, min(figure, MOST))

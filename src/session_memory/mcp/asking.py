@@ -27,7 +27,7 @@ from session_memory.views.matching import is_like
 
 EVERYWHERE = "*"
 LONGEST_ERROR = 600
-# Errors that say nothing about the store.
+# Errors about a wrong name in the question. The store is fine and stays open.
 _WRONG_NAMES = (AmbiguousSession, SessionEvicted, UnknownEvent, UnknownSession)
 
 
@@ -42,13 +42,13 @@ class Question:
         self.now = now
         self.answer = AnswerText(arguments["tokens"])
         self._names = place.names
-        # Not `Memory.sessions`: what makes titles takes long to load.
+        # `Memory.sessions` is not used, because importing the code for titles takes long.
         self._pages = SessionPages(memory.store.db)
         self.is_asked = bool(arguments.get("repo"))
         self.repo = self._scope(arguments.get("repo"))
 
     def _scope(self, asked: str | None) -> str | None:
-        """The repository to search, as a name or a pattern. None means all repositories."""
+        """Return the repository to search, as a name or a pattern. None means all repositories."""
         if asked is not None:
             return None if asked.strip() == EVERYWHERE else asked.strip()
         if self.place.stored_name is None:
@@ -82,9 +82,10 @@ class Question:
     def changes(
         self, sessions: Iterable[tuple[str | None, int | None, Iterable[str]]]
     ) -> dict[FileThen, str]:
-        """What happened to files since sessions ended: each with its repository, its end, paths.
+        """Say what happened to files since the sessions that edited them ended.
 
-        Git is asked once for all of them."""
+        ``sessions`` are ``(repository, end, paths)``; those of other repositories are left out.
+        Git is asked once for all files."""
         return self.place.changes_since(
             FileThen(path, ended)
             for repo, ended, paths in sessions
@@ -118,7 +119,7 @@ class Question:
 
 
 class AskedMemory:
-    """Answers calls of tools, one at a time and in one thread."""
+    """Answers calls of tools, one at a time and in one thread. The store is opened by the first."""
 
     def __init__(self, store: str | None, config: Path | None, directory: Path | None = None):
         self._store = store
@@ -155,6 +156,6 @@ class AskedMemory:
         if self._memory is None:
             self._memory = Memory(self._store, self._config, create=False)
         if not self._memory.store.index.is_complete:
-            # Building it may take minutes. A tool has seconds.
+            # To build the index may take minutes, but a tool has to answer within seconds.
             raise ToolError("the search index is not complete. Run: session-memory store reindex")
         return self._memory

@@ -4,7 +4,7 @@ Agents search for tools by the words of the descriptions, so a description names
 tool helps with. Every session of an agent pays tokens for it, so it is short.
 """
 
-TYPE_CHECKING = False  # As in `protocol`.
+TYPE_CHECKING = False  # Importing `typing` takes long: see `protocol`.
 if TYPE_CHECKING:
     from typing import Any
 
@@ -33,7 +33,7 @@ def _number(meaning: str, least: int, most: int, default: int) -> "dict[str, Any
 
 
 _REPO = _text("Another repository by name; * for all. Default: that of the working directory.")
-_SINCE = _text("From then on: 7d, 2026-07, yesterday.")
+_SINCE = _text("Only work since then: 7d, 2026-07, yesterday.")
 _TOKENS = _number("Longest answer, in tokens.", LEAST_TOKENS, MOST_TOKENS, DEFAULT_TOKENS)
 GROUPINGS = [
     *("day", "week", "month", "model", "repo", "flavor", "session", "task"),
@@ -68,7 +68,7 @@ TOOLS = [
         ["query"],
         query=_text("The task or topic in your words, or an exact name."),
         repo=_REPO,
-        k=_number("So many sessions at most.", 1, 20, 3),
+        k=_number("The most sessions to list.", 1, 20, 3),
     ),
     _tool(
         "fix",
@@ -87,7 +87,7 @@ TOOLS = [
         "answered. An event (5b0c6a1e#412): the events around it; with around 0 its whole text.",
         ["ref"],
         ref=_text("A ref such as 5b0c6a1e or 5b0c6a1e#412."),
-        around=_number("So many events before and after; 0 for the event alone.", 0, 50, 3),
+        around=_number("Number of events before and after; 0 for the event alone.", 0, 50, 3),
     ),
     _tool(
         "sessions",
@@ -116,7 +116,7 @@ TOOLS = [
         "ones in short.",
         ["ref"],
         ref=_text("A session, such as 5b0c6a1e."),
-        last=_number("So many turns word for word.", 1, 50, 3),
+        last=_number("Number of turns word for word.", 1, 50, 3),
     ),
     _tool(
         "cost",
@@ -134,9 +134,10 @@ NAMES: "tuple[str, ...]" = tuple(str(tool["name"]) for tool in TOOLS)
 
 
 def checked_arguments(name: str, given: "dict[str, Any]") -> "dict[str, Any]":
-    """The arguments of a call with the defaults of those that are missing.
+    """Check the arguments of a call, and add the defaults of missing ones.
 
-    ``null`` and an empty text are as good as nothing, because models write them for options.
+    Raises `ToolError` for a wrong argument. ``null`` and an empty text count as missing, because
+    models write them for optional arguments.
     """
     schema = next(tool for tool in TOOLS if tool["name"] == name)["inputSchema"]
     known = schema["properties"]
@@ -169,5 +170,5 @@ def _checked(key: str, value: "Any", rule: "dict[str, Any]") -> "Any":
         raise ToolError(f"{key} must be a text")
     if value not in rule.get("enum", [value]):
         raise ToolError(f"{key} must be one of {', '.join(rule['enum'])}")
-    # The end of a long output has the error.
+    # Of a text that is too long the end is kept, because an error is at the end of an output.
     return value[-LONGEST_TEXT:]

@@ -14,7 +14,7 @@ from session_memory.hooks.hook_input import HookInput
 from session_memory.hooks.place import store_place
 from session_memory.hooks.running import note
 
-# A session that ends takes this server with it, so a process has to collect it.
+# The end of a session is missing: this server ends with it, so another process has to act on it.
 EVENTS = ("failure", "prompt", "start")
 
 
@@ -26,7 +26,7 @@ def answer_hook(given: dict[str, Any], store: str | None, config: str | None) ->
         hook = HookInput(AGENTS[name], given)
         text = answer(hook, event, store or store_place(config))
     except Exception as error:
-        # The agent would show an error of a hook to its user.
+        # The error is only noted, because the agent would show it to its user.
         note(name, event, error)
         return ""
     if not text:

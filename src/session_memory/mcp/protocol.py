@@ -1,7 +1,7 @@
-"""JSON-RPC 2.0 as MCP uses it. Every request gets exactly one answer, whatever was received.
+"""JSON-RPC 2.0 as MCP uses it. Every request gets exactly one answer, unless it is cancelled.
 
-``run`` gets the calls of tools, one job for each, and may run them later and in another thread. All
-other requests are answered at once.
+A call of a tool becomes a job for the function ``run``, which may run it later and in another
+thread. All other requests are answered at once.
 """
 
 import json
@@ -36,7 +36,7 @@ class RequestError(Exception):
 
 
 class ToolJob:
-    """One call of a tool. The first of its answer, its failure and its cancellation counts."""
+    """One call of a tool. The first of these counts: its answer, its failure, its cancellation."""
 
     def __init__(self, work: "Callable[[], str]", reply: "Reply", request: "Any") -> None:
         self._work = work
@@ -72,7 +72,8 @@ class ToolJob:
 
 
 class Protocol:
-    """One connection. ``send`` gets each message to the client, ``call`` answers a tool's call."""
+    """One connection. ``send`` sends a message to the client. ``call`` returns the answer to a call
+    of a tool. ``run`` runs the job of a call."""
 
     def __init__(
         self,
@@ -101,7 +102,7 @@ class Protocol:
             self._receive_one(message, self._send_one)
 
     def refuse(self, code: int, message: str) -> None:
-        """Answer something that has no id."""
+        """Send an error for a message that has no usable id."""
         self._send(_error(None, code, message))
 
     def _send_one(self, message: "Any") -> None:
@@ -142,7 +143,7 @@ class Protocol:
             reply(_error(request, error.code, str(error)))
 
     def _notice(self, method: str, params: "Any") -> None:
-        """A notification is never answered, not even a wrong one."""
+        """Handle a notification. It is never answered, even if it is wrong."""
         if method == "notifications/cancelled" and isinstance(params, dict):
             request = params.get("requestId")
             job = self._jobs.get(request) if isinstance(request, str | int) else None

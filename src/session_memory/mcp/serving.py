@@ -1,7 +1,7 @@
 """Run the MCP server: read requests from standard input, write answers to standard output.
 
-One thread reads the requests and answers all of them but calls of tools. A second thread runs the
-tools, one call at a time. The server ends when its input ends or its parent process is gone.
+One thread reads the requests and answers all except calls of tools. A second thread runs the calls
+of tools, one at a time. The server ends when its input ends or its parent process is gone.
 """
 
 import gc
@@ -16,7 +16,7 @@ from threading import Condition, Lock, Thread
 from session_memory.mcp.catalog import HOOK
 from session_memory.mcp.protocol import INVALID_REQUEST, Protocol, ToolJob
 
-TYPE_CHECKING = False  # As in `protocol`.
+TYPE_CHECKING = False  # Importing `typing` takes long: see `protocol`.
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
@@ -26,7 +26,7 @@ LONGEST_LINE = 1 << 20
 MOST_WAITING = 32
 # The longest time until a tool's answer, in seconds.
 TIME_LIMIT = 10.0
-# How often the reader looks whether its parent lives, and whether a running job is late.
+# Seconds between two looks: does the parent process still exist, and is a running job late?
 IDLE_LOOK, BUSY_LOOK = 2.0, 0.1
 PIECE = 1 << 16
 INTERRUPTED = 130
@@ -60,7 +60,7 @@ def serve(store: str | None = None, config: "Path | None" = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     if worker.is_busy:
-        # A thread in the middle of a question cannot be ended.
+        # A thread that still works on a question cannot be ended in another way.
         os._exit(0)
     return 0
 
@@ -68,7 +68,8 @@ def serve(store: str | None = None, config: "Path | None" = None) -> int:
 def late_answers(
     store: str | None, config: "Path | None"
 ) -> "Callable[[str, dict[str, Any]], str]":
-    """Answers calls of tools. What that needs is imported and opened by the first call."""
+    """Return a function that answers calls of tools. Its first call imports and opens what it
+    needs."""
     asked: Any = None
 
     def call(name: str, arguments: "dict[str, Any]") -> str:
@@ -81,7 +82,8 @@ def late_answers(
         if asked is not None:
             answer: str = asked.answer(name, arguments)
             return answer
-        # What is loaded for the first answer stays, so no search for garbage has to visit it.
+        # Everything that is loaded for the first answer stays in memory. The garbage collector
+        # need not visit it.
         gc.disable()
         try:
             from session_memory.mcp.asking import AskedMemory
@@ -97,8 +99,11 @@ def late_answers(
 
 
 def _private_output() -> int:
-    """A copy of standard output for the protocol alone. What anything else prints goes to standard
-    error, because one foreign line would end the connection."""
+    """Return a copy of standard output that only the protocol uses.
+
+    Anything else that is printed goes to standard error, because one foreign line would end the
+    connection.
+    """
     sys.stdout.flush()
     output = os.dup(1)
     os.dup2(2, 1)
@@ -106,8 +111,11 @@ def _private_output() -> int:
 
 
 class ToolWorker:
-    """Runs jobs in their order in one thread. A job that is late gets its answer without ending;
-    while it runs on, later ones are refused at once, so a stuck question costs one thread."""
+    """Runs jobs in their order in one thread.
+
+    A job that exceeds the time limit is answered with an error, but it runs on. Until it ends, new
+    jobs are refused at once, so a stuck question costs only one thread.
+    """
 
     def __init__(self, limit: float = TIME_LIMIT) -> None:
         self._limit = limit
@@ -141,7 +149,7 @@ class ToolWorker:
             self._thread.start()
 
     def answer_late(self) -> None:
-        """Answer the running job, and those that wait behind it, if it takes too long."""
+        """If the running job takes too long, answer it and all waiting jobs with an error."""
         with self._changed:
             if not self._is_late:
                 return
@@ -171,7 +179,7 @@ class ToolWorker:
 def read_lines(
     source: int, worker: ToolWorker, longest: int = LONGEST_LINE
 ) -> "Iterator[bytes | None]":
-    """The lines of a file descriptor. None stands for a line that is too long."""
+    """Yield the lines of a file descriptor. None stands for a line that is too long."""
     parent, held, is_too_long = os.getppid(), bytearray(), False
     poll = select.poll()
     poll.register(source, select.POLLIN)

@@ -1,4 +1,4 @@
-"""The line that names a session: its ref, age, repository, branch, agent and outcome."""
+"""Write the line that names a session: its ref, age, repository, branch, agent and outcome."""
 
 import re
 
@@ -10,7 +10,7 @@ from session_memory.views.paths import path_from
 from session_memory.views.short_names import short_names
 
 LONGEST_NAME = 60
-# A log may claim any name. Without blanks and signs it cannot be read as a sentence of ours.
+# A log may contain any name. Without blanks and signs, a name cannot look like a sentence of ours.
 _STRANGE = re.compile(r"[^\w./@+#-]+")
 
 
@@ -30,7 +30,7 @@ def head_line(question: Question, ref: str, session: Session, outcome: str) -> s
 
 
 def event_ref(question: Question, uid: str, event_uid: str) -> str:
-    """``5b0c6a1e#412`` for an event; without a number if the session was evicted."""
+    """Return the ref of an event: ``5b0c6a1e#412``. It has no number if the session was evicted."""
     store = question.memory.store
     name = short_names(store, [uid])[uid]
     row = store.sessions.row(uid)
@@ -40,9 +40,10 @@ def event_ref(question: Question, uid: str, event_uid: str) -> str:
 
 
 def shown_path(path: str, session: Session) -> str:
-    """A path below the repository; one elsewhere stays as it is.
+    """Return a path relative to the repository of the session; other paths stay as they are.
 
-    A package often has the name of its repository, so the first directory with it counts."""
+    The repository is the first directory with its name, because a package in it often has the same
+    name."""
     if session.repo and path.startswith("/"):
         _, found, below = path.partition(f"/{session.repo}/")
         if found:

@@ -25,7 +25,7 @@ T = TypeVar("T")
 def _awaited(
     method: Callable[Concatenate[Memory, P], T],
 ) -> Callable[Concatenate["AsyncMemory", P], Coroutine[Any, Any, T]]:
-    """The method with the same name and signature, to be awaited."""
+    """Make the awaitable method for a method of `Memory`, with the same name and signature."""
 
     async def run(self: "AsyncMemory", /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await self.run(lambda memory: method(memory, *args, **kwargs))
@@ -37,7 +37,7 @@ def _awaited(
 def _followed(
     method: Callable[Concatenate[Memory, P], Follow],
 ) -> Callable[Concatenate["AsyncMemory", P], AsyncFollow]:
-    """The method with the same name and signature, to be iterated over with ``async for``."""
+    """Make the method for a method of `Memory` that is iterated over with ``async for``."""
 
     def follow(self: "AsyncMemory", /, *args: P.args, **kwargs: P.kwargs) -> AsyncFollow:
         return AsyncFollow(lambda: method(self._memory, *args, **kwargs))
@@ -49,8 +49,9 @@ def _followed(
 class AsyncMemory:
     """A `Memory` whose answers are awaited. Open it with ``await AsyncMemory.open()``.
 
-    Methods whose answer is complete are here. For everything else `run` calls a function with the
-    memory in its thread: ``await memory.run(lambda m: [s.title for s in m.sessions()])``.
+    It has the methods of `Memory` that return a complete answer. For everything else, `run` calls a
+    function in the memory's thread:
+    ``await memory.run(lambda m: [s.title for s in m.sessions()])``.
     """
 
     _is_closed = False
@@ -74,14 +75,14 @@ class AsyncMemory:
         try:
             return cls(await asyncio.shield(opening), threads)
         except asyncio.CancelledError:
-            # It may be open when nobody waits for it any more.
+            # The store may be opened after the caller was cancelled. Then it is closed at once.
             opening.add_done_callback(_close_opened)
             raise
 
     async def run(self, function: Callable[[Memory], T]) -> T:
         """Call a function with the memory, in the memory's thread.
 
-        What it returns must be complete: a list instead of a query or an iterator.
+        It must return complete values: a list, not a query or an iterator.
         """
         outcome: asyncio.Future[T] = self._threads.run(partial(function, self._memory))
         return await outcome

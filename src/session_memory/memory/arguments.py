@@ -1,4 +1,4 @@
-"""Arguments as a caller writes them, turned into what the views take.
+"""Turn the arguments of a caller into the values that the views take.
 
 A time is a text of the command line (``"7d"``, ``"2026-07"``, ``"yesterday"``), a ``date``, a
 ``datetime``, or an ``int``: milliseconds since 1970 in UTC.
@@ -24,7 +24,7 @@ MOST_DOLLARS = 10**12
 
 
 class WorkFilters(TypedDict, total=False):
-    """Filters of figures. Names may contain ``*`` and ``?``; ``model`` matches anywhere."""
+    """Filters of figures. Names may contain ``*`` and ``?``; ``model`` is any part of a name."""
 
     since: When | None
     until: When | None
@@ -54,7 +54,7 @@ class SessionFilters(WorkFilters, total=False):
 
 
 def time_zone(tz: object) -> tzinfo | None:
-    """The zone of a name such as ``Europe/Berlin``; None means local time."""
+    """Return the time zone of a name such as ``Europe/Berlin``; None means local time."""
     if isinstance(tz, str):
         from session_memory.views.zones import zone
 
@@ -66,14 +66,14 @@ def time_zone(tz: object) -> tzinfo | None:
 
 
 class TimeSpan(NamedTuple):
-    """The first millisecond, and the one after the last; None where there is no bound."""
+    """The first millisecond of a period, and the one after its last; None means no bound."""
 
     since: int | None
     until: int | None
 
 
 def period_of(since: When | None, until: When | None, tz: Zone | None = None) -> TimeSpan:
-    """From the beginning of ``since`` to the end of ``until``, on the clock of ``tz``."""
+    """Return the span from the beginning of ``since`` to the end of ``until`` in zone ``tz``."""
     time_zone(tz)
     period = TimeSpan(_bounds("since", since, tz)[0], _bounds("until", until, tz)[1])
     if period.since is not None and period.until is not None and period.since >= period.until:
@@ -92,17 +92,17 @@ def _bounds(field: str, when: object, tz: Zone | None) -> tuple[int, int] | tupl
     if not isinstance(when, str | date):
         hint = f"{HINT} A date, a datetime and milliseconds since 1970 will do, too."
         raise InvalidRecord(f"{field} is {short_repr(when)}", hint, field=field)
-    # A datetime is also a date, and its text is a moment; a naive one is on the clock of ``tz``.
+    # A datetime is also a date. Its text names a moment; without a zone, it is in the zone ``tz``.
     text = when if isinstance(when, str) else when.isoformat()
     return period(text, tz=time_zone(tz))
 
 
 def microdollars(amount: Dollars | None) -> int | None:
-    """A number of dollars in millionths of a dollar."""
+    """Turn a number of dollars into millionths of a dollar."""
     if amount is None:
         return None
     try:
-        # Through a text, so that the float 0.1 means ten cents.
+        # Converted through a text, so that the float 0.1 means ten cents.
         dollars = Decimal(str(amount))
         if abs(dollars) <= MOST_DOLLARS:
             return int(dollars * MICRODOLLARS)
@@ -113,7 +113,7 @@ def microdollars(amount: Dollars | None) -> int | None:
 
 
 def refuse_unknown(given: Mapping[str, object], filters: type) -> None:
-    """Raise for a keyword that is not a filter of this kind: Python would ignore it."""
+    """Raise for a keyword that is not one of ``filters``; otherwise it would be ignored."""
     known = sorted(filters.__annotations__)
     for name in given:
         one_of("filter", name, known)

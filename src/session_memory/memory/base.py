@@ -17,7 +17,10 @@ IN_MEMORY = ":memory:"
 
 
 def read_configuration(config: "Config | str | Path | None") -> "Config":
-    """A configuration as it was given, from a file that must exist, or from the default place."""
+    """Return the given configuration, or read it from the given file or from the default place.
+
+    A given file must exist.
+    """
     from session_memory.config import Config, load_config
     from session_memory.core.errors import ConfigError
 
@@ -33,9 +36,9 @@ def read_configuration(config: "Config | str | Path | None") -> "Config":
 
 
 def store_place(store: str | Path | None, config: "Callable[[], Config]") -> str:
-    """The path or address of the store. It may contain a password, so it must not be shown.
+    """Return the path or address of the store. It may have a password, so it must not be shown.
 
-    The given one, else ``SESSION_MEMORY_STORE``, else ``store`` of the configuration, else
+    It is the given one, else ``SESSION_MEMORY_STORE``, else ``store`` of the configuration, else
     ``~/.session-memory/memory.db``.
     """
     from session_memory.config import default_store
@@ -56,9 +59,10 @@ def store_place(store: str | Path | None, config: "Callable[[], Config]") -> str
 
 
 def without_secrets(answer: T) -> T:
-    """The same answer with every secret in it masked.
+    """Return a copy of an answer with every secret in it masked.
 
-    Lessons and fixes are copied into instruction files and given to models.
+    It is for answers such as lessons and fixes, which are copied into instruction files and given
+    to models.
     """
     from session_memory.redact import mask_together
 
@@ -87,11 +91,11 @@ class OpenMemory:
         self._durability = durability
         self._store: Store | None = self._open(create=create)
         self._name = self._store.db.name
-        # A memory that is closed stops the follows that were started from it.
+        # When the memory is closed, every `follow` that was started from it is stopped.
         self._follows: WeakSet[Follow] = WeakSet()
 
     def _open(self, *, create: bool = False) -> "Store":
-        """A new connection to the same store, with the user's own prices."""
+        """Open a new connection to the same store, with the user's own prices."""
         from session_memory.store import open_store
 
         opened = open_store(self._place, durability=self._durability, create=create)

@@ -1,4 +1,4 @@
-"""Checks of single arguments: the value itself, or an error that names the argument.
+"""Check single arguments. Each function returns the value, or raises an error that names ``field``.
 
 Python does not check types. Without these checks a wrong value would give an empty answer, or an
 exception of a library far below.
@@ -17,19 +17,19 @@ LARGEST = 2**53
 
 
 def a_text(field: str, value: object) -> str:
-    """A text as the databases store it."""
+    """Return a text as the databases store it."""
     if not isinstance(value, str):
         raise _wrong(field, "a text", value)
     return escaped(value)
 
 
 def maybe_text(field: str, value: object) -> str | None:
-    """A text as the databases store it, or None."""
+    """Return a text as the databases store it; None stays None."""
     return None if value is None else a_text(field, value)
 
 
 def names(field: str, given: object) -> tuple[str, ...]:
-    """A tuple of texts, from one text or from several. None gives an empty tuple."""
+    """Return one text or several as a tuple. None gives an empty tuple."""
     return tuple(a_text(field, one) for one in _several(field, given, str, "a text or several"))
 
 
@@ -40,7 +40,7 @@ def a_flag(field: str, value: object) -> bool:
 
 
 def a_count(field: str, value: object, expected: str = "a number of 0 or more") -> int:
-    """An integer that is not negative."""
+    """Return an integer that is not negative."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise _wrong(field, expected, value)
     return min(value, LARGEST)
@@ -51,12 +51,12 @@ def maybe_count(field: str, value: object) -> int | None:
 
 
 def checked_limit(limit: object) -> int:
-    """A number of answers; 0 means all."""
+    """Return a limit for the number of answers; 0 means all."""
     return a_count("limit", limit, "a number of 1 or more, or 0 for all")
 
 
 def seconds(field: str, value: object) -> float:
-    """A number of seconds above 0."""
+    """Return a number of seconds above 0."""
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < LARGEST:
         return float(value)
     raise _wrong(field, "a number of seconds above 0", value)
@@ -69,7 +69,7 @@ def a_function(field: str, value: F) -> F:
 
 
 def a_path(field: str, value: object) -> Path:
-    """A path; ``~`` is the home directory."""
+    """Return a path; ``~`` becomes the home directory."""
     if not isinstance(value, str | Path) or not str(value) or "\0" in str(value):
         raise _wrong(field, "a path", value)
     try:
@@ -84,7 +84,7 @@ def a_path(field: str, value: object) -> Path:
 
 
 def paths(field: str, given: object) -> tuple[Path, ...]:
-    """One path or several as a tuple; None gives an empty tuple."""
+    """Return one path or several as a tuple; None gives an empty tuple."""
     several = _several(field, given, (str, Path), "a path or several")
     return tuple(a_path(field, one) for one in several)
 

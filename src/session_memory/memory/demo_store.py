@@ -1,4 +1,4 @@
-"""Where the demo sessions are kept: in a store of their own, beside the user's store."""
+"""Name the store of the demo sessions. They have a store of their own, beside the user's store."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ _USUAL = "memory"
 
 
 def demo_place(where: str) -> Path:
-    """The file of the demo store that belongs to the store at ``where``."""
+    """Return the file of the demo store that belongs to the store at ``where``."""
     if is_postgres(where) or where == IN_MEMORY:
         return home() / ".session-memory" / "demo.db"
     store = Path(where)

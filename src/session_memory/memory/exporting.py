@@ -1,4 +1,4 @@
-"""Sessions written to a file: portable for another store, or a transcript for a reader."""
+"""Write sessions to a file: a portable one for another store, or a transcript for a reader."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,7 +23,10 @@ FORMATS = (PORTABLE, *TEXT_FORMATS)
 def export_portable(
     store: "Store", target: Path, uids: list[str] | None, *, redacted: bool
 ) -> ExportResult:
-    """Write the logs of some or all sessions. Another store derives everything else from them."""
+    """Write the logs of some or all sessions to a portable file.
+
+    A store that imports the file derives everything else from the logs.
+    """
     from session_memory.retain.portable_file import export_store
 
     damaged: list[DamagedLog] = []
@@ -43,7 +46,7 @@ def export_portable(
 def transcript_text(
     store: "Store", uids: list[str], kind: str, options: "TranscriptOptions", *, redacted: bool
 ) -> Iterator[str]:
-    """A transcript in pieces; if ``redacted``, every text in it was masked."""
+    """Yield transcripts of sessions in pieces; if ``redacted``, with all secrets masked."""
     from session_memory.derive.archived import readable_store
     from session_memory.render.html import html
     from session_memory.render.jsonl import jsonl
@@ -67,7 +70,7 @@ def transcript_text(
         elif kind == "markdown":
             yield from markdown(items(uid, options))
         else:
-            # For programs: nothing is left out.
+            # JSON lines are for programs, so nothing is left out.
             yield from jsonl(items(uid, msgspec.structs.replace(options, everything=True)))
 
 
@@ -78,7 +81,7 @@ def _mask() -> Callable[[str], str]:
 
 
 def write_new_file(target: Path, text: Iterator[str]) -> int:
-    """Write a file that must not exist yet; it appears whole or not at all. Its size."""
+    """Write a file that must not exist yet; it appears whole or not at all. Returns its size."""
     from session_memory.store.private_files import sweep_unfinished, whole_file
 
     written = 0

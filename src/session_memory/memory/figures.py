@@ -1,4 +1,4 @@
-"""Figures: cost, prices, budget, statistics, files and commands.
+"""The methods of `Memory` for figures: cost, prices, budget, statistics, files and commands.
 
 Each method returns a value of `session_memory.views`, whose ``to_dict()`` is what the command of
 the same name prints with ``--json``.
@@ -37,8 +37,8 @@ class FigureMethods(OpenMemory):
     """Methods of `Memory` that count and add up."""
 
     def cost(self, by: str = "day", **filters: Unpack[CostFilters]) -> "CostReport":
-        """What was spent, by ``day``, ``week``, ``month``, ``block``, ``model``, ``repo``,
-        ``flavor``, ``session`` or ``task``.
+        """Report what was spent, by ``day``, ``week``, ``month``, ``block`` (five hours),
+        ``model``, ``repo``, ``flavor``, ``session``, ``task``, ``commit``, ``branch`` or ``pr``.
 
         Filters are ``since``, ``until``, ``tz``, ``flavor``, ``repo``, ``model``, ``session`` and
         ``task``.
@@ -49,7 +49,7 @@ class FigureMethods(OpenMemory):
         return cost_report(self.store, self._cost_filter(filters, one_of("by", by, GROUPINGS)))
 
     def prices(self, **filters: Unpack[UsageFilters]) -> "PriceRows":
-        """The prices of the models in the store, own ones included: as ``cost --prices``.
+        """List the prices of the models in the store, own prices included: as ``cost --prices``.
 
         Filters are those of `cost`, without ``task``.
         """
@@ -59,7 +59,7 @@ class FigureMethods(OpenMemory):
         return price_rows(self.store, self._cost_filter(filters))
 
     def cost_audit(self, **filters: Unpack[UsageFilters]) -> "CostComparison":
-        """What agents say that responses and sessions cost, beside our amounts.
+        """Compare what agents say that responses and sessions cost with our amounts.
 
         Filters are those of `cost`, without ``task``. `session(uid).audit()` explains the amounts
         of one session.
@@ -81,7 +81,7 @@ class FigureMethods(OpenMemory):
         )
 
     def budget(self, *, tz: Zone | None = None) -> "Budget":
-        """What is left of the limits in the configuration."""
+        """Return the spending of today and this month, beside the limits in the configuration."""
         from session_memory.views.budget import budget
 
         return budget(self.store, self.config.budget, tz=time_zone(tz))
@@ -89,7 +89,7 @@ class FigureMethods(OpenMemory):
     def stats(
         self, *sections: str, limit: int = 10, **filters: Unpack[WorkFilters]
     ) -> "StatsReport":
-        """Figures about the work: all sections, or those that are named.
+        """Return statistics about the work with agents: all ``sections``, or those named.
 
         Filters are ``since``, ``until``, ``tz``, ``flavor``, ``repo`` and ``model``.
         """
@@ -109,12 +109,12 @@ class FigureMethods(OpenMemory):
         limit: int = 0,
         **filters: Unpack[SessionFilters],
     ) -> "FileList":
-        """The files that sessions read, edited and wrote: of one session with its subagents, or
-        of all that the filters admit.
+        """List the files that sessions read, edited and wrote: those of one session with its
+        subagents, or of all sessions that the filters admit.
 
         Filters are ``since``, ``until``, ``tz``, ``flavor``, ``host``, ``repo``, ``branch`` and
-        ``model``. One evicted session is read from the archive; of many, ``evicted`` says how many
-        were left out.
+        ``model``. A named session that was evicted is read from the archive. Without a name,
+        evicted sessions are left out, and ``evicted`` of the result counts them.
         """
         from session_memory.views.files import SORTS, list_files
         from session_memory.views.kept_files import all_files
@@ -142,7 +142,7 @@ class FigureMethods(OpenMemory):
         limit: int = 0,
         **filters: Unpack[SessionFilters],
     ) -> "CommandList":
-        """The shell commands that sessions ran: of one session with its subagents, or of all that
+        """List the shell commands that one session with its subagents ran, or all sessions that
         the filters admit. ``state`` is ``ok``, ``failed`` or ``open``.
 
         Filters are those of `files`.
@@ -167,7 +167,7 @@ class FigureMethods(OpenMemory):
         )
 
     def _records(self, session: str | None, filters: SessionFilters) -> "Iterator[Session]":
-        """One session with its subagents; without one, the sessions that the filters admit."""
+        """Return one session and its subagents, or without one those that the filters admit."""
         from session_memory.views.sessions import each_session
 
         if session is None:
@@ -195,7 +195,7 @@ class FigureMethods(OpenMemory):
         return Filter(host=host, branch=branch, **work)
 
     def _work(self, filters: WorkFilters) -> dict[str, Any]:
-        """The filters that all figures have, as the views take them."""
+        """Return the filters that all figures have, as the views take them."""
         from session_memory.views.known_names import check_flavors
 
         tz = filters.get("tz")

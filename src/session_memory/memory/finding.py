@@ -1,4 +1,4 @@
-"""Finding sessions: by what they are, by words, by likeness, by an error or a task.
+"""The methods of `Memory` that find sessions: by properties, words, likeness, an error or a task.
 
 Each method returns a value of `session_memory.views`, whose ``to_dict()`` is what the command of
 the same name prints with ``--json``.
@@ -68,13 +68,12 @@ class FindingMethods(OpenMemory):
         sort: str = "newest",
         limit: int = 0,
     ) -> SessionQuery:
-        """Sessions that match every filter. They are read while you iterate.
+        """Find the sessions that match every filter. They are read while you iterate.
 
         ``flavor``, ``host``, ``repo``, ``domain`` and ``branch`` are names or patterns
         (``web*``); ``model`` and ``title`` match anywhere. ``task`` is ``shop#12``, ``#12`` or
-        ``SHOP-12``. ``roots`` leaves subagents out,
-        ``folded`` only those whose parent is among the answers.
-        ``min_cost`` is in dollars that the session used itself. ``limit`` 0 means all.
+        ``SHOP-12``. ``roots`` leaves out all subagents, ``folded`` only those whose parent is among
+        the answers. ``min_cost`` is in dollars, without subagents. ``limit`` 0 means all.
         """
         from session_memory.core.schema import OUTCOMES
         from session_memory.views.known_names import check_flavors
@@ -108,16 +107,16 @@ class FindingMethods(OpenMemory):
     def tasks(
         self, *, task: str | None = None, repo: str | None = None, limit: int = 0
     ) -> "TaskList":
-        """The issues, pull requests and tickets that sessions worked on, the newest first, with
-        their sessions and what they cost. ``limit`` 0 means all."""
+        """List the issues, pull requests and tickets that sessions worked on, with their sessions
+        and cost, the newest first. ``limit`` 0 means all."""
         from session_memory.views.tasks import list_tasks
 
         name, of_repo = maybe_text("task", task), maybe_text("repo", repo)
         return list_tasks(self.store, task=name, repo=of_repo, limit=checked_limit(limit))
 
     def session(self, uid: str) -> StoredSession:
-        """The session with this uid or native id. A beginning is enough if only one session has
-        it; so is a title."""
+        """Return the session with this uid, native id or title. The beginning of one is enough if
+        only one session has it."""
         return StoredSession.of(self.store, self._uid(uid))
 
     def search(
@@ -141,12 +140,12 @@ class FindingMethods(OpenMemory):
         widen: bool = True,
         typed: bool = False,
     ) -> "Results":
-        """Events that have all words of ``text``, the best first. ``limit`` 0 means all.
+        """Find events that have all words of ``text``, the best first. ``limit`` 0 means all.
 
         Each filter takes one name or several; an event passes if it has one of them. ``where`` is
         ``title``, ``message``, ``summary``, ``call`` or ``output``. If a word does not occur,
-        longer words with it are searched, unless ``widen`` is false. If somebody is still typing
-        (``typed``), the last word may be the beginning of one.
+        longer words that contain it are searched, unless ``widen`` is false. ``typed``: somebody is
+        still typing, so the last word may be the beginning of a word.
         """
         from session_memory.core.errors import InvalidRecord
         from session_memory.search import Filters
@@ -188,8 +187,8 @@ class FindingMethods(OpenMemory):
         branch: Names | None = None,
         limit: int = 10,
     ) -> "Similar":
-        """Sessions about ``text``, the best first: its words may be in different messages, in
-        other forms, or be synonyms. ``limit`` 0 means all."""
+        """Find sessions about ``text``, the best first. Its words may be in different messages and
+        in other forms, and synonyms count too. ``limit`` 0 means all."""
         from session_memory.views.similar import search_sessions
 
         period = period_of(since, until, tz)
@@ -201,7 +200,7 @@ class FindingMethods(OpenMemory):
     def similar(
         self, session: str | None = None, *, text: str | None = None, limit: int = 10
     ) -> "Similar":
-        """Sessions like a session, or like a text. Give one of the two."""
+        """Find sessions that are similar to a session or to a text. Give one of the two."""
         from session_memory.core.errors import InvalidRecord
         from session_memory.views.similar import similar_to_session, similar_to_text
 
@@ -224,7 +223,7 @@ class FindingMethods(OpenMemory):
             raise
 
     def fix(self, error: str, *, limit: int = 5) -> "Remedies":
-        """How this error was resolved before: the edit or the command, and in which session."""
+        """Find how this error was resolved before: by which edit or command, in which session."""
         from session_memory.views.fixes import remedies
 
         message, most = a_text("error", error), checked_limit(limit)
@@ -232,7 +231,7 @@ class FindingMethods(OpenMemory):
         return without_secrets(remedies(self.store, message, now=now_ms(), limit=most))
 
     def how(self, task: str, *, repo: str | None = None, limit: int = 5) -> "HowDone":
-        """Sessions that did a task like this, with the commands and files that mattered."""
+        """Find sessions that did a task like this, with the commands and files that mattered."""
         from session_memory.views.how import how_done
 
         words, of_repo, most = a_text("task", task), maybe_text("repo", repo), checked_limit(limit)
@@ -240,9 +239,9 @@ class FindingMethods(OpenMemory):
         return without_secrets(how_done(self.store, words, repo=of_repo, limit=most))
 
     def why(self, path: str | Path, first: int | None = None, last: int | None = None) -> "Why":
-        """Which sessions, prompts and edits wrote lines of a file in a git checkout.
+        """Find the sessions, prompts and edits that wrote lines of a file in a git checkout.
 
-        ``first`` and ``last`` are line numbers from 1; without them it is the whole file.
+        ``first`` and ``last`` are line numbers from 1. Without them, all lines are looked at.
         """
         from session_memory.views.why.answer import why_lines
 
@@ -252,7 +251,7 @@ class FindingMethods(OpenMemory):
         return without_secrets(why_lines(self.store, place, begin, end))
 
     def why_commit(self, name: str, directory: str | Path = ".") -> "WhyWholeCommit":
-        """Which sessions wrote the lines of a commit of the repository that a directory is in."""
+        """Find the sessions that wrote a commit's lines. ``directory`` is in its repository."""
         from session_memory.views.why.answer import why_commit
 
         place, named = a_path("directory", directory).absolute(), a_text("name", name)
@@ -268,7 +267,7 @@ def _session_filters(
     outcome: Names | None,
     branch: Names | None,
 ) -> "Filters":
-    """The filters that are about whole sessions."""
+    """Return a filter with the conditions that are about whole sessions."""
     from session_memory.search import Filters
 
     return Filters(

@@ -1,6 +1,6 @@
-"""Following the agents' logs: an iterator over what a watch sees.
+"""Follow the agents' logs: an iterator over the events of a watch.
 
-The watch has a connection of its own, so the memory it belongs to can be used while it runs.
+The watch has its own connection to the store, so the memory can be used while it runs.
 """
 
 import asyncio
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class Follow:
-    """What a watch sees, one value for each thing that happened; it blocks until the next.
+    """Iterates over the events of a watch, such as a sync or an error, and waits for the next one.
 
-    It begins with a sync of everything. ``stop()`` ends it from another thread or a signal
+    The watch begins with a sync of everything. ``stop()`` ends it from another thread or a signal
     handler; leaving its ``with`` block ends it too.
     """
 
@@ -46,7 +46,7 @@ class Follow:
         return self._stop.is_set()
 
     def stop(self) -> None:
-        """End the watch after its present step. The last value has the totals."""
+        """End the watch after its present step. Its last event has the totals."""
         if self._is_open:
             self._stop.set()
 
@@ -58,7 +58,7 @@ class Follow:
             self._stop.close()
 
     def __del__(self) -> None:
-        # A loop that was left with break, without a with block.
+        # The loop may have been left with break, and without a with block.
         self.close()
 
     def __enter__(self) -> "Follow":
@@ -71,7 +71,7 @@ class Follow:
 class AsyncFollow:
     """`Follow` for asyncio: the watch runs in a thread of its own.
 
-    A caller that is cancelled while it waits loses nothing: the next one gets that value.
+    If a caller is cancelled while it waits, no event is lost: the next caller gets it.
     """
 
     def __init__(self, open_follow: Callable[[], Follow]) -> None:
@@ -114,7 +114,7 @@ class AsyncFollow:
         if self._is_open:
             self._is_open = False
             self.stop()
-            # In the watch's own thread, after the value that it may be waiting for.
+            # Closed in the watch's own thread, after the event that it may be waiting for.
             await self._threads.run(self._end)
             await asyncio.to_thread(self._threads.close)
 

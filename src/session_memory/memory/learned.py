@@ -1,4 +1,4 @@
-"""What was learned: patterns, lessons and pass rates of skills.
+"""The methods of `Memory` for what was learned: patterns, retros, lessons and skills.
 
 Each method returns a value of `session_memory.views`, whose ``to_dict()`` is what the command of
 the same name prints with ``--json``.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from session_memory.views.lessons import LessonList
     from session_memory.views.skills import SkillList
 
-# A period without a beginning has seven days.
+# A retro without a beginning is about seven days.
 RETRO_MS = 7 * 86_400_000
 
 
@@ -38,10 +38,10 @@ class LearnedMethods(OpenMemory):
         noise: bool = False,
         limit: int = 0,
     ) -> "PatternList":
-        """What goes wrong or right in many analyzed sessions, the most important first.
+        """List what goes wrong or right in many analyzed sessions, the most important first.
 
-        ``noise`` includes what is rare, and failures of the agents' own tools, which no project can
-        change.
+        ``noise`` also lists rare patterns, and failures of the agents' own tools, which no project
+        can change. With ``type``, both are always listed.
         """
         from session_memory.learn.detect import detectors
         from session_memory.learn.signal import POLARITIES
@@ -73,7 +73,7 @@ class LearnedMethods(OpenMemory):
         tz: Zone | None = None,
         repo: str | None = None,
     ) -> "Retro":
-        """What was done, what it cost and what to do better: of one analyzed session, or of a
+        """Tell what was done, what it cost and what to do better in one analyzed session, or in a
         period, by default the last seven days."""
         from session_memory.core.errors import InvalidRecord, UnknownSession
         from session_memory.learn.retro import retro, retro_of
@@ -101,7 +101,7 @@ class LearnedMethods(OpenMemory):
     def lessons(
         self, *, status: str | None = None, directory: str | Path | None = None
     ) -> "LessonList":
-        """The lessons in the folder of the configuration, or in another directory."""
+        """List the lessons in the folder of the configuration, or in another directory."""
         from session_memory.learn.lesson import STATUSES
         from session_memory.views.lessons import applied_of, lessons_of, list_lessons
 
@@ -114,7 +114,7 @@ class LearnedMethods(OpenMemory):
     def skills(
         self, skill: str | None = None, *, model: str | None = None, windows: Names | None = None
     ) -> "SkillList":
-        """How often skills pass, and which model to use for each."""
+        """List how often skills pass, by skill and model, with advice about the model to use."""
         from session_memory.live.skill_rates import ALWAYS
         from session_memory.live.skill_uncollected import usual_logs
         from session_memory.views.skills import list_skills

@@ -1,7 +1,7 @@
-"""Import all sessions of other runtimes as live sessions: collect them, then take them over.
+"""Import all sessions of other runtimes as live sessions: collect them, then copy their messages.
 
-Each session is imported in one transaction. Killed half way and run again, it completes; run
-twice, it changes nothing.
+Each session is imported in one transaction. An import that was killed completes when it is run
+again. An import that is run twice changes nothing.
 """
 
 from collections import Counter
@@ -34,12 +34,13 @@ _COUNTED = ("messages", "folds", "rewinds", "plain_notes")
 
 
 class LiveImportResult(msgspec.Struct, kw_only=True):
-    """What an import of all sessions did. The first five count sessions.
+    """What an import of all sessions did. The first five fields count sessions.
 
-    ``continued``: the origin and the live session have both grown, so nothing was added.
-    ``changed``: the origin's earlier messages are others than those that were imported.
-    ``failed`` has the reason for each session that could not be imported, by its uid, and for each
-    place that could not be read, by its path.
+    ``grown``: new messages of the origin were added. ``continued``: the origin and the live session
+    have both grown, so nothing was added. ``changed``: earlier messages of the origin differ from
+    those that were imported. ``folds`` counts compactions; ``plain_notes`` counts summaries that
+    were added as messages. ``failed`` has the reason for each session that could not be imported,
+    by its uid, and for each place that could not be read, by its path.
     """
 
     new: int = 0
@@ -72,7 +73,7 @@ def import_all(
     given: tuple[Path, ...] = (),
     progress: ReadProgress | None = None,
 ) -> LiveImportResult:
-    """Import every session below some directories, or of the agents' own places.
+    """Import every session in the ``given`` places, or in the agents' usual places.
 
     Without ``given``, this includes sessions that were collected before and whose logs are gone.
     """
@@ -87,7 +88,7 @@ def import_all(
     live = SessionStore(store.db)
     for history in collected_histories(store, uids):
         _import_one(live, history, result)
-    # The collector sees at once that these live sessions and their origins are the same ones.
+    # After this sync, the store knows that each live session and its origin are one session.
     sync(store, config, [])
     return result
 
@@ -108,14 +109,14 @@ def _import_one(
 
 
 def _unreadable(store: Store, where: list[Root]) -> dict[str, str]:
-    """The files that a sync cannot read below some directories, with the reasons."""
+    """Return the files in some directories that a sync could not read, with the reasons."""
     places = [escaped(str(root.path)) for root in where]
     problems = [one for one in store.problems.every() if one.reason == UNREADABLE]
     return {one.path: one.detail or one.reason for one in problems if _is_below(one.path, places)}
 
 
 def _is_empty(store: Store, path: Path, uids: list[str]) -> bool:
-    """Whether none of the sessions is of this place."""
+    """Whether none of the sessions ``uids`` was found in this place."""
     places = [escaped(str(path)), escaped(str(path.absolute()))]
     return not any(_is_below(one, places) for uid in uids for one in _paths(store, uid))
 

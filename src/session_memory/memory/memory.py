@@ -38,7 +38,7 @@ class Memory(FindingMethods, FigureMethods, LearnedMethods, Operations):
         create: bool = True,
         durability: str = "full",
     ) -> "Memory":
-        """The same as calling the class."""
+        """Open a memory. It is the same as calling the class."""
         return cls(store, config, create=create, durability=durability)
 
     @property

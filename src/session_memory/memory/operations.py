@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from session_memory.core.choices import one_of
+from session_memory.core.roles import ALL_ROLES
 from session_memory.memory.arguments import Names
 from session_memory.memory.base import OpenMemory
 from session_memory.memory.checks import (
@@ -58,12 +59,12 @@ class Operations(OpenMemory):
         """Collect what is new in the agents' logs.
 
         ``roots`` is a directory to look in, or several, instead of those of the configuration
-        and the agents' default ones. ``redact`` masks secrets before anything is kept, as the
-        setting of that name does. ``progress`` is a function that gets the bytes that were read
-        and the bytes there are. Demo sessions are removed first: they have a store of their own.
-        Afterwards retention runs if it is due, as the configuration says; ``retain=False`` leaves
-        it to a later sync. ``jobs`` worker processes read when there is much to read, by default
-        one for each processor; 1 means none.
+        and the agents' default ones. ``redact`` masks secrets before anything is stored, as the
+        setting of that name does. ``progress`` is a function that is called with the number of
+        bytes read so far and the number of all. Demo sessions are removed first: they have a store
+        of their own. Afterwards retention runs if it is due, as the configuration says;
+        ``retain=False`` leaves it to a later sync. If there is much to read, ``jobs`` worker
+        processes read it, by default one for each processor; 1 means none.
         """
         import msgspec
 
@@ -104,7 +105,7 @@ class Operations(OpenMemory):
         """Turn all sessions of mycode and power-loop into live sessions, which `live` continues.
 
         ``places`` are homes of mycode and databases of power-loop, by default their usual ones.
-        Called again, it takes over what is new. ``progress`` is as in `sync`.
+        Another call adds what is new since. ``progress`` is as in `sync`.
         """
         from session_memory.memory.live_imports import import_all
         from session_memory.memory.progress import progress_of
@@ -114,7 +115,7 @@ class Operations(OpenMemory):
         return import_all(self.store, self.config, given, bar)
 
     def _remove_demo(self, where: "list[Root]") -> int:
-        """Remove the demo sessions from a store that real logs are collected into."""
+        """Remove the demo sessions from a store that gets real logs. Returns their number."""
         from session_memory.core.time import now_ms
         from session_memory.retain.demo_sources import has_demo, is_demo_path
 
@@ -127,21 +128,21 @@ class Operations(OpenMemory):
     def sync_demo(self) -> SyncResult:
         """Collect the demo sessions that come with the package into a store for them alone.
 
-        Their host is ``demo``. What the configuration excludes is collected too. A store with
-        other logs is refused, because its figures would be wrong.
+        Their host is ``demo``. The configuration is ignored, with all that it excludes. A store
+        with other logs is refused, because its figures would be wrong.
         """
         from session_memory.collect.discover import roots
         from session_memory.collect.sync import sync
         from session_memory.config import Config
         from session_memory.core.errors import NotEmpty
-        from session_memory.demo import demo_homes
+        from session_memory.demo import demo_roots
         from session_memory.retain.demo_sources import DEMO_HOST, is_demo_path
 
         if not all(is_demo_path(row.path) for row in self.store.sources.every()):
             raise NotEmpty(self.place)
         self._complete_index()
         config = Config()
-        where = roots(config, demo_homes())
+        where = roots(config, demo_roots())
         return SyncResult.of(sync(self.store, config, where, host=DEMO_HOST))
 
     def analyze(
@@ -152,17 +153,17 @@ class Operations(OpenMemory):
         on_begin: Callable[[int, int], None] = lambda sessions, events: None,
         on_session: Callable[[int], None] = lambda events: None,
     ) -> AnalysisResult:
-        """Work out outcome, errors and fixes of the sessions that changed, or of those named.
+        """Find outcome, errors and fixes of the sessions that changed, or of those named.
 
         ``on_begin`` gets the number of sessions and events to read, ``on_session`` the number of
-        events of each session that was read. ``jobs`` is as in `sync`: worker processes read when
-        there is much to read.
+        events of each session that was read. ``jobs`` is the number of worker processes, as in
+        `sync`.
         """
         from session_memory.learn.analyze import analyze
 
         a_function("on_begin", on_begin)
         a_function("on_session", on_session)
-        # No name at all is not the same as an empty list of names.
+        # None means all sessions that changed. An empty list means no session.
         named = None if sessions is None else names("sessions", sessions)
         uids = None if named is None else [self._uid(one) for one in named]
         workers = maybe_count("jobs", jobs) or self.config.jobs
@@ -180,11 +181,12 @@ class Operations(OpenMemory):
         idle: bool = False,
         progress: "OnProgress | None" = None,
     ) -> "Follow":
-        """Collect what the agents write, and iterate over what happens.
+        """Collect what the agents write while they write it, and iterate over what happens.
 
-        ``poll`` looks again and again instead of waiting for events of the file system.
-        Everything is looked at every ``interval`` seconds, and at the beginning. With ``idle``
-        a value comes also when nothing happened for a moment. ``progress`` is as in `sync`.
+        ``poll`` looks at the files again and again instead of waiting for events of the file
+        system. In any case all files are looked at in the beginning and every ``interval`` seconds.
+        With ``idle``, there is also a value when nothing happened for a moment. ``progress`` is as
+        in `sync`.
         """
         from session_memory.collect.watch import WHOLE_LOOK_S, Watch
         from session_memory.memory.follow import Follow
@@ -220,10 +222,11 @@ class Operations(OpenMemory):
         dry_run: bool = False,
         archive: bool | None = None,
     ) -> "RetainResult":
-        """Bring the store within its configured limits: move the logs of old sessions away.
+        """Bring the store within its configured limits: evict old sessions.
 
-        The logs go into the archive. ``archive=False`` deletes them instead; None does what the
-        configuration says. While retention is off, nothing is evicted without ``max_age_days``.
+        Their logs are moved to the archive. ``archive=False`` deletes them instead; None does what
+        the configuration says. While retention is off, nothing is evicted without
+        ``max_age_days``.
         """
         from session_memory.memory.retention import (
             RetainResult,
@@ -256,13 +259,14 @@ class Operations(OpenMemory):
         path: str | None = None,
         limit: int = 0,
     ) -> "SourceList":
-        """The logs that were read, and how far; ``path`` is a part of the path."""
+        """List the logs that were found, and how far each was read. ``path`` is a part of the
+        path."""
         from session_memory.config import this_host
         from session_memory.views.known_names import check_flavors
-        from session_memory.views.sources import ROLES, STATES, list_sources
+        from session_memory.views.sources import STATES, list_sources
 
         if role is not None:
-            one_of("role", role, ROLES)
+            one_of("role", role, ALL_ROLES)
         if state is not None:
             one_of("state", state, STATES)
         of_agent = maybe_text("flavor", flavor)
@@ -281,7 +285,7 @@ class Operations(OpenMemory):
     def problems(
         self, *, reason: str | None = None, path: str | None = None, limit: int = 0
     ) -> "ProblemList":
-        """What could not be read, with file and byte; ``path`` is a part of the path."""
+        """List what could not be read, with file and byte offset. ``path`` is part of the path."""
         from session_memory.views.problems import list_problems
 
         return list_problems(
@@ -299,12 +303,12 @@ class Operations(OpenMemory):
         on_source: Callable[[int], None] = lambda size: None,
         on_session: Callable[[int, int], None] = lambda done, total: None,
     ) -> VerifyResult:
-        """Read everything back and compare it with its hashes.
+        """Read all stored logs back and compare them with their hashes.
 
         ``sample`` sessions, each time others, are derived again from the stored logs and compared
         with what is stored; None takes all. ``checked`` of the result says how many of all were
-        checked. ``on_source`` gets the size of each log that was read back, ``on_session`` how many
-        sessions of the sample were derived again, and how many there are.
+        checked. ``on_source`` gets the size of each log that was read back. ``on_session`` gets the
+        number of sessions of the sample that were derived again, and the size of the sample.
         """
         from session_memory.memory.verifying import verify_all
 
@@ -319,7 +323,8 @@ class Operations(OpenMemory):
         )
 
     def backup(self, target: str | Path) -> BackupResult:
-        """Copy the store to a new file, while others may write to it. The copy is a store."""
+        """Copy the store to a new file. Others may write to the store meanwhile. The copy is a
+        complete store."""
         path = a_path("target", target)
         return BackupResult(path, self.store.backup(path))
 
@@ -379,7 +384,7 @@ class Operations(OpenMemory):
         everything: bool = False,
         redact: bool = True,
     ) -> "Iterator[str]":
-        """Sessions as text, in pieces: ``markdown`` or ``html`` of one, ``jsonl`` of any number.
+        """Yield sessions as text: one as ``markdown`` or ``html``, any number as ``jsonl``.
 
         ``level`` is ``user``, ``assistant``, ``tool`` or ``full``. Bookkeeping of the agents is
         left out of ``markdown`` and ``html`` unless ``everything`` is true. Secrets are masked,
@@ -407,7 +412,12 @@ class Operations(OpenMemory):
     def _roots(self, roots: Roots | None, flavors: Names | None) -> "list[Root]":
         from session_memory.collect.discover import roots as find_roots
         from session_memory.collect.repository_logs import repository_roots
+        from session_memory.retain.demo_sources import is_demo_path
 
         given, only = paths("roots", roots), names("flavors", flavors)
         found = find_roots(self.config, given, only)
-        return found if given else [*found, *repository_roots(self.store, self.config, only)]
+        if given:
+            return found
+        # In a store with the demo, some sessions worked in a repository of the demo.
+        in_repositories = repository_roots(self.store, self.config, only)
+        return [*found, *(one for one in in_repositories if not is_demo_path(str(one.path)))]

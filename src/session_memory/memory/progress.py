@@ -1,11 +1,12 @@
-"""Progress of a sync, reported to a function."""
+"""Report the progress of a sync to a function."""
 
 from collections.abc import Callable
 
 from session_memory.collect.sync_report import ReadProgress
 from session_memory.memory.checks import a_function
 
-# A function of the bytes that were read and the bytes there are, or an object with more detail.
+# A function that is called with the bytes read so far and the bytes in all, or an object that gets
+# more detail.
 OnProgress = ReadProgress | Callable[[int, int], object]
 
 
@@ -26,7 +27,7 @@ class FunctionProgress(ReadProgress):
 
 
 def progress_of(given: OnProgress | None) -> ReadProgress | None:
-    """A `ReadProgress` unchanged; a function wrapped in a `ReadProgress` that calls it."""
+    """Return a `ReadProgress` as it is, or wrap a function in one that calls it."""
     if given is None or isinstance(given, ReadProgress):
         return given
     return FunctionProgress(a_function("progress", given))

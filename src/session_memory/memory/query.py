@@ -1,4 +1,4 @@
-"""A question for sessions, answered when it is iterated over."""
+"""A query for sessions, which is answered when it is iterated over."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -20,8 +20,8 @@ PRICED_TOGETHER = 100
 class SessionQuery:
     """Sessions that a filter admits. Nothing is read before it is iterated over or listed.
 
-    Every iteration asks the store again. The store can be asked anything meanwhile; make a list
-    first where the loop writes to it, as a sync or an analysis does.
+    Every iteration asks the store again. The loop may ask the store other questions meanwhile. If
+    the loop writes to the store, as a sync or an analysis does, make a list first.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class SessionQuery:
         return (StoredSession(self._store, record, amounts) for record in records)
 
     def listing(self) -> "SessionList":
-        """All of them in one value with their amounts: as ``sessions --json``."""
+        """Return all sessions of the query in one value with their cost: as ``sessions --json``."""
         from session_memory.views.sessions import list_sessions
 
         return list_sessions(
@@ -58,15 +58,15 @@ class SessionQuery:
         )
 
     def first(self) -> StoredSession | None:
-        """The first matching session; None if no session matches."""
+        """Return the first matching session; None if no session matches."""
         return next(iter(SessionQuery(self._store, self._filter, sort=self._sort, limit=1)), None)
 
     def count(self) -> int:
-        """How many sessions the filter admits, also those beyond the limit."""
+        """Count the sessions that the filter admits, also those beyond the limit."""
         from session_memory.views.sessions import list_sessions
 
         return list_sessions(self._store, self._filter, limit=1).total
 
     def to_dict(self) -> dict[str, Any]:
-        """The listed sessions as a dict, as ``sessions --json`` prints them."""
+        """Return the listed sessions as a dict, as ``sessions --json`` prints them."""
         return self.listing().to_dict()

@@ -30,14 +30,18 @@ PRINTED = (
 
 
 class SyncResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What a sync did. The first four figures count sources, and ``discovered`` is the sum of the
-    next three. ``problems`` counts all open ones, ``new_problems`` those of this run.
-    ``changed`` are the uids of the sessions that are new or grew, ``vanished`` counts logs that
-    the agent deleted since the last sync, ``roots`` are the directories that were looked in,
-    ``retention`` is what was evicted afterwards, ``demo_removed`` the number of demo sessions that
-    an older version had collected into this store, and that were removed.
-    ``broken_adapters`` names the adapters that could not be used or failed, with the reason.
-    ``by_flavor`` counts the discovered sources of each agent."""
+    """What a sync did.
+
+    - ``discovered``, ``ingested``, ``unchanged``, ``failed``: numbers of sources; the first is the
+      sum of the others. ``by_flavor``: the discovered sources of each agent
+    - ``problems``: all open problems; ``new_problems``: those of this run
+    - ``changed``: the uids of the sessions that are new or grew
+    - ``vanished``: how many logs the agent deleted since the last sync
+    - ``roots``: the directories that were looked in
+    - ``retention``: what was evicted afterwards
+    - ``demo_removed``: how many demo sessions of an older version were removed from this store
+    - ``broken_adapters``: the adapters that could not be used or failed, with the reason
+    """
 
     discovered: int
     ingested: int
@@ -87,7 +91,7 @@ class SyncResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnalysisResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What an analysis did: sessions read, sessions that were up to date, and what was found."""
+    """What an analysis did: how many sessions it read, how many were up to date, what it found."""
 
     analyzed: int
     unchanged: int
@@ -106,9 +110,9 @@ class AnalysisResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VerifyResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What was read back and compared. ``findings`` say what is wrong; ``ok`` if there are none.
+    """What `verify` read back and compared. ``findings`` say what is wrong; ``ok`` if none.
 
-    ``skipped`` names the agents whose sessions were not derived anew, each with the reason.
+    ``skipped`` names the agents whose sessions were not derived again, each with the reason.
     ``checked`` says for each kind of data how many of all were checked."""
 
     ok: bool
@@ -139,7 +143,7 @@ class VerifyResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BackupResult(msgspec.Struct, frozen=True):
-    """The copy, and its size."""
+    """The copy of the store, and its size in bytes."""
 
     path: Path
     bytes: int

@@ -1,6 +1,5 @@
-"""Running retention: sessions over the hard cap are analyzed, and an existing lake is renewed.
-
-Both happen before anything is evicted.
+"""Run retention. Before anything is evicted, sessions over the hard cap are analyzed, and an
+existing lake (the events as Parquet files) is brought up to date.
 """
 
 from contextlib import nullcontext, suppress
@@ -52,7 +51,7 @@ class RetainResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DueRetention(msgspec.Struct, frozen=True):
-    """Retention after a sync: its outcome, or why it failed; neither if it was not due."""
+    """Retention after a sync: its outcome, or why it failed. Both are None if it was not due."""
 
     outcome: "RetentionOutcome | None" = None
     error: str | None = None
@@ -65,16 +64,17 @@ def run_retention(
     dry_run: bool = False,
     archive: bool | None = None,
 ) -> "RetentionOutcome":
-    """Bring the store within its bounds. Sessions over the hard cap are analyzed first.
+    """Bring the store within its limits. Sessions over the hard cap are analyzed first.
 
-    Sessions whose archive would take more space than they free stay, unless ``archive_small``.
+    A session stays if its archive would take more space than it frees, unless the configuration has
+    ``archive_small``.
     """
     from session_memory.learn.analyze import analyze
     from session_memory.retain import lake
     from session_memory.retain.retention_run import retain
 
     def analyzed(uids: list[str]) -> None:
-        # What cannot be analyzed is reported as data loss.
+        # A session that cannot be analyzed is reported as data loss.
         with suppress(AnalysisFailed):
             analyze(store, uids)
 
@@ -93,7 +93,7 @@ def run_retention(
 
 
 def limited(config: "Config", max_age_days: int) -> "Config":
-    """The configuration with this age as limit; the caps apply only if they were set."""
+    """Return the configuration with this age as a limit; the caps apply only if retention is on."""
     limits = {"raw_max_age_days": max_age_days}
     if config.retention.is_off:
         limits |= {"raw_soft_cap_bytes": NO_CAP, "raw_hard_cap_bytes": NO_CAP}
@@ -102,7 +102,7 @@ def limited(config: "Config", max_age_days: int) -> "Config":
 
 
 def nothing_evicted(store: "Store") -> "RetentionOutcome":
-    """The outcome of a run without limits."""
+    """Return the outcome of a run that evicts nothing, because retention is off."""
     from session_memory.retain.retention_run import RetentionOutcome, RetentionReport
 
     used = store.retention.used_bytes()
@@ -110,7 +110,8 @@ def nothing_evicted(store: "Store") -> "RetentionOutcome":
 
 
 def run_due_retention(store: "Store", config: "Config") -> DueRetention:
-    """Retention once a day, unless ``after_sync`` is off. A failure is tried again next time."""
+    """Run retention at most once a day, and only if ``after_sync`` is on. After a failure it is
+    tried again at the next sync."""
     if not config.retention.after_sync or not store.retention.is_due(now_ms()):
         return DueRetention()
     try:
@@ -121,7 +122,7 @@ def run_due_retention(store: "Store", config: "Config") -> DueRetention:
 
 
 def _renew_lake(store: "Store", directory: Path | None) -> None:
-    """Write the events to an existing lake before they are evicted."""
+    """Write the events to an existing lake (Parquet files) before they are evicted."""
     from importlib.util import find_spec
 
     from session_memory.retain import lake

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 
 class CostOfSession(msgspec.Struct, frozen=True):
-    """Tokens and money. ``unpriced_tokens`` were used with models that have no price; no dollar
-    is counted for them."""
+    """The tokens and the cost of a session. ``unpriced_tokens`` were used with models that have no
+    price; they cost nothing here."""
 
     tokens: Cost
     amount: "Amount"
@@ -66,9 +66,8 @@ class CostOfSession(msgspec.Struct, frozen=True):
 class SessionEvents:
     """The events of a session in their order, read from the store one by one.
 
-    Every iteration reads them again, so it can be iterated over more than once. Those of an evicted
-    session are read from the archive. If that is not possible, `ArchiveError` or `SessionEvicted`
-    is raised.
+    Every iteration reads them again. The events of an evicted session are read from the archive. If
+    that is not possible, `ArchiveError` or `SessionEvicted` is raised.
     """
 
     def __init__(self, store: "Store", uid: str) -> None:
@@ -83,7 +82,7 @@ class SessionEvents:
         return iter(()) if row is None else read.events.each_of(row.id, self._uid)
 
     def of_kind(self, *kinds: str) -> Iterator[SessionEvent]:
-        """The events that have one of these kinds, or are marked with one."""
+        """Yield the events that have one of ``kinds`` as their kind or as one of their marks."""
         from session_memory.views.known_names import check_kinds
 
         check_kinds(self._store, *names("kinds", kinds))
@@ -91,8 +90,8 @@ class SessionEvents:
 
 
 class StoredSession:
-    """A session of the store. Its record was read when it was looked up; all other answers are
-    read when they are asked for."""
+    """A session of the store. Its record is read when the session is looked up; everything else is
+    read when it is asked for."""
 
     def __init__(
         self,
@@ -106,7 +105,7 @@ class StoredSession:
 
     @classmethod
     def of(cls, store: "Store", uid: str) -> "StoredSession":
-        """The session with exactly this uid."""
+        """Return the session with exactly this uid."""
         record = store.sessions.get(uid)
         if record is None:
             raise UnknownSession(uid)
@@ -116,9 +115,9 @@ class StoredSession:
         return f"<session {self.uid} {self.record.title!r}>"
 
     def set_task(self, task: str | None) -> None:
-        """Say what the session works on: an issue (``#12``), a ticket, any short text.
+        """Set the task of the session: an issue (``#12``), a ticket, any short text.
 
-        "" says that it works on none. None goes back to what its logs name.
+        "" means that it has no task. None means the task that its logs name.
         """
         from session_memory.core.time import now_ms
         from session_memory.views.tasks import checked_task
@@ -129,7 +128,7 @@ class StoredSession:
         self._record = StoredSession.of(self._store, self.uid).record
 
     def set_name(self, name: str | None) -> None:
-        """Give the session a name, which is shown in place of its title. None takes it away."""
+        """Give the session a name, which is shown in place of its title. None removes the name."""
         from session_memory.core.time import now_ms
         from session_memory.store.given_names import checked_name
 
@@ -140,14 +139,14 @@ class StoredSession:
 
     @property
     def name(self) -> str | None:
-        """The name that a person gave it."""
+        """The name that a person gave the session, or None."""
         return self._store.given_names.of([self.uid]).get(self.uid)
 
     # ------------------------------------------------------------ what its record says
 
     @property
     def record(self) -> Session:
-        """All fields, as they were when the session was looked up."""
+        """All fields of the session, as they were when it was looked up."""
         return self._record
 
     @property
@@ -156,8 +155,7 @@ class StoredSession:
 
     @property
     def title(self) -> str:
-        """The title, else the first words, the first file or the first answer: as ``sessions``
-        shows it."""
+        """The title, else the first prompt, file or answer: as ``sessions`` shows the session."""
         from session_memory.views.session_titles import best_title
 
         return best_title(self._store, self.uid)
@@ -188,26 +186,26 @@ class StoredSession:
 
     @property
     def is_analyzed(self) -> bool:
-        """Whether it was analyzed since it changed last."""
+        """Whether the session was analyzed since it last changed."""
         return self.record.analyzed_revision == self.record.revision
 
     # ------------------------------------------------------------ events and their bodies
 
     @property
     def events(self) -> SessionEvents:
-        """Its own events in their order, read one by one."""
+        """The session's own events in their order, read one by one."""
         return SessionEvents(self._store, self.uid)
 
     def text(self, event: SessionEvent) -> str:
-        """The whole text of an event: what was said, called or printed."""
+        """Return the whole text of an event: what was said, called or printed."""
         return self._bodies.of(_an_event(event)).text
 
     def payload(self, event: SessionEvent) -> "Payload":
-        """The record of an event as the agent wrote it."""
+        """Return the record of an event as the agent wrote it into its log."""
         return self._payloads.of(_an_event(event))
 
     def calls(self) -> "Iterator[ToolCall]":
-        """Every tool call with its result."""
+        """Yield every tool call with its result."""
         from session_memory.views.calls import calls_of
 
         return calls_of(self._store, self.uid)
@@ -223,11 +221,12 @@ class StoredSession:
         last: int | None = None,
         everything: bool = False,
     ) -> "Iterator[TranscriptItem]":
-        """The session as a reader follows it, one item after the other.
+        """Yield the session as a reader follows it, one item after the other.
 
-        ``level`` is ``user``, ``assistant``, ``tool`` or ``full``. Subagents are opened at the
-        calls that started them, unless ``children`` is false. ``first`` and ``last`` are seqs.
-        Bookkeeping of the agents is left out unless ``everything`` is true.
+        ``level`` is ``user``, ``assistant``, ``tool`` or ``full``. The items of subagents come
+        after the calls that started them, unless ``children`` is false. ``first`` and ``last`` are
+        the seqs of the first and the last event. Bookkeeping of the agents is left out unless
+        ``everything`` is true.
         """
         from session_memory.views.transcript import Transcript
         from session_memory.views.transcript_items import LEVELS, TranscriptOptions
@@ -247,7 +246,7 @@ class StoredSession:
 
     @property
     def cost(self) -> CostOfSession:
-        """What the session used itself, without its subagents."""
+        """The tokens and the cost of the session without its subagents."""
         if self._amounts is None:
             from session_memory.pricing import session_amounts
 
@@ -258,7 +257,7 @@ class StoredSession:
 
     @property
     def cost_with_subagents(self) -> CostOfSession:
-        """What the session and all subagents below it used."""
+        """The tokens and the cost of the session with all subagents below it."""
         from session_memory.pricing import tree_amounts
         from session_memory.views.calls import with_subagents
 
@@ -269,33 +268,33 @@ class StoredSession:
         return CostOfSession(tokens, amount)
 
     def audit(self) -> "CostAudit":
-        """Every response with its price and the rule that chose it: as ``cost --audit``."""
+        """Return every response with its price and the rule for it: as ``cost --audit``."""
         from session_memory.views.cost_audit import audit
 
         return audit(self._store, self.uid)
 
     @property
     def usage(self) -> list[Usage]:
-        """The tokens of every response of the model."""
+        """The usage (tokens) of every response of the model."""
         return self._store.usage.of(self._row.id, self.uid)
 
     # ------------------------------------------------------------ other sessions
 
     @property
     def children(self) -> "list[StoredSession]":
-        """Its subagents, forks, resumes and handoffs, the oldest first."""
+        """The subagents, forks, resumes and handoffs of the session, the oldest first."""
         uids = self._store.sessions.children(self.uid)
         return [StoredSession.of(self._store, uid) for uid in uids]
 
     @property
     def parent(self) -> "StoredSession | None":
-        """The session it was started, forked or resumed from, if the store has it."""
+        """The session that this one was started, forked or resumed from, if it is in the store."""
         uid = self.record.parent_uid
         record = None if uid is None else self._store.sessions.get(uid)
         return None if record is None else StoredSession(self._store, record)
 
     def similar(self, limit: int = 10) -> "Similar":
-        """Sessions about the same files and words, as `Memory.similar` finds them."""
+        """Find sessions about the same files and words, as `Memory.similar` does."""
         from session_memory.views.similar import similar_to_session
 
         return similar_to_session(self._store, self.uid, checked_limit(limit))
@@ -303,7 +302,7 @@ class StoredSession:
     # ------------------------------------------------------------ answers of the command line
 
     def digest(self) -> "DigestShown":
-        """Outcome, errors and their fixes, files, commands: as ``digest --json``."""
+        """Return outcome, errors and their fixes, files, commands: as ``digest --json``."""
         from session_memory.views.learning import show_digest
 
         return without_secrets(show_digest(self._store, self.uid))
@@ -319,10 +318,10 @@ class StoredSession:
     ) -> "Handoff":
         """Write the session as a new session of another agent, which can then continue it.
 
-        ``last`` turns, or about ``tokens``, are handed over whole and older ones in short; without
-        them everything is. ``cwd`` is where the new session works. A version of the agent that was
-        not tested is refused unless ``any_version`` is true. `Handoff.line` is the command that
-        continues the session.
+        The last ``last`` turns, or about ``tokens`` tokens, are handed over whole, and older turns
+        in short. Without both, everything is handed over whole. ``cwd`` is the directory of the new
+        session. A version of the agent that was not tested is refused unless ``any_version`` is
+        true. `Handoff.line` is the command that continues the session.
         """
         from session_memory.handoff import HandoffOptions, hand_over_checked
 
@@ -338,7 +337,7 @@ class StoredSession:
     def handoff_text(
         self, *, last: int | None = None, tokens: int | None = None, cwd: str | None = None
     ) -> str:
-        """The session as one text, with which any agent can continue it: ``handoff --as text``."""
+        """Return one text with which any agent can continue the session: ``handoff --as text``."""
         from session_memory.handoff import HandoffOptions, text_pack
 
         options = HandoffOptions(
@@ -349,27 +348,28 @@ class StoredSession:
         return text_pack(self._store, self.uid, options)
 
     def timeline(self) -> "Timeline":
-        """What happened when, and how long it took: as ``timeline --json``."""
+        """Return what happened when, and how long it took: as ``timeline --json``."""
         from session_memory.views.timeline import timeline
 
         return timeline(self._store, self.record)
 
     def timeline_stream(self) -> "TimelineStream":
-        """The same as `timeline`, with moments that are made while you read them. A session of any
-        length needs little memory; the store must stay open."""
+        """The same as `timeline`, but its entries are made while you read them. So a session of any
+        length needs little memory. The store must stay open."""
         from session_memory.views.timeline import TimelineStream
 
         return TimelineStream(self._store, self.record)
 
     def diff(self, *, file: str | None = None, children: bool = True) -> "SessionDiff":
-        """What it changed, file by file; ``file`` is a part of a path: as ``diff --json``."""
+        """Return what the session changed, file by file: as ``diff --json``. ``file`` selects files
+        by a part of their path."""
         from session_memory.views.diff import diff_session
 
         part, below = maybe_text("file", file), a_flag("children", children)
         return diff_session(self._store, self.record, text=part, children=below)
 
     def family(self) -> "FamilyTree":
-        """The whole family it belongs to, with the cost of every member: as ``tree --json``."""
+        """Return its family (parents, forks, subagents) with the costs: as ``tree --json``."""
         from session_memory.views.family import family
 
         return family(self._store, self.uid)
@@ -383,10 +383,10 @@ class StoredSession:
         first: int | None = None,
         last: int | None = None,
     ) -> "SessionView":
-        """Record, events, usage, children and amounts in one value: as ``show --json``.
+        """Return record, events, usage, children and cost in one value: as ``show --json``.
 
-        ``full`` adds the payload of each event, ``inherited`` the events of other sessions that
-        this one was forked from. ``first`` and ``last`` are seqs.
+        ``full`` adds the payload of each event, ``inherited`` the events that this session
+        inherited from others. ``first`` and ``last`` are the seqs of the first and last event.
         """
         from session_memory.views.session import EventSelection, show_session
 
@@ -400,7 +400,7 @@ class StoredSession:
         return show_session(self._store, self.uid, selection)
 
     def to_dict(self) -> dict[str, Any]:
-        """The session as a dict, as ``show --json`` prints it."""
+        """Return the session as a dict, as ``show --json`` prints it."""
         return self.view().to_dict()
 
     def _kinds(self, kinds: Names | None) -> tuple[str, ...]:

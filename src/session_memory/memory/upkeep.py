@@ -1,9 +1,9 @@
-"""What a watch does beside collecting: analyze, retain, and write the retrospective of each week.
+"""The work of a watch besides collecting: analyze, run retention, write weekly retrospectives.
 
 Collecting comes first. The work happens in idle moments, and a backlog of sessions is analyzed a
 little at a time, so that a new line is still collected within a second. A failure is reported and
-tried again later; it never ends the watch. Nothing is remembered between two runs, so a watch that
-was killed goes on where it stopped.
+tried again later; it never ends the watch. The state is in the store alone, so a watch that was
+killed continues where it stopped.
 """
 
 import time
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
     from session_memory.memory.memory import Memory
 
 EVERY_S = 60.0
-# Another program may have collected something, and retention may be due. Looked up this often.
+# So often the watch looks whether another program collected something, and if retention is due.
 CHECK_S = 600.0
 # After each failure in a row the pause is twice as long, up to this.
 LONGEST_PAUSE_S = 3600.0
-# For so long the watch analyzes before it looks at the logs again.
+# The watch analyzes for this long before it looks at the logs again.
 SLICE_S = 0.5
 
 
 class Upkeep:
-    """Give it each event of a watch; it returns the events of its own work.
+    """Gets each event of a watch, works if it is time to, and returns the events of its own work.
 
     ``opened`` opens a memory with the present configuration. Sessions that grow are analyzed at
     most every ``every_s`` seconds, because a session that grew is read as a whole.
@@ -61,7 +61,7 @@ class Upkeep:
         self._retros = retros
         self._every_s = every_s
         self._is_stopping = is_stopping
-        # Sessions may wait since before the watch started.
+        # Sessions may have waited for analysis since before the watch started.
         self._has_work = True
         self._has_backlog = False
         self._store_is_lost = False
@@ -70,7 +70,7 @@ class Upkeep:
         self._next_s = self._check_s = 0.0
 
     def after(self, event: WatchEvent) -> Iterator[WatchEvent]:
-        """Work if it is time to."""
+        """Work after an event of the watch if it is time to, and yield the events of that work."""
         if isinstance(event, Synced):
             self._has_work |= event.whole or event.sessions > 0
         elif isinstance(event, WatchError):
@@ -105,7 +105,7 @@ class Upkeep:
                 yield from self._guarded(self._write_retro(memory))
 
     def _guarded(self, work: Iterator[WatchEvent]) -> Iterator[WatchEvent]:
-        """Report a failure of one step. The other steps and the watch go on."""
+        """Run one step. A failure is reported; the other steps and the watch go on."""
         try:
             yield from work
         except Exception as error:
@@ -140,11 +140,12 @@ class Upkeep:
         try:
             analyze(memory.store, on_begin=begin, on_session=count, keep_going=has_time)
         except AnalysisFailed as error:
-            # Reported once. The other sessions are analyzed as usual.
+            # Sessions that cannot be analyzed are reported once. The others are analyzed as usual.
             if error.failed.keys() - self._unreadable:
                 yield self._failure(error)
             self._unreadable |= error.failed.keys()
-        # A session that was evicted meanwhile cannot be analyzed. Without progress the rest waits.
+        # A session that was evicted meanwhile cannot be analyzed. If none was analyzed, the rest
+        # waits for a later time.
         self._has_backlog = 0 < done < due
         if done:
             seconds = round(time.monotonic() - begun, 3)

@@ -1,4 +1,4 @@
-"""Check a store, its digests, and its archive if it is at hand."""
+"""Check a store, its digests, and its archive if that is on this machine."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING

@@ -1,7 +1,7 @@
-"""The retrospective of each week in a file of its own, for a service or a timer.
+"""Write the retrospective of each week to a file of its own, for a service or a timer.
 
-The files are the only state: a week whose file exists is done. So a run that was killed, missed or
-repeated needs no repair, and a file that the user changed is never overwritten.
+The files are the only state: a week whose file exists is done. So a run that was killed or repeated
+needs no repair, and a file that the user changed is never overwritten.
 """
 
 from datetime import datetime, timedelta
@@ -33,7 +33,7 @@ class WeeklyRetro(NamedTuple):
 
 
 def last_week(now: datetime) -> CalendarWeek:
-    """The last week that is over at ``now``."""
+    """Return the last calendar week that is over at ``now``."""
     day = now.replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
     monday = day - timedelta(days=day.weekday())
     before = monday - timedelta(days=7)

@@ -1,6 +1,7 @@
-"""Prices of usage: every usage record is priced once, in integer micro-dollars.
+"""Compute what usage costs: every usage record is priced once, in whole micro-dollars.
 
-Every surface takes its amounts from here, so all of them show the same figures.
+The command line, the web page and the other surfaces take their amounts from here, so all of them
+show the same figures.
 """
 
 from session_memory.pricing.money_text import dollars, shown

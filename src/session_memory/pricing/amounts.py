@@ -1,6 +1,6 @@
-"""The cost of usage: from the figures that are kept, or counted from the usage records.
+"""Compute the cost of usage, from stored sums (kept figures) or from the usage records.
 
-Both give the same amounts, to the micro-dollar.
+Both ways give the same amounts, to the micro-dollar.
 """
 
 from collections.abc import Sequence
@@ -27,12 +27,13 @@ def charges(
     own: OwnPrices | None = None,
     clock: Clock | None = None,
 ) -> list[Charge]:
-    """Charges grouped by ``keys``: ``day``, ``hour``, ``session``, ``repo``, ``outcome``,
-    ``usage``, ``seq``, ``reported`` (the agent's own figure).
+    """Return the charges (sums of usage and their cost), grouped by ``keys``.
 
-    A day is a number counted from 1970. ``clock`` decides where days begin: for a time span it
-    returns the offsets from UTC in milliseconds, each with the moment it starts. Hours are in UTC.
-    A key is None without a time or a repo. ``own`` replaces the store's own prices.
+    A key is ``day``, ``hour``, ``session``, ``repo``, ``outcome``, ``usage``, ``seq`` or
+    ``reported`` (the agent's own figure). A day is a number counted from 1970. ``clock`` decides
+    where days begin: for a time span it returns the offsets from UTC in milliseconds, each with the
+    moment it starts. Hours are in UTC. A key is None without a time or a repo. ``own`` are prices
+    to use instead of the user's own prices.
     """
     filters = filters or UsageFilter()
     if own is None and clock is not None and filters.uids is None:

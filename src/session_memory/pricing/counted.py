@@ -1,4 +1,4 @@
-"""The cost of usage, counted inside the database from every usage record.
+"""Compute the cost of usage inside the database, from every usage record.
 
 The amount of a usage record is an integer of micro-dollars: tokens times prices in picodollars,
 summed exactly and rounded once, half a micro-dollar upwards. Every total is a sum of these
@@ -24,7 +24,7 @@ HOUR_MS = 3_600_000
 # A number of days that makes every day positive, because SQL division rounds towards zero.
 _EARLIER = 720_000
 
-# The tokens that are charged, and the price column of the rate.
+# The tokens that are charged, each with the column of its price.
 _CHARGED = (
     ("u.input_tokens", "r.input"),
     ("u.cache_read_tokens", "r.cache_read"),
@@ -76,7 +76,7 @@ _KEYS = {
     "hour": f"({_TIME} + {_EARLIER * DAY_MS}) / {HOUR_MS} - {_EARLIER * 24}",
     "session": "s.uid",
     "repo": "s.repo",
-    # As long as a session was not analyzed, nobody knows how it ended.
+    # A session that was not analyzed has no known outcome.
     "outcome": "case when s.analyzed_at is null then 'unknown' else s.outcome end",
     "usage": "u.usage_id",
     "seq": "u.seq",
@@ -84,7 +84,7 @@ _KEYS = {
 }
 _ACTIVE = f"select distinct {_KEYS['hour']} as hour {_USAGE} where {{when}} order by hour"
 _EVER = _ACTIVE.format(when=f"{_TIME} is not null")
-# Written so that the index on the times of usage finds what is recent.
+# Two conditions instead of one, so that the index on the times of usage finds recent usage.
 _RECENTLY = _ACTIVE.format(when=f"u.ts >= :since or u.ts is null and {_SESSION_TIME} >= :since")
 _ANY_UNDATED = "select 1 from usage u where u.ts is null limit 1"
 _NEXT_HOUR = _KEYS["hour"].replace(
@@ -94,7 +94,8 @@ _NEXT_HOUR = _KEYS["hour"].replace(
         order by u.ts limit 1
     )""",
 )
-# Each step asks the index on the times of usage once, however much was used in between.
+# Each step looks up the next hour in the index on the times of usage. So the number of records
+# does not matter.
 _STEPS = f"""
     with recursive steps (hour) as (
         select {_NEXT_HOUR.format(since=":since")}
@@ -112,7 +113,11 @@ KindKey = tuple[str, int, int, int]
 
 
 class Charge(msgspec.Struct, frozen=True):
-    """The sum of usage under one rate. ``key`` has the values of the keys, in their order."""
+    """The sum of usage that has the same rate and the same keys, with its cost.
+
+    ``key`` has the values of the keys, in their order. ``buckets`` are the sums of the columns in
+    `BUCKETS`.
+    """
 
     key: tuple[Any, ...]
     rate: Rate
@@ -138,8 +143,10 @@ class Charge(msgspec.Struct, frozen=True):
 
 
 class UsageFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Selects usage; None means no limit. ``until`` is not included. ``has_reported_cost``: only
-    what the agent has logged a cost for."""
+    """Selects usage records; None means no limit. ``until`` is not included.
+
+    ``has_reported_cost``: only records for which the agent logged a cost itself.
+    """
 
     since: int | None = None
     until: int | None = None
@@ -157,7 +164,7 @@ def counted_charges(
     own: OwnPrices | None = None,
     clock: Clock | None = None,
 ) -> list[Charge]:
-    """`session_memory.pricing.amounts.charges`, from the usage itself."""
+    """Return the same as `session_memory.pricing.amounts.charges`, from the usage records alone."""
     filters = filters or UsageFilter()
     where, params = _where(filters)
     params["undated"] = parse_time(f"{price_table().made}T00:00:00.000Z")
@@ -194,7 +201,10 @@ def _charge(row: Row, keys: int, rates: list[tuple[KindKey, Rate]]) -> Charge:
 def _rates(
     store: Store, filters: UsageFilter, own: OwnPrices, known: list[Row], span: Row
 ) -> Iterator[tuple[KindKey, Rate]]:
-    """The rates that can apply in this time span, each with the ids of its kind."""
+    """Yield the rates that can apply to the usage, each with the ids of its agent and model.
+
+    ``span`` has the first and the last time of the usage, and the largest context.
+    """
     word, (first, last, most) = store.names.word, span
     for flavor, model, speed, tier in known:
         kind = UsageKind(flavor, word(model) or "", word(speed or None), word(tier or None))
@@ -205,7 +215,7 @@ def _rates(
 
 
 def _values(number: int, known: KindKey, rate: Rate) -> str:
-    """A rate as a row of SQL values: integers, and a parameter for the flavor."""
+    """Return a rate as a row of SQL values: integers, and a parameter for the flavor."""
     price = rate.price or _UNPRICED
     bounds = (rate.since, rate.until, price.day_from, price.day_to, price.above, rate.below)
     prices = (price.input, price.cache_read, price.cache_write, price.cache_write_1h, price.output)
@@ -215,7 +225,10 @@ def _values(number: int, known: KindKey, rate: Rate) -> str:
 
 
 def _shift(offsets: Offsets) -> str:
-    """SQL for the offset from UTC. The first offset also applies to earlier times."""
+    """Return SQL for the offset from UTC at a record's time.
+
+    The first offset also applies to earlier times.
+    """
     if not offsets:
         return "0"
     (_, first), *later = sorted(offsets)
@@ -224,9 +237,9 @@ def _shift(offsets: Offsets) -> str:
 
 
 def active_hours(store: Store, since: int | None = None, apart: int = 1) -> list[int]:
-    """The hours in UTC, counted from 1970, in which anything was used, in order.
+    """Return the hours (in UTC, counted from 1970) with any usage, in order.
 
-    Hours that follow another one by less than ``apart`` hours may be left out.
+    An hour less than ``apart`` hours after a returned one may be left out, which is faster.
     """
     db = store.db
     if db.one(_ANY_UNDATED) is None:

@@ -1,7 +1,8 @@
-"""Computes what sessions cost on each day, and stores it so that reports need not add it up.
+"""Compute and store figures: what each session cost on each day, so that reports are quick.
 
-Figures depend on prices and on a time zone. Both are part of the name of a set of figures, so that
-a set whose prices have changed is never used. Small stores need no figures: counting is as quick.
+Figures depend on prices and on a time zone. Both are part of the name of a set of figures, so a set
+whose prices have changed is never used. Small stores have no figures, because there reports are as
+quick without.
 """
 
 from collections.abc import Sequence
@@ -25,12 +26,13 @@ from session_memory.store.figures import (
     SpendingRow,
 )
 
-# Raise it if the same prices give other figures, or figures of another form.
+# Raise it if the code changes so that the same prices give other figures or another form of them.
 VERSION = 1
 LEAST_SESSIONS = 2_000
-"""In a smaller store everything is counted when it is needed."""
+"""A store with fewer sessions gets no figures: each report counts its usage."""
 FEW_MARKS = 100
-"""So many changed sessions are counted by each reader. More are written."""
+"""Up to this many changed sessions are counted by each report. If more have changed, their figures
+are computed and stored."""
 _PIECE = 1000
 _DAYS_AT_ONCE = 30
 # Zones have no known rules outside of these years.
@@ -38,7 +40,7 @@ _FIRST_MS, _LAST_MS = 946_684_800_000, 4_102_444_800_000
 
 
 def prices_name(store: Store) -> str:
-    """A name for the prices that amounts are made with now."""
+    """Return a name for the prices in use: a hash of the price table and the user's own prices."""
     return _prices_name(msgspec.json.encode(own_prices(store)))
 
 
@@ -50,13 +52,13 @@ def _prices_name(own: bytes) -> str:
 
 
 def zone_name(clock: Clock) -> str:
-    """A name for where days begin. Zones with the same days have the same name."""
+    """Return a name for a time zone. Zones whose days begin at the same times have one name."""
     found = list(clock(_FIRST_MS, _LAST_MS))
     return sha256(msgspec.json.encode(found)).hexdigest()[:24]
 
 
 def figure_set(store: Store, clock: Clock) -> FigureSet | None:
-    """The set of figures with the present prices and days, if there is one."""
+    """Return the set of figures for the prices in use and this time zone, if there is one."""
     sets = store.figures.sets()
     if not sets:
         return None
@@ -65,11 +67,11 @@ def figure_set(store: Store, clock: Clock) -> FigureSet | None:
 
 
 def keep_figures(store: Store, clock: Clock) -> None:
-    """Make the set of figures if it is missing, and count the sessions that have changed.
+    """Make the set of figures if it is missing, and update it if many sessions have changed.
 
     Call it before a question about the cost of all sessions, outside of a snapshot. In a small
-    store, or one that cannot be written now, nothing happens, and the question is answered all the
-    same: by counting.
+    store, or one that cannot be written now, it does nothing; then the question is answered from
+    the usage records.
     """
     db = store.db
     if db.in_transaction or store.sessions.count() < LEAST_SESSIONS or db.is_read_only:
@@ -87,12 +89,12 @@ def keep_figures(store: Store, clock: Clock) -> None:
                 found = figure_set(store, clock) or store.figures.add_set(prices, zone, now_ms())
         count_marked(store, found, clock)
     except StoreBusy:
-        # Somebody writes for a long time. The answer is counted this time.
+        # Another process writes for a long time. This question is answered without figures.
         return
 
 
 def count_marked(store: Store, of: FigureSet, clock: Clock) -> None:
-    """Write the figures of all sessions that have changed, in short transactions."""
+    """Store the figures of all sessions that have changed, in short transactions."""
     days: set[int] = set()
     while store.figures.marked(of.id, 1):
         with store.db.transaction():
@@ -109,7 +111,7 @@ def count_marked(store: Store, of: FigureSet, clock: Clock) -> None:
 def figures_of(
     store: Store, sessions: Sequence[FiguredSession], clock: Clock
 ) -> tuple[list[SpendingRow], list[KeptCost]]:
-    """The figures of some sessions, counted from their usage."""
+    """Compute figures of some sessions from their usage: by day, and the sum of each session."""
     by_uid = {one.uid: one.id for one in sessions}
     wanted = UsageFilter(uids=tuple(by_uid))
     found = counted_charges(store, ("session", "day"), wanted, clock=clock)
@@ -132,13 +134,16 @@ def _row(store: Store, session_id: int, charge: Charge, rates: "RatesByKind") ->
 
 
 def kind_ids(store: Store, kind: UsageKind) -> tuple[int, int, int]:
-    """The numbers of a kind's model, speed and service tier."""
+    """Return the ids under which the store knows a kind's model, speed and service tier."""
     number = store.names.numbers
     return number[kind.model] or 0, number[kind.speed] or 0, number[kind.tier] or 0
 
 
 class RatesByKind(dict[UsageKind, list[Rate]]):
-    """All rates of a kind of usage. A kept figure has the place of its rate among them."""
+    """Maps each kind of usage to all its rates, computed on first use.
+
+    A stored figure has the index of its rate in this list.
+    """
 
     def __init__(self, own: OwnPrices) -> None:
         super().__init__()

@@ -1,7 +1,8 @@
-"""Charges from the figures that are kept, exactly as if the usage were counted.
+"""Compute charges from stored figures, with the same result as from the usage records.
 
-Whole days are read from the sums of all sessions. Sessions that have changed since, and those with
-usage on a day of which the period has only a part, are subtracted from the sums and counted.
+Whole days are read from the stored sums over all sessions. Two kinds of sessions are subtracted
+from these sums and counted from their usage: those that have changed since, and those with usage on
+a day that lies only partly in the period.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,7 +26,7 @@ from session_memory.store.figures import NO_DAY, listed
 from session_memory.store.usage import BUCKETS
 
 MOST_COUNTED = 2_000
-"""If more sessions than this have to be counted, all sessions are counted."""
+"""If more sessions than this have to be counted from their usage, figures are not used at all."""
 _AT_ONCE = 500
 _KEYS = {
     "day": f"nullif(f.day, {NO_DAY})",
@@ -53,7 +54,7 @@ Sums = dict[tuple[tuple[Any, ...], Rate], list[int]]
 def kept_charges(
     store: Store, keys: Sequence[str], filters: UsageFilter, clock: Clock
 ) -> list[Charge] | None:
-    """The charges, or None if they have to be counted. Call it inside a snapshot."""
+    """Return the charges, or None if figures cannot answer this. Call it inside a snapshot."""
     if not set(keys) <= _KEYS.keys() or filters.uids is not None or filters.has_reported_cost:
         return None
     known = figure_set(store, clock)
@@ -88,8 +89,8 @@ def kept_charges(
 class WholeDays:
     """The days that lie wholly inside of a period, from ``first`` until before ``end``.
 
-    ``partial`` are the days of which the period may have a part. Where clocks are changed, days
-    may overlap, so that the days beside the change count as partial.
+    ``partial`` are the days that may lie only partly in the period. When clocks are changed, days
+    may overlap, so the days beside the change are partial, too.
     """
 
     def __init__(self, filters: UsageFilter, clock: Clock) -> None:
@@ -122,8 +123,8 @@ class WholeDays:
 
 
 def _day(moment: int, clock: Clock) -> tuple[int, bool, bool]:
-    """The day of a moment, whether the day begins with it, and whether no clock is changed within
-    a day before and after."""
+    """Return the day of a moment, whether the day begins at this moment, and whether no clock
+    change is within a day before or after."""
     around: Offsets = clock(moment - DAY_MS, moment + DAY_MS)
     ahead = sorted(around)[0][1] if around else 0
     day, rest = divmod(moment + ahead, DAY_MS)
@@ -131,7 +132,7 @@ def _day(moment: int, clock: Clock) -> tuple[int, bool, bool]:
 
 
 class _Reading:
-    """Statements over kept figures, with the same keys and filters."""
+    """Reads sums from the tables of figures, with the keys and filters of one question."""
 
     def __init__(
         self, store: Store, set_id: int, keys: Sequence[str], filters: UsageFilter, days: WholeDays
@@ -173,7 +174,7 @@ class _Reading:
                 _add(sums, key, rate, (records, *figures[:-2], amount), sign)
 
     def _rate(self, row: Row) -> Rate | None:
-        """The rate of a row. None if the filter does not admit its agent or model."""
+        """Return the rate of a row; None if the filter excludes its agent or model."""
         kind = self._kinds.get(row[:4])
         if kind is None:
             word = self._store.names.word
@@ -195,7 +196,7 @@ def _add(sums: Sums, key: tuple[Any, ...], rate: Rate, figures: Sequence[int], s
 
 
 def _on_days(store: Store, set_id: int, days: Iterable[int]) -> list[int]:
-    """The sessions with usage on these days."""
+    """Return the ids of sessions with usage on these days, at most `MOST_COUNTED` + 1."""
     if not (among := sorted(days)):
         return []
     sql = _ON_DAYS.format(days=listed(among), limit=MOST_COUNTED + 1)
@@ -210,7 +211,7 @@ def _count(
     filters: UsageFilter,
     clock: Clock,
 ) -> None:
-    """Add what sessions used, from their usage itself."""
+    """Add the charges of some sessions to the sums, from their usage records."""
     uids = [row[0] for row in store.db.matching(_UIDS, sessions)]
     for first in range(0, len(uids), _AT_ONCE):
         some = UsageFilter(

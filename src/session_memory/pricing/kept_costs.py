@@ -1,6 +1,6 @@
-"""What each session cost, from the figures that are kept.
+"""Read what each session cost from stored figures.
 
-Sessions that have changed since are counted.
+Sessions that have changed since are counted from their usage records.
 """
 
 import msgspec
@@ -36,19 +36,20 @@ _IN_FAMILIES = (
 
 
 class KeptCosts(msgspec.Struct, frozen=True):
-    """A set of figures. ``changed`` are the sessions for which it does not count: id → uid."""
+    """A set of figures. ``changed`` has the sessions with outdated figures: id to uid."""
 
     set_id: int
     changed: dict[int, str]
 
     @property
     def unchanged(self) -> str:
-        """The condition that the figures of a session ``s`` count."""
+        """The SQL condition that the figures of a session ``s`` are not outdated."""
         return f"and s.id not in ({listed(self.changed)})" if self.changed else ""
 
 
 def kept_costs(store: Store, clock: Clock) -> KeptCosts | None:
-    """The costs that are kept; None if all have to be counted. Call it inside a snapshot."""
+    """Return the set of figures to read costs from; None if there is none, or too many sessions
+    have changed. Call it inside a snapshot."""
     known = figure_set(store, clock)
     if known is None:
         return None
@@ -62,8 +63,11 @@ def kept_costs(store: Store, clock: Clock) -> KeptCosts | None:
 def dear_sessions(
     store: Store, usage: UsageFilter, clock: Clock, limit: int
 ) -> dict[str, int] | None:
-    """What sessions cost in a period: the ``limit`` dearest of those without subagents, and all
-    that have or are subagents. None if all have to be counted."""
+    """Return the cost of the most expensive sessions in a period, by uid.
+
+    These are the ``limit`` most expensive sessions without subagents, and all sessions that have or
+    are subagents. None if figures cannot answer this, or if there are fewer than ``limit``.
+    """
     costs, days = kept_costs(store, clock), WholeDays(usage, clock)
     if costs is None or days.partial:
         return None
@@ -74,8 +78,8 @@ def dear_sessions(
 
     def ask(among: str, order: str = "") -> dict[str, int]:
         asked = sql.replace("{among}", f"{costs.unchanged} {among}") + order
-        # Families are found first, and their costs by their ids. Adding 0 keeps SQLite from
-        # reading all costs of the set.
+        # Sessions with subagents are few. Adding 0 makes SQLite find them first and look up their
+        # costs, instead of reading all costs of the set.
         asked = asked.replace("{plus}", "" if order else " + 0")
         rows = store.db.all(asked, {"set_id": costs.set_id})
         return {uid: int(amount) for uid, amount in rows}

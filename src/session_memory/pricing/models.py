@@ -1,8 +1,9 @@
 """Match a model name from a log with a model of the price table.
 
 Agents write one model in many ways: with a date, with ``[1m]``, with a provider in front, in the
-spelling of Bedrock or Vertex. The name is first tried unchanged, then changed step by step. The
-``rule`` names the step that matched, for audits. A name that no step matches has no price.
+spelling of Bedrock or Vertex. A name in lower case and without brackets is read in several ways,
+each with a provider and the provider's spelling. The first way that the price table knows counts.
+The ``rule`` names it, for audits. A name that no way matches has no price.
 """
 
 from collections.abc import Iterator
@@ -60,7 +61,7 @@ LONGEST = 256
 
 
 class MatchedModel(NamedTuple):
-    """A model of the price table. ``rule`` says how it was matched."""
+    """A model of the price table, with its provider. ``rule`` says how the name was matched."""
 
     provider: Provider
     model: PricedModel
@@ -68,7 +69,7 @@ class MatchedModel(NamedTuple):
 
 
 def match_model(table: PriceTable, flavor: str, name: str) -> MatchedModel | None:
-    """The provider and the model for the ``name`` that ``flavor`` logs; None if it is unknown."""
+    """Return the model of the price table for a name in a log of ``flavor``; None if unknown."""
     if len(name) > LONGEST:
         return None
     plain = _BRACKETS.sub("", name.strip().lower())
@@ -80,7 +81,7 @@ def match_model(table: PriceTable, flavor: str, name: str) -> MatchedModel | Non
 
 
 def _readings(table: PriceTable, flavor: str, name: str) -> Iterator[tuple[str, str, str]]:
-    """``(provider, the provider's name of the model, rule)``, most likely first."""
+    """Yield the ways to read a name, most likely first: ``(provider, spelling, rule)``."""
     route, slash, rest = name.partition("/")
     if slash and route == "openrouter":
         yield "openrouter", rest, "sent by openrouter"
@@ -114,7 +115,10 @@ def _spelled(table: PriceTable, flavor: str, name: str) -> Iterator[tuple[str, s
 
 
 def _found(table: PriceTable, provider: Provider, name: str) -> tuple[Provider, PricedModel] | None:
-    """The provider's model. If it serves another provider's model, that one's price counts."""
+    """Return a provider's model with this name, and whose price counts.
+
+    If the provider only serves the model of another provider, that one's price counts.
+    """
     dashed = _COMPACT_DATE.sub(r"-\1-\2-\3", name)
     for spelled in dict.fromkeys((name, dashed)):
         if model := provider.model(spelled):

@@ -1,4 +1,4 @@
-"""Amounts of money as text."""
+"""Format amounts of money as text."""
 
 from session_memory.pricing.sessions import Amount
 
@@ -8,14 +8,14 @@ _FINE = 100_000
 
 
 def shown(amount: Amount) -> str:
-    """``$1.23``, ``$0.0042``, ``unpriced`` or ``$1.23 + unpriced``; ``-`` for a cost of 0."""
+    """Format an amount: ``$1.23``, ``unpriced`` or ``$1.23 + unpriced``; ``-`` for a cost of 0."""
     if not amount.unpriced_tokens:
         return dollars(amount.microdollars) if amount.microdollars else "-"
     return f"{dollars(amount.microdollars)} + {UNPRICED}" if amount.microdollars else UNPRICED
 
 
 def dollars(microdollars: int) -> str:
-    """``$1,234.50``; below $0.10 with four decimals, below $0.0001 with six."""
+    """Format micro-dollars: ``$1,234.50``; below $0.10 four decimals, below $0.0001 six."""
     sign, size = ("-" if microdollars < 0 else ""), abs(microdollars)
     if size == 0:
         return "$0.00"

@@ -1,7 +1,7 @@
-"""The prices that the user sets; they are used before those of the price table.
+"""Find the prices that the user has set; they come before those of the price table.
 
-Every amount is made with the prices that this module returns. A program that opened the store by
-itself therefore gets the same amounts as the command line.
+Every amount is computed with the prices that this module returns. So a program that opens the store
+by itself gets the same amounts as the command line.
 """
 
 from session_memory.config import load_config
@@ -10,7 +10,7 @@ from session_memory.store import Store
 
 
 def own_prices(store: Store) -> OwnPrices:
-    """The prices set on the store, else ``[prices]`` of the user's configuration file.
+    """Return the prices set on the store, else ``[prices]`` of the user's configuration file.
 
     The file is read once for each store, when something is priced for the first time.
     """

@@ -1,4 +1,4 @@
-"""Rates: a price with the time and the context sizes it applies to.
+"""Compute the rates of usage. A rate is a price with the time and the context sizes it applies to.
 
 Every usage record has exactly one `Rate`. Usage without a price has a rate too, so that no usage
 is missing in a sum.
@@ -26,7 +26,7 @@ OwnPrices = Mapping[str, OwnPrice]
 
 
 class UsageKind(msgspec.Struct, frozen=True):
-    """Usage with the same price: agent, model, speed and service tier."""
+    """What decides the price of usage: agent, model, speed and service tier."""
 
     flavor: str
     model: str
@@ -40,9 +40,11 @@ class UsageKind(msgspec.Struct, frozen=True):
 
 
 class Rate(msgspec.Struct, frozen=True):
-    """``price`` applies from ``since`` until before ``until``, and to contexts of ``above`` to
-    below ``below`` input tokens. It is None for an unpriced kind. ``provider`` and ``listed`` name
-    the row of the price table.
+    """A price for one kind of usage, with the times and context sizes it applies to.
+
+    It applies from ``since`` until before ``until``, to contexts of at least ``above`` and less
+    than ``below`` input tokens. ``price`` is None if the kind has no price. ``provider`` and
+    ``listed`` name the row of the price table, ``rule`` says how the model's name was matched.
     """
 
     kind: UsageKind
@@ -60,12 +62,12 @@ class Rate(msgspec.Struct, frozen=True):
 
     @property
     def is_for_hours(self) -> bool:
-        """Whether it applies only at some hours of the day."""
+        """Whether the rate applies only at some hours of the day."""
         return self.price is not None and self.price.day_to - self.price.day_from < DAY_MS
 
     @property
     def words(self) -> str:
-        """The price row and the rule as text, for an audit."""
+        """The rate as text for an audit: the price row and the rule."""
         if self.price is None:
             return "no price"
         parts = [f"{self.provider}/{self.listed}" if self.listed else self.provider, self.rule]
@@ -78,7 +80,10 @@ class Rate(msgspec.Struct, frozen=True):
 
 
 def rates_of(table: PriceTable, own: OwnPrices, kinds: Iterable[UsageKind]) -> list[Rate]:
-    """All rates of these kinds. For each kind, exactly one applies at any time and size."""
+    """Return all rates of these kinds of usage.
+
+    For each kind, exactly one rate applies at any time and context size.
+    """
     return [rate for kind in kinds for rate in _rates(table, own, kind)]
 
 
@@ -109,7 +114,7 @@ def _tier(kind: UsageKind) -> str:
 
 
 def _bounded(rows: tuple[PriceRow, ...]) -> Iterator[tuple[PriceRow, int, int]]:
-    """Each row with the time and the context size at which the next row starts."""
+    """Yield each row with the time and the context size at which the next row starts."""
     days = list(dict.fromkeys(row.since for row in rows))
     ends = {day: _midnight(after) for day, after in pairwise(days)}
     for row in rows:
@@ -123,7 +128,7 @@ def _bounded(rows: tuple[PriceRow, ...]) -> Iterator[tuple[PriceRow, int, int]]:
 
 
 def _own(own: OwnPrices, kind: UsageKind) -> Rate | None:
-    """The user's first own price whose name or pattern matches the model."""
+    """Return the user's first own price whose name or pattern matches the model, or None."""
     for name, price in own.items():
         if fnmatchcase(kind.model.lower(), name.lower()):
             times = price.fast if kind.speed == FAST else 1.0

@@ -1,7 +1,7 @@
-"""What agents say that sessions cost, as their logs have it.
+"""Read the costs of whole sessions that agents themselves wrote into their logs.
 
-The figures of single responses are a column of ``usage``; `charges` groups by it. The figures of
-whole sessions are facts of these sessions.
+No total includes them; they are only compared with our amounts. The agents' costs of single
+responses are elsewhere: in a column of ``usage``, by which `charges` groups (``reported``).
 """
 
 import msgspec
@@ -16,7 +16,7 @@ _SESSIONS = f"""
 
 
 class SessionFigure(msgspec.Struct, frozen=True):
-    """What an agent says that a session cost so far, in micro-dollars by model.
+    """What a session cost so far by its agent's own log, in micro-dollars by model.
 
     ``with_subagents``: its subagents are included. The model is "" if the agent names none.
     """
@@ -30,7 +30,7 @@ class SessionFigure(msgspec.Struct, frozen=True):
 
 
 def session_figures(store: Store) -> list[SessionFigure]:
-    """The figures of all sessions that have some, in the order of their uids."""
+    """Return the agents' figures of all sessions that have some, in the order of their uids."""
     found = []
     for uid, flavor, repo, at, text in store.db.all(_SESSIONS):
         facts = merged_facts(text)
@@ -41,7 +41,7 @@ def session_figures(store: Store) -> list[SessionFigure]:
 
 
 def _costs(fact: object) -> dict[str, int]:
-    """An adapter of another package may state anything as a fact."""
+    """Return the valid costs in a fact. An adapter of another package may state anything."""
     if not isinstance(fact, dict):
         return {}
     return {model: cost for model, cost in fact.items() if type(cost) is int and cost >= 0}

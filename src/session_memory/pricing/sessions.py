@@ -1,4 +1,4 @@
-"""The cost of sessions, without and with their subagents."""
+"""Compute the cost of sessions, without and with their subagents."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
@@ -42,9 +42,10 @@ class Amount(msgspec.Struct, frozen=True):
 def session_amounts(
     store: Store, uids: Iterable[str] | None = None, overrides: OwnPrices | None = None
 ) -> dict[str, Amount]:
-    """The cost of each session without its subagents; None means all sessions.
+    """Return the cost of each session without its subagents; ``uids`` None means all sessions.
 
-    A fork does not pay for copied history. ``overrides`` replace the store's own prices.
+    A fork does not pay for copied history. ``overrides`` are prices to use instead of the user's
+    own prices.
     """
     selected = store.sessions.uids() if uids is None else list(dict.fromkeys(uids))
     named = tuple(selected) if uids is not None and len(selected) <= NAMED_AT_ONCE else None
@@ -59,7 +60,7 @@ def session_amounts(
 def tree_amounts(
     store: Store, uids: Iterable[str] | None = None, overrides: OwnPrices | None = None
 ) -> dict[str, Amount]:
-    """The cost of each session with all its subagents."""
+    """Return the cost of each session with all its subagents; ``uids`` None means all sessions."""
     selected = store.sessions.uids() if uids is None else list(dict.fromkeys(uids))
     named = selected if uids is not None and len(selected) <= NAMED_AT_ONCE else None
     below = subagents(store, named)
@@ -69,7 +70,10 @@ def tree_amounts(
 
 
 def subagents(store: Store, roots: Sequence[str] | None = None) -> dict[str, list[str]]:
-    """The subagents of each session, by uid; with ``roots`` only those below these sessions."""
+    """Return the uids of each session's direct subagents, by the session's uid.
+
+    With ``roots``, only these sessions and the subagents below them are looked at.
+    """
     found: dict[str, list[str]] = {}
     rows = store.db.all(_SUBAGENTS) if roots is None else store.sessions.subagents_below(roots)
     for parent, uid in rows:
@@ -78,7 +82,10 @@ def subagents(store: Store, roots: Sequence[str] | None = None) -> dict[str, lis
 
 
 def family(uid: str, below: Mapping[str, list[str]]) -> Iterator[str]:
-    """A session and all subagents below it, each once, even if a log claims a circle."""
+    """Yield a session and all subagents below it, each once, even if logs claim a circle.
+
+    ``below`` are the direct subagents of each session.
+    """
     seen, waiting = {uid}, [uid]
     while waiting:
         member = waiting.pop()
@@ -93,6 +100,6 @@ def known_repos(store: Store) -> list[str]:
 
 
 def session_facts(store: Store) -> dict[str, dict[str, str | None]]:
-    """The title, relation and repo of each session, by uid."""
+    """Return the title, relation and repo of each session, by uid."""
     rows = store.db.all(_FACTS)
     return {uid: {"title": title, "relation": how, "repo": repo} for uid, title, how, repo in rows}

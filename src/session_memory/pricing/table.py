@@ -19,8 +19,9 @@ DAY_MS = 86_400_000
 class PriceRow(msgspec.Struct, frozen=True, array_like=True):
     """A price that applies from a day on, at certain hours, to contexts of a certain size or more.
 
-    ``above`` is the smallest number of input tokens, cached ones included, that it applies to.
-    ``search`` is None if the fee of a web search is unknown.
+    ``day_from`` and ``day_to`` are the hours, in milliseconds of the day (UTC). ``above`` is the
+    smallest number of input tokens, cached ones included, that the price applies to. ``search`` is
+    None if the fee of a web search is unknown.
     """
 
     since: str
@@ -36,8 +37,11 @@ class PriceRow(msgspec.Struct, frozen=True, array_like=True):
 
 
 class PricedModel(msgspec.Struct, frozen=True):
-    """The prices of a model: ``rows`` by tier, in order of time. At any time, one row applies to a
-    context size."""
+    """The prices of a model: its price rows by tier, in order of time.
+
+    At any time, one row applies to a context size. The model has the ``names`` and every name that
+    matches the regular expression ``match``.
+    """
 
     id: str
     names: frozenset[str] = msgspec.field(name="is")
@@ -56,7 +60,7 @@ class Provider(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def every_model(self) -> tuple[PricedModel, ...]:
-        """All models, decoded on first use because a provider may list hundreds."""
+        """All models of the provider, decoded on first use because there may be hundreds."""
         return msgspec.json.decode(self.models, type=tuple[PricedModel, ...])
 
     def model(self, name: str) -> PricedModel | None:
@@ -74,7 +78,7 @@ class PriceTable(msgspec.Struct, frozen=True, dict=True):
         return {provider.id: provider for provider in self.providers}
 
     def makers(self, name: str) -> Iterator[Provider]:
-        """The providers whose naming pattern matches this model name."""
+        """Return the providers whose naming pattern matches this model name."""
         return (p for p in self.providers if p.match and re.search(p.match, name))
 
     @property
@@ -84,6 +88,6 @@ class PriceTable(msgspec.Struct, frozen=True, dict=True):
 
 @cache
 def price_table() -> PriceTable:
-    """The price table of this release."""
+    """Return the price table of this release."""
     body = (Path(__file__).parent / "prices.json").read_bytes()
     return msgspec.json.decode(body, type=PriceTable)

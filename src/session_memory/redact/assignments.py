@@ -1,4 +1,4 @@
-"""Secrets that are recognized by the name they are assigned to: ``password = "…"``, ``api_key: …``.
+"""Find secrets by the name they are assigned to: ``password = "…"``, ``api_key: …``.
 
 Names and values occur in many styles and quotings, escaped or not. Code often has such names
 without a secret, so the value must look like one: random, not a placeholder, not the name of
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from session_memory.core.lazy_patterns import lazy_pattern
 from session_memory.redact.plausibility import entropy, is_placeholder, is_uuid
 
-# Searched for in the lower-case text, with the length of the part that belongs to the name.
+# Word to search for in the lower-case text → how many of its characters belong to the name.
 _STEMS = {
     **dict.fromkeys(("pass", "pwd", "secret", "apikey", "api-key", "accesskey", "access-key"), 0),
     **dict.fromkeys(("token", "_key", "privatekey", "signingkey", "encryptionkey", "auth-key"), 0),
@@ -153,7 +153,7 @@ def assigned_secrets(
 ) -> Iterator[AssignedSecret]:
     """The secrets that are assigned to names with ``word`` at one of ``places``.
 
-    ``starts`` gets the start of every value, also of those that are no secrets.
+    The start of every value, secret or not, is added to ``starts``.
     """
     done = failed_to = failures = 0
     rest_at, size = _REST.match, _STEMS[word]
@@ -217,7 +217,7 @@ def _may_follow_blank(text: str, place: int, rest: re.Match[str]) -> bool:
     return text.endswith(_SETTINGS, 0, first)
 
 
-# The same assignments are in a log again and again: in each view of a text, too.
+# Cached, because a log and the views of its texts have the same assignments again and again.
 @lru_cache(maxsize=32768)
 def _judged(name: str, word: str, is_upper: bool, value: str, literal: bool) -> str | None:
     kind = _kind(name, word, is_upper)
@@ -319,7 +319,7 @@ def is_words(value: str) -> bool:
 
 
 def _is_harmless(kind: str, words: str) -> bool:
-    """Whether words and numbers are no secret. Some people choose words as a secret."""
+    """Whether a value of words and numbers is no secret. Of kind ``secret`` it may be one."""
     return kind != "secret" or words.count("/") > 2 or _INVENTED.search(words) is not None
 
 

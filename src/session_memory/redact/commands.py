@@ -1,4 +1,4 @@
-"""Passwords that are arguments of a command: ``docker login -p …``, ``curl -u me:…``.
+"""Find passwords that are arguments of a command: ``docker login -p …``, ``curl -u me:…``.
 
 The same flag means something else for other commands (``mkdir -p``, ``ssh -p``), so the command
 before the flag decides. It must be on the same line, at most `_REACH` characters before the flag.
@@ -67,7 +67,8 @@ def command_secrets(text: str, places: list[int], flag: str) -> Iterator[Assigne
 
 
 def _values(text: str, place: int, flag: str) -> Iterator[tuple[str, re.Match[str]]]:
-    """What may be a password after the flag, each with the use of the flag."""
+    """Yield what may be a password after the flag, each with the use of the flag that it
+    implies."""
     sign, end = text[place + len(flag.rstrip()) - 1], place + len(flag.rstrip())
     uses: tuple[tuple[str, re.Pattern[str]], ...]
     if flag == " -p":
@@ -86,7 +87,7 @@ def _values(text: str, place: int, flag: str) -> Iterator[tuple[str, re.Match[st
 
 
 def _takes(command: str, use: str) -> bool:
-    """Whether the command takes a password in this way."""
+    """Whether ``command`` takes a password with this ``use`` of the flag."""
     if use == "u":
         return command != "other"
     if command == "p_any":

@@ -1,8 +1,8 @@
-"""A text as a reader sees it: escapes decoded, colours and invisible characters removed.
+"""Make views of a text as a reader sees it: without escapes, colours and invisible characters.
 
-A secret can be hidden from the rules by a colour before it or by an escape in it. The rules search
-these views as well. A view knows where each of its characters is in the original text, so that the
-mask covers the original characters.
+A colour before a secret or an escape in it can hide it from the rules, so the rules search the
+views, too. A view knows where each of its characters is in the original text, so that the mask
+covers the original characters.
 """
 
 import re
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from session_memory.core.lazy_patterns import lazy_pattern
 
 Instead = Callable[[re.Match[str]], str]
-"""The text that a view has in place of a match."""
+"""A function that returns the text that a view has in place of a match."""
 
 
 class Edit(NamedTuple):
@@ -192,7 +192,7 @@ def decoded(view: View) -> View:
 
 
 def views(text: str, start: int = 0) -> Iterator[View]:
-    """Different views of a text, which starts at ``start`` of the original."""
+    """Yield the views of a text that differ from it. ``start``: its offset in the original text."""
     plain = View(text, start)
     readable = decoded(plain)
     joined = readable.replace(_UNSEEN, "")
@@ -209,7 +209,7 @@ def views(text: str, start: int = 0) -> Iterator[View]:
 
 
 def visible_size(text: str) -> int:
-    """How many columns a text takes, if its characters are bytes."""
+    """Return how many columns of a screen a text takes. Its characters are bytes (latin-1)."""
     readable = decoded(View(text)).replace(_UNSEEN, "").text
     return sum(not "\x80" <= sign <= "\xbf" and sign != "\\" for sign in readable)
 

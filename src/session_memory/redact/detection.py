@@ -110,12 +110,18 @@ def _mark_finder() -> FindMarks:
 
 
 def marks(text: str, data: bytes) -> list[int]:
-    """The places, in any order, that differ in a view of the text. ``data``: the text as bytes."""
+    """Return where escapes, colours and invisible characters end in a text, in any order.
+
+    A view of the text (see `View`) differs from it only there. ``data`` is the text as bytes.
+    """
     return _mark_finder()(text, data)
 
 
 def word_places(text: str, data: bytes) -> Iterator[int]:
-    """Every place of a word of a rule, in any order. No rule matches without one."""
+    """Yield every place of a word of a rule, in any order. No rule matches without its word.
+
+    ``data`` is the text as bytes.
+    """
     for _, places in _scan()(text, data):
         yield from places
 
@@ -126,10 +132,10 @@ def hits(
     data: bytes | None = None,
     most: int | None = None,
 ) -> list[RuleMatch]:
-    """What the rules match in a text whose characters are bytes. Hits may overlap.
+    """Return what the rules match in a text whose characters are bytes. Matches may overlap.
 
-    Escapes are not decoded here. ``starts`` gets the places where a secret may start, also if no
-    rule matches there. With more than ``most`` hits the search ends early.
+    Escapes are not decoded here. Places where a secret may start are added to ``starts``, even if
+    no rule matches there. With more than ``most`` matches the search ends early.
     """
     # To copy a long text takes as long as to search it, so it is encoded only once.
     data = text.encode("latin-1") if data is None else data
@@ -158,7 +164,7 @@ def _left(most: int | None, found: list[RuleMatch]) -> int | None:
 def _found_beside(
     text: str, places: list[int], word: str, starts: list[int]
 ) -> Iterator[RuleMatch]:
-    """The values of names with the word, or the arguments after the flag."""
+    """Yield the secrets that are assigned to names with ``word``, or follow it if it is a flag."""
     if word in WORDS:
         values = assigned_secrets(text, places, word, starts)
     else:
@@ -170,7 +176,7 @@ def _found_beside(
 
 
 def _starts(rule: Rule, text: str, places: list[int]) -> list[int]:
-    """Where secrets may start whose words are at these places."""
+    """Return where the secrets may start that have a word of the rule at ``places``."""
     if rule.back == (0,) or ("\n" not in text and "\\n" not in text):
         return places
     starts = [*places]
@@ -248,7 +254,7 @@ def _accepted(rule: Rule, rank: int, text: str, match: re.Match[str]) -> RuleMat
 
 
 def _is_credential(text: str, match: re.Match[str]) -> bool:
-    """Whether the value of a header is one, and not the name of a variable."""
+    """Whether the value of an authorization header is a credential, not the name of a variable."""
     value, before = match[1], text[match.start() : match.start(1)].rstrip().lower()
     has_scheme = before.endswith(_SCHEMES) or "bearer" in before
     return any(map(str.isdigit, value)) and (has_scheme or not (is_name(value) or is_words(value)))
@@ -263,7 +269,7 @@ def _is_database(text: str, end: int) -> bool:
 def _bounded(
     text: str, rank: int, value: AssignedSecret, genuine: bool | None = None
 ) -> RuleMatch | None:
-    """The hit extended to whole characters, or None if it would start inside an escape."""
+    """Return the match extended to whole characters; None if it would start inside an escape."""
     start, end = value.start, value.end
     if start and text[start - 1] == "\\" and text[start] in _ESCAPED:
         return None

@@ -1,7 +1,7 @@
-"""Texts that are full of secrets: a dump of passwords, or a text that shall take long to mask.
+"""Mask texts that are full of secrets as a whole, such as a dump of passwords.
 
-To examine tens of thousands of secrets one by one takes seconds. No session needs what is between
-them, so the long strings of such a text are masked whole.
+Examining tens of thousands of secrets one by one takes seconds, which a hostile text could abuse.
+No session needs the text between them, so the long strings of such a text are masked whole.
 """
 
 import re
@@ -11,8 +11,8 @@ from session_memory.core.lazy_patterns import lazy_pattern
 from session_memory.redact.detection import DUMP, Secret
 from session_memory.redact.search import find_at_most, find_secrets
 
-# A shorter text is searched for each secret. A longer one may have so many, and one more for every
-# _APART characters.
+# A text shorter than SHORTEST is no dump. A longer one is a dump if it has more than MOST secrets
+# and one more for every _APART characters.
 SHORTEST = 8 * 1024
 MOST = 512
 _APART = 256
@@ -27,7 +27,7 @@ _STRUCTURE = lazy_pattern(r"(?:[\d.,:\[\]{}eE+\s-]|true|false|null)*+")
 
 
 def found_or_dump(text: str) -> list[Secret]:
-    """The secrets of a text whose characters are bytes. Of a dump, the pieces with all of them."""
+    """Return the secrets of a text whose characters are bytes; of a dump, the pieces with them."""
     if len(text) < SHORTEST:
         return find_secrets(text)
     found = find_at_most(text, MOST + len(text) // _APART)

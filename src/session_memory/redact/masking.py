@@ -23,7 +23,7 @@ Replacement = Callable[[str, str], str]
 
 
 def secrets(text: str | bytes) -> Iterator[Secret]:
-    """The secrets of ``text`` in order. Positions count characters of a str, bytes of bytes."""
+    """Yield the secrets of ``text`` in order. Positions count the characters of a str, or bytes."""
     if isinstance(text, bytes):
         yield from found_or_dump(text.decode("latin-1"))
     elif text.isascii():
@@ -48,7 +48,7 @@ def mask(text: str) -> str: ...
 @overload
 def mask(text: bytes) -> bytes: ...
 def mask(text: str | bytes) -> str | bytes:
-    """``text`` with ``[redacted:kind]`` for every secret in it."""
+    """Return ``text`` with ``[redacted:kind]`` in place of every secret."""
     return _replaced(text, _plain)
 
 
@@ -151,7 +151,7 @@ def _mask_all(
     *,
     lines_apart: bool = False,
 ) -> str:
-    """The text with all secrets replaced. ``found`` are its secrets, if they are known.
+    """Return the text with all secrets replaced. ``found`` are its secrets, if they are known.
 
     Replacing a secret may uncover another one near it, so the text around each mask is searched
     again.

@@ -133,14 +133,19 @@ def _masked_fields(fields: dict[Any, Any], mask: Mask, depth: int) -> dict[Any, 
 
 
 def mask_each(texts: Sequence[str]) -> list[str]:
-    """Each text masked by itself, faster than one by one: most have no secret."""
+    """Mask each text by itself.
+
+    One search finds the few that may have a secret, so this is fast.
+    """
     unsafe = possible_secrets(texts) if texts else ()
     return [mask(text) if number in unsafe else text for number, text in enumerate(texts)]
 
 
 def mask_together(value: Any, mask: Mask = mask) -> Any:
-    """The same as `mask_values`, much faster for many texts: one search finds those that cannot
-    have a secret, and only the values with others are masked."""
+    """Like `mask_values`, but much faster for many texts.
+
+    One search finds the texts that may have a secret, and only values with such texts are masked.
+    """
     parts, depth = _parts_of(value)
     # Each text with the numbers of the parts that contain it.
     asked: dict[str, list[int]] = {}
@@ -164,8 +169,10 @@ def mask_together(value: Any, mask: Mask = mask) -> Any:
 
 
 def _parts_of(value: Any) -> tuple[list[Any], int]:
-    """The values that are masked one by one, and their depth: the fields of a struct, and the
-    items of a field that is a tuple of structs."""
+    """Return the values that `mask_together` masks one by one, and their depth.
+
+    These are the fields of a struct, and the items of a field that is a tuple of structs.
+    """
     if not isinstance(value, msgspec.Struct):
         return [value], 0
     parts: list[Any] = []

@@ -1,6 +1,7 @@
-"""Which of many short texts may have a secret, found by one search over all of them.
+"""Find out which of many short texts may have a secret, with one search over all of them.
 
-Most texts have no word of any rule. To begin a search takes longer than to search a short text.
+Most texts have no word of any rule, and beginning a search takes longer than searching a short
+text.
 """
 
 from bisect import bisect_right
@@ -12,9 +13,9 @@ from session_memory.redact.wrapping import breaks_inside_words
 
 
 def possible_secrets(texts: Sequence[str]) -> set[int]:
-    """The numbers of the texts that may have a secret. In all others `mask` finds nothing.
+    """Return the indexes of the texts that may have a secret. In all others `mask` finds none.
 
-    A secret has a word of a rule, stands near a place that differs in a view of the text, or begins
+    A secret has a word of a rule, is near an escape, a colour or an invisible character, or begins
     with a word that a line break splits. All of these are found in the joined texts too.
     """
     together = "\n".join(texts)

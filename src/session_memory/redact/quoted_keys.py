@@ -1,4 +1,4 @@
-"""Private keys whose lines are separate strings, in source code or in a JSON list.
+"""Find private keys whose lines are separate strings, in source code or in a JSON list.
 
 Each line is a separate secret, so the quotes and escapes between the lines stay unchanged. If the
 end of the key is not found, only long random lines count as lines of the key.

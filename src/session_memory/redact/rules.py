@@ -14,7 +14,8 @@ import msgspec
 
 from session_memory.redact.plausibility import ends_in_checksum
 
-# Increase this when a rule changes. Sources that were masked while collecting record it.
+# Increase this when a rule changes. `session-memory secrets` keeps its results for this version,
+# and the card of a training export names it.
 VERSION = 6
 
 # A token cannot start inside a word or inside base64. In JSON the letter before it may be the end
@@ -23,7 +24,7 @@ _AFTER_ESCAPE = r"(?<=\\[nrtbf])|(?<=\\u[0-9a-fA-F]{4})|(?<=%[0-9A-Fa-f]{2})"
 _AFTER_SIGN = r"(?<=[^\w+/=-][+-])|(?<=\\[nrt][+-])|(?<=\A[+-])"
 _FREE = rf"(?:(?<![A-Za-z0-9+])|{_AFTER_ESCAPE}|{_AFTER_SIGN})"
 _END = r"(?![A-Za-z0-9_+/-])"
-# For a token whose prefix is in no other text: what was printed right behind it does not hide it.
+# The end of a token with a unique prefix: it is found even if other text follows it directly.
 _ANY_END = ""
 _REPEATED = re.compile(r"\{\d+,\d+\}")
 LINE = r"(?:[\r\n]|\\{1,7}[rn])"
@@ -58,7 +59,7 @@ class Rule(msgspec.Struct, frozen=True):
     With ``any_case`` the lower-case ``words`` match in any case. ``back`` lists how many
     characters before its word a match may start. With ``lead`` it starts where that text is, up to
     `LEAD` characters before the word. ``floor`` is the least entropy. ``checksum`` tests whether
-    a secret is genuine; others are masked too.
+    a secret is genuine. One with a wrong checksum is masked, too.
     """
 
     kind: str
@@ -81,7 +82,7 @@ def _token(
     checksum: Callable[[str], bool] | None = None,
     end: str = _END,
 ) -> Rule:
-    """A secret that is recognized by its prefix, anywhere in a text."""
+    """Make the rule for a secret that is recognized by its prefix, anywhere in a text."""
     # Nothing after a repetition could match what it took, so it never gives anything back.
     shape = _REPEATED.sub(r"\g<0>+", shape)
     pattern = SecretPattern(f"{_FREE}{shape}{end}", re.ASCII)
@@ -90,12 +91,12 @@ def _token(
 
 
 def _address(kind: str, pattern: str) -> Rule:
-    """A secret that is part of a URL."""
+    """Make the rule for a secret that is part of a URL."""
     return Rule(kind, ("://",), SecretPattern(f"://{pattern}", re.ASCII))
 
 
 def _in_text(kind: str, words: tuple[str, ...], pattern: str, floor: float = 0.0) -> Rule:
-    """A secret that is recognized by the text around it."""
+    """Make the rule for a secret that is recognized by the text around it."""
     compiled = SecretPattern(pattern, re.ASCII | re.IGNORECASE)
     return Rule(kind, words, compiled, floor, any_case=True)
 

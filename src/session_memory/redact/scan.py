@@ -17,19 +17,25 @@ WordPlaces = tuple[int, list[int]]
 
 
 class Scan(Protocol):
-    """Finds the words in a text. ``data`` is the text as bytes, if the caller has it."""
+    """A function that finds the words in a text.
+
+    ``data``: the text as bytes, if the caller has it.
+    """
 
     def __call__(self, text: str, data: bytes | None = None) -> Iterable[WordPlaces]: ...
 
 
 class FindMarks(Protocol):
-    """Finds the places in a text, in any order, where a pattern ends."""
+    """A function that finds the places in a text, in any order, where a pattern ends."""
 
     def __call__(self, text: str, data: bytes | None = None) -> list[int]: ...
 
 
 def scanner(exact: tuple[str, ...], any_case: tuple[str, ...]) -> Scan:
-    """A function that yields every place of a word, with the word's index in both tuples."""
+    """Return a function that finds every place of the words: exact ones, and those in any case.
+
+    A word's number is its index in both tuples together.
+    """
     slow = one_by_one(exact, any_case)
     if find_spec("hyperscan") is None:
         return slow
@@ -41,14 +47,17 @@ def scanner(exact: tuple[str, ...], any_case: tuple[str, ...]) -> Scan:
     return scan
 
 
-# To compile for hyperscan takes as long as to search so many characters without it, and to begin a
-# search as long as so many characters take.
+# Compiling for hyperscan takes as long as searching so many characters without it. Beginning a
+# search takes as long as searching so many.
 _COMPILING, _BEGINNING = 250_000, 250
 
 
 def compiling_pays() -> Callable[[str], bool]:
-    """A function that says for each text whether hyperscan should search it: once there was so
-    much text that compiling is worth it. A command that shows a few sessions never gets there."""
+    """Return a function that says for each text whether hyperscan should search it.
+
+    It says yes once there was so much text that compiling is worth it. A command that shows a few
+    sessions never gets there.
+    """
     left = _COMPILING
 
     def pays(text: str) -> bool:
@@ -61,7 +70,10 @@ def compiling_pays() -> Callable[[str], bool]:
 
 
 def finder(slow: FindMarks, fast: FindMarks) -> FindMarks:
-    """Both find the same. The second one has to be compiled first."""
+    """Return a function that uses ``slow`` first, and ``fast`` when compiling it is worth it.
+
+    Both find the same places.
+    """
     is_worth_it = compiling_pays()
 
     def find(text: str, data: bytes | None = None) -> list[int]:
@@ -193,7 +205,7 @@ _COMMON = {
 
 
 def _expressions(word: str, any_case: bool) -> Iterator[tuple[bytes, int]]:
-    """What hyperscan searches for to find a word, and the length of what it finds."""
+    """Yield the expressions by which hyperscan finds a word, each with the length of its match."""
     if any_case and word in _AFTER_WORD:
         for rest in _AFTER_WORD[word]:
             yield f"{word}{rest}".encode(), len(word) + len(rest.partition("[")[0]) + 1
@@ -202,7 +214,7 @@ def _expressions(word: str, any_case: bool) -> Iterator[tuple[bytes, int]]:
 
 
 def mark_finder(patterns: tuple[str, ...]) -> FindMarks:
-    """A function that finds where a text matches one of the patterns."""
+    """Return a function that finds where a text matches one of the patterns."""
     slow = marks_one_by_one(patterns)
     if find_spec("hyperscan") is None:
         return slow

@@ -42,7 +42,7 @@ def find_secrets(text: str) -> list[Secret]:
 
 
 def find_at_most(text: str, most: int | None, *, lines_apart: bool = False) -> list[Secret] | None:
-    """The secrets of a text, or None if the rules match more than ``most`` times.
+    """Return the secrets of a text, or None if the rules match more than ``most`` times.
 
     With ``lines_apart`` no secret is searched for across two lines, except for private keys.
     """
@@ -76,7 +76,7 @@ def _union(one: RuleMatch, other: RuleMatch) -> RuleMatch:
 
 
 def _hidden(text: str, data: bytes, most: int | None) -> Iterator[RuleMatch]:
-    """The hits in the views of the text."""
+    """Yield what the rules match in the views of the text."""
     for start, end in ranges_around(text, marks(text, data), _LONGEST_VIEW):
         yield from _in_views(text, start, end, most, wide=False)
 
@@ -112,7 +112,8 @@ def _translated(text: str, view: View, hit: RuleMatch) -> Iterator[RuleMatch]:
 def _wrapped(
     text: str, starts: list[int], own: list[RuleMatch], data: bytes, lines_apart: bool
 ) -> Iterator[RuleMatch]:
-    """The hits that continue on the next line, where a terminal or an editor broke a long line."""
+    """Yield secrets that continue on the next line, where a terminal or editor broke a long
+    line."""
     breaks = joins(text, starts, TOKEN_WORDS, data, escaped=lines_apart)
     if not breaks:
         return

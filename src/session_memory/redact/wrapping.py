@@ -1,4 +1,4 @@
-"""Line breaks inside of a secret: a terminal, an editor or a mail program broke a long line.
+"""Find line breaks inside a secret, where a terminal, editor or mail program broke a long line.
 
 Only breaks that a secret may cross are found: no blank or quote is between the start of the secret
 and the break, and the next line starts with a letter or a digit.
@@ -34,8 +34,11 @@ _QUOTES = (lazy_pattern('"'), lazy_pattern(r'(?<!\\)"'))
 
 
 class Break(NamedTuple):
-    """The range of a line break. ``late`` if the line before it is one run after another break, so
-    that it may be the last line of a secret."""
+    """The range of a line break.
+
+    ``late``: the line before it is one run of characters and follows another break, so it may be
+    the last line of a secret.
+    """
 
     start: int
     end: int
@@ -45,8 +48,11 @@ class Break(NamedTuple):
 def joins(
     text: str, places: Iterable[int], words: tuple[str, ...], data: bytes, *, escaped: bool = False
 ) -> list[Break]:
-    """The breaks that a secret may cross. A secret may start at each of ``places``, or at a break
-    inside of one of ``words``. ``data`` is the text as bytes. ``escaped``: only breaks in JSON."""
+    """Return the line breaks that a secret may cross.
+
+    A secret may start at each of ``places``, or at a break inside one of ``words``. ``data`` is the
+    text as bytes. ``escaped``: only breaks that are escaped in JSON.
+    """
     found: dict[int, int] = {}
     stretch_at, searched = _STRETCH.match, 0
     for place in sorted(places):
@@ -129,7 +135,7 @@ def _widths(before: str, end: int) -> Iterator[int]:
 def breaks_inside_words(
     text: str, words: tuple[str, ...], data: bytes
 ) -> Iterator[tuple[int, int]]:
-    """The breaks inside of a word of a rule, before the rest of a token."""
+    """Yield the line breaks inside a word of a rule that the rest of a token follows."""
     rests = _rests(words)
     for found in _long_runs(words)(text, data):
         end = found - _TOKEN_START
@@ -144,7 +150,7 @@ def breaks_inside_words(
 
 @cache
 def _long_runs(words: tuple[str, ...]) -> FindMarks:
-    """A function that finds the long runs after a break that may start with the rest of a word."""
+    """Return a function that finds long runs after a break that may begin with a word's rest."""
     slow = marks_one_by_one(_BEFORE_TOKENS)
     if find_spec("hyperscan") is None:
         return slow
@@ -167,7 +173,7 @@ def break_start(text: str, end: int) -> int:
 
 @cache
 def _rests(words: tuple[str, ...]) -> dict[str, dict[str, tuple[str, ...]]]:
-    """The last letter of a beginning of a word → the beginning → what may follow it."""
+    """Map each beginning of a word to the rests that may follow it, grouped by its last letter."""
     rests: dict[str, dict[str, tuple[str, ...]]] = {}
     for word in words:
         for size in range(1, len(word)):

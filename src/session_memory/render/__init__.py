@@ -1,1 +1,1 @@
-"""Text, HTML and Markdown made safe to show. The terminal and the web page share this room."""
+"""Make text, HTML and Markdown safe to show, for the terminal, the web page and exports."""

@@ -1,6 +1,6 @@
 """The text that an agent reads: short, and with everything from a log marked as a quotation.
 
-A line is our own words, or our own words, a bar, and a quotation to the end of the line. A
+A line has words of ours. It may also have a bar and then a quotation up to the end of the line. A
 quotation is one line of visible characters, so nothing in it can end it. Secrets are masked.
 """
 
@@ -16,8 +16,9 @@ BAR = " | "
 
 
 class AnswerText:
-    """Collects lines. Of those that do not fit, the ones with the largest ``rank`` go first, and
-    of equal ones the last; a line of rank 0 stays unless nothing else is left to drop."""
+    """Collects the lines of an answer. If they are too long together, lines with the largest
+    ``rank`` are dropped first, and of equal ones the last. A line of rank 0 stays unless nothing
+    else is left to drop."""
 
     def __init__(self, tokens: int) -> None:
         self._room = tokens * CHARACTERS_PER_TOKEN
@@ -26,7 +27,7 @@ class AnswerText:
 
     @property
     def room(self) -> int:
-        """How many characters are left."""
+        """How many more characters fit into the answer."""
         used = sum(len(line) + 1 for _, line in self._lines)
         return self._room - used - (len(QUOTED) + 1 if self._has_quotes else 0)
 
@@ -42,8 +43,10 @@ class AnswerText:
         self._add(label, one_line(masked, most), rank)
 
     def quote_lines(self, label: str, text: str, rank: int = 1) -> int:
-        """Add a text line by line, as much as there is room for. Returns the characters left out,
-        if the text was not longer than what is searched for secrets."""
+        """Add a text line by line, as much as there is room for.
+
+        Returns how many characters were left out, 0 if the whole text was added.
+        """
         masked = redact.mask(text[:LONGEST_READ]).strip("\n")
         taken = 0
         for number, line in enumerate(masked.split("\n")):

@@ -1,7 +1,6 @@
-"""An answer's Markdown as HTML, with formatting only.
+"""Turn the Markdown of an agent's answer into HTML that only formats.
 
-Markup in the answer is shown as text, pictures are not fetched, and links only lead to web
-addresses.
+HTML in the answer is shown as text, pictures are not fetched, and links lead to web addresses only.
 """
 
 import html as markup
@@ -22,7 +21,7 @@ _WEB = re.compile(r"(?i)https?://[^\s]+")
 
 
 def answer(text: str, colours: Colours | None = None) -> str:
-    """``colours`` colours code blocks; without it they are plain."""
+    """Return an agent's answer as HTML. ``colours`` colours code blocks; without it, none is."""
     lines = safe_lines(text.strip("\n"))
     safe = "\n".join(lines)
     if len(safe) > LONGEST or any(len(line) > LONGEST_LINE for line in lines):
@@ -33,7 +32,7 @@ def answer(text: str, colours: Colours | None = None) -> str:
 
 @cache
 def _parser() -> "MarkdownIt":
-    # It comes with rich; loaded when the first answer is exported.
+    # This package comes with rich. It is imported only when the first answer is shown.
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": 20})
@@ -56,7 +55,7 @@ def _link(self: Any, tokens: Any, place: int, options: Any, env: Any) -> str:
 
 
 def _heading(self: Any, tokens: Any, place: int, options: Any, env: Any) -> str:
-    """Headings of an answer start at level 4, below those of the page."""
+    """Render a heading of an answer: from level 4 on, below the headings of the page."""
     token = tokens[place]
     level = min(int(token.tag[1]) + 3, 6)
     return f"<h{level}>" if token.nesting == 1 else f"</h{level}>\n"

@@ -1,7 +1,7 @@
-"""Code with its keywords, strings, names, numbers and comments told apart by classes.
+"""Colour code: classes tell keywords, strings, names, numbers and comments apart.
 
-Logs are hostile: a lexer can need minutes for a text that was made for it. So only common languages
-are coloured, and only texts of ordinary shape. Everything else is shown plain, to the character.
+Logs are hostile: a lexer can need minutes for a text that was made to slow it. So only common
+languages and texts of ordinary shape are coloured. All other texts are shown plain, unchanged.
 """
 
 import html as markup
@@ -23,7 +23,7 @@ MOST_PIECES = 8000
 LONGEST_LINE = 1000
 _LONG_BLANK = re.compile(r"\s{100}")
 
-# Names after the fence of a code block, and endings of files: the lexer that reads them.
+# For each lexer the names of its language after the fence of a code block, and endings of files.
 _LEXERS = {
     "bash": "bash console sh shell zsh",
     "c": "c h",
@@ -65,20 +65,21 @@ Piece = tuple[str, str]
 
 
 def language_of(path: str) -> str:
-    """The language of a file by its name; empty if it is none that is coloured."""
+    """Return the language of a file by its name; empty if the language is not coloured."""
     name = PurePosixPath(path).name.lower()
     ending = name.rpartition(".")[2]
     return _LEXER_OF.get(ending, "")
 
 
 class Colours:
-    """Colours the code of one page. ``left`` is how many characters it may still read."""
+    """Colours the code of one page. Only the first ``left`` characters of code are coloured."""
 
     def __init__(self, left: int) -> None:
         self._left = left
 
     def lines(self, text: str, language: str) -> list[list[Piece]]:
-        """The lines of a safe text in pieces. Without a known language each line is one piece."""
+        """Split the lines of a safe text into pieces with a class each. Without a known language,
+        each line is one piece."""
         lexer = _LEXER_OF.get(language.lower())
         if lexer is None or not _is_ordinary(text) or len(text) > self._left:
             return _plain(text)
@@ -86,13 +87,13 @@ class Colours:
         return _coloured(text, lexer) or _plain(text)
 
     def html(self, code: str, language: str) -> str:
-        """Code from a log as escaped HTML, without an element around it."""
+        """Return code from a log as escaped HTML, without an element around it."""
         text = "\n".join(safe_lines(code))
         return "\n".join(pieces_html(line) for line in self.lines(text, language))
 
 
 def pieces_html(pieces: Iterable[Piece], marks: Sequence[tuple[int, int]] = ()) -> str:
-    """The pieces of one line as escaped HTML. ``marks`` are parts of the line to stress."""
+    """Return the pieces of one line as escaped HTML. ``marks`` are ranges of it to stress."""
     edges = sorted(set(chain.from_iterable(marks)))
     is_marked = {start for start, _ in marks}
     made: list[tuple[bool, str]] = []
@@ -121,7 +122,7 @@ def _plain(text: str) -> list[list[Piece]]:
 
 
 def _coloured(text: str, name: str) -> list[list[Piece]] | None:
-    """The text in pieces; None if it has too many, or if the lexer changed the text."""
+    """Split a text into pieces; None if there are too many, or if the lexer changed the text."""
     lines: list[list[Piece]] = [[]]
     for number, (sort, value) in enumerate(_lexer(name).get_tokens(text)):
         if number > MOST_PIECES:
@@ -144,7 +145,7 @@ def _add(line: list[Piece], piece: Piece) -> None:
 
 @cache
 def _lexer(name: str) -> "Lexer":
-    # It comes with rich; loaded when the first code is shown.
+    # This package comes with rich. It is imported only when the first code is shown.
     from pygments.lexers import get_lexer_by_name
 
     return get_lexer_by_name(name, stripnl=False, ensurenl=False)
@@ -169,7 +170,7 @@ _CLASSES = {
 
 @cache
 def _class(sort: str) -> str:
-    """The class of a sort of token: its own, or that of the sort it belongs to."""
+    """Return the class of a sort of token: its own, or that of the sort it belongs to."""
     while sort:
         if sort in _CLASSES:
             return _CLASSES[sort]

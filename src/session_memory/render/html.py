@@ -1,4 +1,4 @@
-"""A transcript as one HTML page that loads nothing: no script, no font, no picture.
+"""Write a transcript as one HTML page that loads nothing: no script, no font, no picture.
 
 `text` and `block` escape every text from a log, so none of it becomes markup. The page's own policy
 forbids scripts and requests as well.
@@ -37,22 +37,23 @@ if TYPE_CHECKING:
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 SHORT_OUTPUT = 12
-# How much code of a page is coloured. What comes after it is plain.
+# So many characters of code on a page are coloured. Code after them is plain.
 MOST_COLOURED = 1024 * 1024
 
 
 def text(value: str) -> str:
-    """One line from a log, escaped for an element or an attribute."""
+    """Escape one line from a log for an HTML element or attribute."""
     return markup.escape(safe(value), quote=True)
 
 
 def block(value: str) -> str:
-    """Several lines from a log, escaped in the same way."""
+    """Escape several lines from a log for an HTML element."""
     return markup.escape("\n".join(safe_lines(value.strip("\n"))), quote=True)
 
 
 def html(items: Iterable[TranscriptItem], prompts: Iterable[TranscriptItem]) -> Iterator[str]:
-    """The page in parts. ``prompts`` is the same session, read at the level of its prompts."""
+    """Yield the page in parts. ``prompts`` are the items of the same session with prompts only,
+    for the list of contents."""
     page = _HtmlPage(prompts)
     for item in items:
         yield from page.of(item)
@@ -110,7 +111,7 @@ class _HtmlPage:
     def _contents(self) -> Iterator[str]:
         yield '<nav class="toc"><h2>Prompts</h2><ol>\n'
         for item in self._prompts:
-            # An interruption is no prompt.
+            # Only prompts are listed, not interruptions.
             if isinstance(item, TranscriptEvent) and item.event.is_a("user_msg") and not item.depth:
                 words = text((item.text.strip() or item.title)[:160])
                 yield f'<li><a href="#e{item.seq}">{words}</a></li>\n'
@@ -175,7 +176,7 @@ class _HtmlPage:
         )
 
     def _inside(self, shown: TranscriptEvent) -> tuple[str, str, bool]:
-        """The line that names a call, what is below it, and whether that is open."""
+        """Return the line that names a call, the HTML below it, and whether that is unfolded."""
         if shown.changes:
             parts = [self._change(change) for change in shown.changes]
             return ", ".join(what for what, _ in parts), "".join(diff for _, diff in parts), True

@@ -1,4 +1,4 @@
-"""JSON as text that is safe to print."""
+"""Write JSON as text that is safe to print."""
 
 import json
 from typing import Any

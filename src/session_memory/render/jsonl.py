@@ -1,4 +1,5 @@
-"""A transcript as JSON lines: one object for each session, event and turn."""
+"""Write a transcript as JSON lines: an object for each event, each turn, and each start and end of
+a session."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any

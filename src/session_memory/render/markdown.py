@@ -1,4 +1,4 @@
-"""A transcript as Markdown that is safe in any viewer.
+"""Write a transcript as Markdown that is safe in any viewer.
 
 HTML from a log is shown as text, links only lead to web addresses, and pictures are not fetched.
 Headings and rules of an answer cannot look like those of the transcript, and a fence is longer than
@@ -28,13 +28,13 @@ from session_memory.views.transcript_items import (
 _PUNCTUATION = re.compile(r"([\\`*_\[\]>#|~&])")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^`]*)$")
 _RUN = re.compile(r"`+")
-# What can come before a heading or a rule: quotes and items of lists.
+# Marks that can come before a heading or a rule: those of quotes and of items of lists.
 _NESTING = re.compile(r"(?:[>\s]|[-*+]\s|\d{1,9}[.)]\s)*")
 _HEADING = re.compile(r"#{1,6}(?=\s|$)")
 _RULES = ({"-"}, {"="}, {"_"}, {"*"})
 _LINK = re.compile(r"\]\((?!https?://)")
-# An escaping backslash is not enough: after a web address, a viewer reads it as part of the
-# address, and the tag behind it becomes active again. So "<" becomes an entity, also where the log
+# A backslash before "<" is not enough: after a web address, a viewer reads it as part of the
+# address, and the tag behind it becomes active again. So "<" becomes an entity, even if the log
 # already escaped it.
 _MARKUP = re.compile(r"(?<!\\)((?:\\\\)*)\\?<")
 _OPENING = "&lt;"
@@ -50,16 +50,16 @@ def markdown(items: Iterable[TranscriptItem]) -> Iterator[str]:
 
 
 def inline(text: str) -> str:
-    """``text`` on one line, with every special character escaped.
+    """Return ``text`` on one line, with every special character escaped.
 
-    Characters that are special only at the start of a line are not escaped: callers always write
-    something before the text.
+    Characters that are special only at the start of a line are not escaped, because callers always
+    write something before the text.
     """
     return _PUNCTUATION.sub(r"\\\1", safe(text)).replace("<", _OPENING)
 
 
 def fenced(lines: Iterable[str], language: str = "") -> Iterator[str]:
-    """A block of code that no line inside can end."""
+    """Yield the lines of a code block. Its fence is so long that no line inside can end it."""
     kept = list(lines)
     longest = max((len(run) for line in kept for run in _RUN.findall(line)), default=0)
     fence = "`" * max(3, longest + 1)
@@ -69,7 +69,7 @@ def fenced(lines: Iterable[str], language: str = "") -> Iterator[str]:
 
 
 def harmless(text: str) -> Iterator[str]:
-    """Markdown of an answer, reduced to Markdown that only formats."""
+    """Reduce the Markdown of an agent's answer to Markdown that only formats."""
     block: list[str] | None = None
     fence, language = "", ""
     for line in safe_lines(text.strip("\n")):
@@ -90,10 +90,11 @@ def harmless(text: str) -> Iterator[str]:
 
 
 def _harmless_line(line: str) -> str:
-    """``line`` without HTML, pictures, and links that lead elsewhere than to the web.
+    """Return ``line`` with HTML, pictures and links to other places than the web escaped, so that
+    a viewer shows them as text.
 
-    Escapes have no meaning in code: a viewer would show them. So code that needs any is written
-    as text, with all its characters. Code that needs none is left as it is.
+    In inline code a viewer would show the escapes themselves. So code that needs escapes becomes
+    text. Code that needs none stays code.
     """
     pieces = (
         _harmless_code(text) if is_code else _harmless_text(text) for text, is_code in _pieces(line)
@@ -102,7 +103,10 @@ def _harmless_line(line: str) -> str:
 
 
 def _pieces(line: str) -> Iterator[tuple[str, bool]]:
-    """The text and the code of a line. Code goes from a run of backticks to the next as long."""
+    """Yield the parts of a line, each with whether it is inline code.
+
+    Code goes from a run of backticks to the next run of the same length.
+    """
     runs = [(found.start(), found.end()) for found in _RUN.finditer(line)]
     later: dict[int, list[int]] = {}
     for number, (start, end) in reversed(list(enumerate(runs))):
@@ -126,7 +130,7 @@ def _no_heading(line: str) -> str:
     nesting = _NESTING.match(line)
     place = nesting.end() if nesting else 0
     start, rest = line[:place], line[place:]
-    # The line keeps its text, but is no heading any more.
+    # The backslash keeps the text of the line, but the line is no heading or rule any more.
     if _HEADING.match(rest) or set(rest) - {" "} in _RULES:
         rest = f"\\{rest}"
     return start + rest

@@ -1,4 +1,5 @@
-"""Lines of a log as HTML. Colours of a program become classes, other sequences become visible."""
+"""Turn the output of a program into HTML. Its colours become classes, other control characters
+become visible."""
 
 import html as markup
 import re
@@ -10,17 +11,18 @@ _SGR = re.compile(r"\x1b\[([0-9;]{0,40})m")
 _NAMES = {1: "b", 2: "d", 31: "r", 32: "g", 33: "y", 34: "c", 35: "m", 36: "c"}
 _BRIGHT = 60
 _WEIGHTS = frozenset("bd")
-# A colour by its number (5) or by red, green and blue (2): that many of the next numbers are none.
+# After 38 or 48, a colour is given by its number (5) or by red, green and blue (2). So many of the
+# next numbers belong to it.
 _FOLLOWING = {5: 1, 2: 3}
 
 
 def lines_html(text: str) -> list[str]:
-    """The lines of a text, escaped. A very long line is cut, and that is said."""
+    """Return the lines of a text, escaped. A very long line is cut and says so."""
     return [markup.escape(_cut(line), quote=True) for line in safe_lines(text)]
 
 
 def output_html(text: str) -> list[str]:
-    """The lines of an output, escaped. A colour goes on in the next line until it is ended."""
+    """Return the lines of an output as HTML. A colour continues in the next line until it ends."""
     if "\x1b" not in text:
         return lines_html(text)
     made = [""]
@@ -45,7 +47,7 @@ def _cut(line: str) -> str:
 
 
 def _state(state: frozenset[str], codes: str) -> frozenset[str]:
-    """The classes after a sequence of codes. Codes that we do not show change nothing."""
+    """Return the classes after a sequence of codes. Codes that are not shown change nothing."""
     numbers = iter([int(code or 0) for code in codes.split(";")])
     for number in numbers:
         if number == 0:

@@ -1,12 +1,12 @@
-"""Paths as people read them."""
+"""Write paths for people: short, or ready to paste into a shell."""
 
 import shlex
 from pathlib import Path
 
 
 def short_path(path: str | Path) -> str:
-    """``path`` with ``~`` for the home directory."""
-    # Loaded when a path is shown: reading the configuration takes other modules along.
+    """Return ``path`` with ``~`` for the home directory."""
+    # Imported only when a path is shown, because this imports other modules, too.
     from session_memory.config import home
 
     text, base = str(path), str(home())
@@ -14,6 +14,6 @@ def short_path(path: str | Path) -> str:
 
 
 def pasteable(path: str) -> str:
-    """A path for a command that a person copies: one word for a shell, whatever its name is."""
+    """Quote a path for a command that a person copies, so that a shell reads it as one word."""
     home = "~/" if path.startswith("~/") else ""
     return home + shlex.quote(path.removeprefix(home))

@@ -1,7 +1,7 @@
-"""Costs, tokens, turns, changes and results as short phrases, the same on every surface.
+"""Short phrases for costs, tokens, turns, changes and results. All commands and pages use them.
 
-Texts from logs in them are not escaped yet, except by `image_words`: each surface does that for
-the whole phrase.
+Texts from logs in a phrase are not escaped, except in `image_words`: the caller escapes the whole
+phrase.
 """
 
 from datetime import tzinfo
@@ -23,7 +23,7 @@ NOT_ANALYZED = "not analyzed"
 
 
 def session_facts(start: SessionStart, tz: tzinfo | None = None) -> dict[str, str]:
-    """What is known of a session, by name, in the order in which it is shown."""
+    """Return what is known about a session, by name, in the order in which it is shown."""
     session = start.session
     facts = {
         "session": session.session_uid,
@@ -43,7 +43,7 @@ def session_facts(start: SessionStart, tz: tzinfo | None = None) -> dict[str, st
 
 
 def time_words(start: SessionStart, tz: tzinfo | None = None) -> str:
-    """When a session ran: ``2026-07-01 10:00 to 2026-07-01 11:30, 12 min at work``."""
+    """Say when a session ran: ``2026-07-01 10:00 to 2026-07-01 11:30, 12 min at work``."""
     session = start.session
     if session.started_at is None:
         return ""
@@ -53,12 +53,12 @@ def time_words(start: SessionStart, tz: tzinfo | None = None) -> str:
 
 
 def outcome_words(session: "Session") -> str:
-    """The outcome of a session, or that it was not analyzed yet."""
+    """Return the outcome of a session, or ``not analyzed``."""
     return NOT_ANALYZED if session.analyzed_at is None else session.outcome
 
 
 def token_words(cost: "Cost") -> str:
-    """The tokens of a session: ``98 in, 843 out, cache 194k read, 15k written``."""
+    """Say the tokens of a session: ``98 in, 843 out, cache 194k read, 15k written``."""
     if not (cost.input_tokens or cost.output_tokens or cost.cache_tokens or cost.web_searches):
         return "the log reports none"
     read, written = cost.cache_read_tokens, cost.cache_write_tokens
@@ -69,13 +69,13 @@ def token_words(cost: "Cost") -> str:
 
 
 def subagent_words(start: SessionStart) -> str:
-    """What a subagent used: ``843 tokens out, $0.12``."""
+    """Say what a subagent used: ``843 tokens out, $0.12``."""
     tokens = f"{count_or_zero(start.session.cost.output_tokens)} tokens out"
     return f"{tokens}, {money(start.total)}" if start.total != Amount() else tokens
 
 
 def cost_words(start: SessionStart) -> str:
-    """``$0.12 with subagents, $0.10 without``; empty where nothing was used."""
+    """Say the cost of a session: ``$0.12 with subagents, $0.10 without``; empty without usage."""
     if start.total == Amount():
         return ""
     if start.own == Amount():
@@ -86,7 +86,7 @@ def cost_words(start: SessionStart) -> str:
 
 
 def turn_words(turn: TurnTotals) -> str:
-    """The line below a turn: ``turn 2 · 14 s · 843 tokens out · 194k cached · $0.12``."""
+    """Write the line below a turn: ``turn 2 · 14 s · 843 tokens out · 194k cached · $0.12``."""
     cost = turn.cost
     words = [f"turn {turn.number}"] if turn.number else []
     if turn.seconds is not None:
@@ -100,7 +100,7 @@ def turn_words(turn: TurnTotals) -> str:
 
 
 def result_words(result: TranscriptEvent) -> list[str]:
-    """How a call ended: ``ok`` or ``failed``, the exit code if not 0, the time if 1 s or more."""
+    """Say how a call ended: ``ok`` or ``failed``, the exit code if not 0, the time from 1 s on."""
     event = result.event
     words = ["failed" if event.is_error else "ok"]
     if event.exit_code:
@@ -111,7 +111,7 @@ def result_words(result: TranscriptEvent) -> list[str]:
 
 
 def change_name(change: "Change", cwd: str | None) -> str:
-    """A changed file, with its new name: ``src/dates.ts → src/time.ts``, ``a.py (deleted)``."""
+    """Name a changed file: ``src/dates.ts → src/time.ts`` if it was moved, ``a.py (deleted)``."""
     words = [path_from(change.path, cwd)]
     if change.moved_to:
         words.append(f"→ {path_from(change.moved_to, cwd)}")
@@ -121,13 +121,16 @@ def change_name(change: "Change", cwd: str | None) -> str:
 
 
 def image_words(image: "Image") -> str:
-    """The line for an image: ``image: image/png, 12.0 kB``."""
+    """Write the line for an image: ``image: image/png, 12.0 kB``."""
     kind = safe(image.media_type[:100])
     return f"image: {kind}, {size(image.bytes)}" if image.bytes else f"image: {kind}"
 
 
 def evicted_words(start: SessionStart) -> str | None:
-    """When the session was evicted, and whether the archive has what is shown."""
+    """Say when a session was evicted (moved to the archive), and if its events can be read there.
+
+    None for a session that was not evicted.
+    """
     if start.session.evicted_at is None:
         return None
     day = start.session.evicted_at[:10]

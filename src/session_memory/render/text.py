@@ -1,6 +1,6 @@
-"""Text from logs made safe for a terminal: it cannot move the cursor, hide or reorder text.
+"""Make text from logs safe for a terminal: it cannot move the cursor, hide or reorder text.
 
-Everything from outside that a command prints goes through `safe` or `safe_lines`.
+Every text from outside that a command prints goes through `safe` or `safe_lines`.
 """
 
 import re
@@ -12,19 +12,19 @@ _BLANK = re.compile(r"[\t\n\v\f\r]+")
 
 
 def safe(text: str) -> str:
-    """``text`` on one line, with every character that is not plain text as a visible escape."""
+    """Return ``text`` on one line. A character that is not plain text becomes a visible escape."""
     if text.isascii() and text.isprintable():
         return text
     return visible(_BLANK.sub(" ", text))
 
 
 def safe_lines(text: str) -> list[str]:
-    """The lines of ``text``, each safe; tabs become blanks."""
+    """Return the lines of ``text``, each of them safe; tabs become blanks."""
     return [visible(line.expandtabs(4)) for line in re.split("\r?\n", text)]
 
 
 def width(text: str) -> int:
-    """How many columns ``text`` takes on a terminal."""
+    """Return how many columns ``text`` takes on a terminal."""
     if text.isascii():
         return len(text)
     return sum(_width(character) for character in text)
@@ -37,7 +37,7 @@ def _width(character: str) -> int:
 
 
 def cut(text: str, columns: int) -> str:
-    """``text`` in at most ``columns`` columns, with an ellipsis if some of it is left out."""
+    """Shorten ``text`` to at most ``columns`` columns, with an ellipsis at the end."""
     if width(text) <= columns:
         return text
     kept, used = [], 0
@@ -50,9 +50,10 @@ def cut(text: str, columns: int) -> str:
 
 
 def cut_middle(text: str, columns: int) -> str:
-    """``text`` in at most ``columns`` columns, with an ellipsis for the left-out middle.
+    """Shorten ``text`` to at most ``columns`` columns, with an ellipsis for its middle.
 
-    The beginning of an id finds the session. The name of a file is kept whole if it fits.
+    The beginning stays, because the beginning of an id finds the session. The name of a file at the
+    end of a path stays whole if it fits.
     """
     if width(text) <= columns:
         return text

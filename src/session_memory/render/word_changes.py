@@ -1,4 +1,4 @@
-"""Which words of a line changed: an edit shows the removed line above the added one."""
+"""Mark which words of a line changed between a removed line of a diff and the added line."""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from session_memory.render.text import safe_lines
 LONGEST = 400
 MOST_WORDS = 120
 MOST_PAIRS = 200
-# Lines with less in common are two different lines: marks would only confuse.
+# Lines that have less in common are two different lines. Marks in them would only confuse.
 ALIKE = 0.4
 _WORD = re.compile(r"\w+|\s+|.", re.DOTALL)
 _SIGNS = {"+": "ad", "-": "de", "@": "at"}
@@ -21,13 +21,13 @@ Marks = list[tuple[int, int]]
 def changed_lines(
     lines: Sequence[str], language: str, colours: Colours
 ) -> list[tuple[str, str, str]]:
-    """The lines of a diff. Each has a class for its sign, the sign, and its text as HTML."""
+    """Return the lines of a diff, each as a class for its sign, the sign, and its text as HTML."""
     if not lines:
         return []
     texts = [safe_lines(line)[0] for line in lines]
     signs = [text[:1] if text[:1] in _SIGNS else "" for text in texts]
     bodies = [text[1:] if text[:1] in (*"+-", " ") else text for text in texts]
-    # The line that names a place is no code.
+    # A line such as "@@ -1 +1 @@", which names a place, is no code.
     code = ["" if sign == "@" else body for sign, body in zip(signs, bodies, strict=True)]
     pieces = colours.lines("\n".join(code), language)
     marks = changed_words(signs, bodies)
@@ -40,7 +40,10 @@ def changed_lines(
 
 
 def changed_words(signs: list[str], bodies: list[str]) -> dict[int, Marks]:
-    """The changed parts of lines by their place, for removed lines with an added line below."""
+    """Return the changed parts of lines, by the number of the line.
+
+    Each removed line is compared with the added line that takes its place.
+    """
     found: dict[int, Marks] = {}
     place = pairs = 0
     while place < len(signs):
@@ -83,7 +86,7 @@ def _pair(old: str, new: str) -> tuple[Marks, Marks] | None:
 
 
 def _common(first: list[str], second: list[str]) -> int:
-    """How many words the two have in common at their beginning."""
+    """Count the words that both lists have in common at their beginning."""
     pairs = zip(first, second, strict=False)
     return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(first), len(second)))
 

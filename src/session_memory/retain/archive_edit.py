@@ -22,7 +22,7 @@ from session_memory.store.store import Store
 from session_memory.store.zstandard import zstd
 
 Tainted = Callable[[bytes], bool]
-"""Whether a dictionary was, or may have been, made from a forgotten log."""
+"""A function that says whether a dictionary was, or may be, made from a forgotten log."""
 
 _MOVE = "update evicted_sources set file = :new where file = :old and source_id = :source"
 
@@ -30,7 +30,7 @@ _MOVE = "update evicted_sources set file = :new where file = :old and source_id 
 def files_to_change(
     archive: Archive, uids: Collection[str], sessions: Collection[str], is_tainted: Tainted
 ) -> list[Path]:
-    """The archive files with one of these sources, or with a dictionary of a forgotten log."""
+    """Return the archive files with one of these sources, or a dictionary of a forgotten log."""
     return [
         file
         for file in archive.files()
@@ -40,7 +40,8 @@ def files_to_change(
 
 
 def is_gone(held: ArchivedSource, uids: Collection[str], sessions: Collection[str]) -> bool:
-    """Whether a source is forgotten. ``uids`` and ``sessions`` are sets, or short."""
+    """Whether an archived source is to be deleted: it is in ``uids``, or all its sessions are
+    gone."""
     return held.source.uid in uids or (
         bool(held.sessions) and all(session in sessions for session in held.sessions)
     )
@@ -64,7 +65,7 @@ def rewrite(
     is_tainted: Tainted,
     now: int,
 ) -> Path | None:
-    """Replace the file by a new one without the forgotten sources. None if nothing is left."""
+    """Replace an archive file by a new one without the forgotten sources; None if none is left."""
     tainted = tainted_in(archive, file, is_tainted)
     rest = [held for held in archive.manifest(file).sources if not is_gone(held, uids, sessions)]
     new = archive.write(_contents(archive, file, rest, tainted), now) if rest else None

@@ -1,6 +1,6 @@
-"""The invented demo sessions in a store of real ones: found, and removed without a trace.
+"""Remove the invented demo sessions from a store of real ones.
 
-An older version collected them into the user's own store if no agent had logs yet.
+An older release collected them into the user's own store if no agent had logs yet.
 """
 
 from importlib.util import find_spec
@@ -33,7 +33,7 @@ def remove_demo(store: Store, config: Config, now: int) -> int:
 def _remove(store: Store, config: Config, now: int) -> int:
     sources = {row.id: row for row in store.sources.every() if is_demo(row)}
     readers = {source: store.sessions.of_source(source) for source in sources}
-    # A session with another source, too, is somebody's own copy of the demo. It stays.
+    # A session that has another source, too, is the user's own copy of the demo. It stays.
     numbers = {
         one
         for found in readers.values()
@@ -56,5 +56,5 @@ def _remove(store: Store, config: Config, now: int) -> int:
 
 
 def _keep_dictionary(body: bytes) -> bool:
-    """Nothing in the demo is secret, so dictionaries made from it may stay."""
+    """Return False: nothing in the demo is secret, so dictionaries made from it may stay."""
     return False

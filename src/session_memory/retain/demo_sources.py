@@ -1,4 +1,4 @@
-"""Which sources are logs of the invented demo."""
+"""Recognize the sources that are logs of the invented demo."""
 
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store

@@ -39,7 +39,10 @@ Evicted = tuple[PlannedEviction, int]
 
 
 class SafeCopy(msgspec.Struct, frozen=True):
-    """The archive file with the bytes of a source. ``file`` is None if no archive is wanted."""
+    """The archive file with the bytes of a source; None if no archive is wanted.
+
+    ``digest`` is the hash of the bytes, ``places`` the offset and hash of each pack.
+    """
 
     file: str | None
     digest: str
@@ -71,8 +74,11 @@ def _evict_group(
     now: int,
     domain_of: DomainOf,
 ) -> list[Evicted]:
-    """Evict units that share records. Those that own nothing of what is shared, as most of many
-    forks, go first, in short transactions: this changes no other session."""
+    """Evict units that share records.
+
+    Units that own no shared event, such as most forks, go first, in short transactions, because
+    that changes no other session. The others follow in one transaction.
+    """
     sessions = [one for step in steps for one in step.unit.sessions]
     others = set(connected_to(store, sessions)).difference(sessions)
     owning, inheriting = _by_ownership(store, steps) if len(steps) > 1 else (steps, [])
@@ -85,7 +91,7 @@ def _evict_group(
     with store.transaction():
         gone += _drop(store, owning, safe, now)
         for other in others if gone else ():
-            # It becomes the owner of the events that it shared. They are in its own log too.
+            # It becomes the owner of events that it shared. Its own log has them, too.
             store.sessions.mark_stale(other)
         derive_stale(store, now, domain_of)
     return gone
@@ -104,7 +110,7 @@ def _by_ownership(
 
 
 def _batches(steps: list[PlannedEviction]) -> Iterator[list[PlannedEviction]]:
-    """Batches that fit into one archive file."""
+    """Split the steps into batches, each for one archive file."""
     batch: list[PlannedEviction] = []
     size = 0
     for step in steps:
@@ -118,9 +124,9 @@ def _batches(steps: list[PlannedEviction]) -> Iterator[list[PlannedEviction]]:
 
 
 def _sharing(store: Store, steps: list[PlannedEviction]) -> list[list[PlannedEviction]]:
-    """Groups of units that share records. Those that own shared records are evicted together.
+    """Group units that share records. Those that own shared records are evicted together.
 
-    Otherwise a shared record would be derived again for a session that is evicted next.
+    One by one, a shared record would be derived again for a session that is evicted next.
     """
     groups = grouped(store, [step.unit.sessions for step in steps])
     return [[steps[number] for number in group] for group in groups]
@@ -144,7 +150,7 @@ def _archived(
 
 
 def _in_earlier_files(archive: Archive, held: dict[int, ArchivedSource]) -> dict[int, SafeCopy]:
-    """Sources that are already archived: by a killed run, or by an eviction before a restore."""
+    """Find sources that are archived already, by a killed run or an eviction before a restore."""
     copies: dict[int, SafeCopy] = {}
     known, sound = archive.holding(), {}
     for source, one in held.items():
@@ -158,7 +164,7 @@ def _in_earlier_files(archive: Archive, held: dict[int, ArchivedSource]) -> dict
 
 
 def _described(store: Store, source_id: int) -> ArchivedSource:
-    """A source with its packs. Every pack is unpacked once, so a damaged one raises."""
+    """Describe a source and its packs for the archive. Raises if a pack is damaged."""
     digest, packs = sha256(), []
     row = store.sources.get(source_id)
     for pack in stored_packs(store, row):
@@ -243,7 +249,7 @@ def _is_as_planned(
 
 
 def _is_free(store: Store, unit: Unit) -> bool:
-    """Lock a live session. False if it was opened, written to or forked since it was planned."""
+    """Lock a closed live session. False if it was reopened, changed or forked since the plan."""
     natives = [split_uid(uid)[1] for uid in unit.uids]
     locked = all(lock_closed(store.db, one, unit.live_revision or 0) for one in natives)
     return locked and not any(live_holders(store.db, one) for one in natives)
@@ -261,7 +267,7 @@ def _places(store: Store, source_id: int) -> list[tuple[int, bytes]]:
 
 
 def require_archive(archive: Archive | None) -> Archive:
-    """The archive. Raises if there is none."""
+    """Return the archive. Raises if the store has none."""
     if archive is None:
         hint = 'Set one in the configuration: [retention] archive_dir = "/some/directory"'
         raise ArchiveError("a store in memory has no place for an archive", hint)

@@ -1,9 +1,9 @@
 """Read the store of the first collector: records of schema version 1 in files of JSON.
 
-Everything in it may be wrong: it may come from anybody. A file is used for what it holds, not for
-its name: sessions, events, digests, alone or in lists, one per file or one per line. The body of an
-event is the file that its ``payload_ref`` names. Nothing outside the directory is read, and no link
-is followed. Other JSON (a catalog, a registry, a baseline) is counted and left where it is.
+Everything in it may be wrong, because it may come from anybody. The content of a file decides what
+it is, not its name: sessions, events, digests, alone or in lists, one per file or one per line. The
+body of an event is in the file that its ``payload_ref`` names. Nothing outside the directory is
+read, and no link is followed. Files with other JSON (a catalog, a registry) are only listed.
 """
 
 import gzip
@@ -42,7 +42,7 @@ _DIGEST_FIELDS = frozenset({"error_snippets", "markers", "histograms", "kinds", 
 
 
 class FirstRecords(msgspec.Struct):
-    """The records of one session. The JSON of an event is kept by its seq."""
+    """The records of one session. ``events``: the seq of an event → its JSON."""
 
     session: dict[str, Any] | None = None
     events: dict[int, bytes] = {}
@@ -108,7 +108,7 @@ class FirstStore:
             self.problems.append(f"{name}: line {broken[0]:,}{more}: not JSON")
 
     def _add(self, value: Any, name: str) -> bool:
-        """Keep a record. Whether ``value`` is one, or holds some."""
+        """Keep ``value`` if it is a record or holds records. Returns whether it is or does."""
         match value:
             case {"session": dict(session), "events": [*events]}:
                 return sum(self._add(one, name) for one in (session, *events)) > 0
@@ -176,7 +176,7 @@ class FirstStore:
         return next((self._payloads[name] for name in names if name in self._payloads), None)
 
     def _payload(self, ref: Any) -> Any:
-        """The body of an event: JSON, else text. None if there is no such file."""
+        """Return the body of an event: JSON, else text. None if there is no such file."""
         if not isinstance(ref, str) or not ref:
             return None
         if (file := self._payload_file(ref)) is None:
@@ -214,8 +214,10 @@ class FirstStore:
 
 
 class _Calls:
-    """Connects results with calls. Version 1 has no ids of calls: the parent of a result is its
-    call, else the oldest open call of the same tool is."""
+    """Gives a call and its result the same id, because version 1 has no ids of calls.
+
+    A result belongs to the call that is its parent, else to the oldest open call of its tool.
+    """
 
     def __init__(self) -> None:
         self._open: dict[int, str] = {}
@@ -237,7 +239,7 @@ class _Calls:
 
 
 def _has_own_logs(store: Store, uid: str, row: SourceRow) -> bool:
-    """Whether the store has a session from the agent's own logs, which say more."""
+    """Whether the store has the session from other logs, such as the agent's, which say more."""
     session = store.sessions.row(uid)
     sources = () if session is None else store.sources.read_by(session.id)
     return any(one.path != row.path for one in sources)
@@ -271,7 +273,7 @@ def _is_regular(file: Path) -> bool:
 
 
 def _values(file: Path) -> Iterator[Any]:
-    """The JSON values in a file: one, or one on each line. A wrong line gives None."""
+    """Yield the JSON values in a file: one, or one on each line. A wrong line gives None."""
     data = _contents(file, LARGEST_FILE)
     try:
         yield json.loads(data)

@@ -49,7 +49,7 @@ from session_memory.store.store import Store
 from session_memory.store.zstandard import zstd
 
 LAKE = "lake"
-# The mark of a sweep that can leave out the tables of live sessions: no live session was forgotten.
+# The mark of a sweep that may skip the tables of live sessions, because none was forgotten.
 UNSWEPT_LOGS = "unswept logs"
 COMPACT = "session-memory store compact"
 
@@ -144,7 +144,10 @@ def _sweep_lake(store: Store, config: Config) -> list[Unswept]:
 
 
 def compact(store: Store, config: Config, now: int) -> tuple[int, int, list[str]]:
-    """Give free pages back to the disk: the sizes before and after, and what was not cleared."""
+    """Give free pages back to the disk.
+
+    Returns the sizes before and after, and what is not cleared.
+    """
     before = store.db.bytes_on_disk()
     unswept = sweep(store, now, config, everything=True) or []
     return before, store.db.bytes_on_disk(), unswept
@@ -160,7 +163,7 @@ def allow_again(store: Store, uid: str) -> bool:
 
 
 def _bring_back_shared(store: Store, config: Config, uids: list[str]) -> None:
-    """Restore shared sources that were evicted, because only raw in the store can be blanked."""
+    """Restore shared sources that were evicted: records can be blanked only in stored bytes."""
     shared = select(store, uids).shared
     evicted = [row for row in shared if store.retention.evicted_source(row.id) is not None]
     if not evicted:
@@ -175,7 +178,7 @@ def _bring_back_shared(store: Store, config: Config, uids: list[str]) -> None:
 def delete_from_archive(
     store: Store, archive: Archive, selection: Selection, is_tainted: Tainted, now: int
 ) -> None:
-    """Write archive files with one of these sessions again, without them."""
+    """Rewrite the archive files that hold one of the selected sessions, without them."""
     uids = {row.uid for row in (*selection.whole, *selection.shared)}
     sessions = set(selection.sessions.values())
     if not archive.directory.is_dir():
@@ -188,7 +191,10 @@ def delete_from_archive(
 def delete_from_store(
     store: Store, config: Config, selection: Selection, is_tainted: Tainted, now: int
 ) -> None:
-    """Delete sessions from every table, inside a transaction, and derive what others share."""
+    """Delete sessions from every table, and derive those again that shared records with them.
+
+    Runs inside the caller's transaction.
+    """
     containing = {one for session in selection.sessions for one in store.turns.containing(session)}
     natives = {split_uid(uid)[1] for uid in selection.sessions.values()}
     keep = set(selection.related)
@@ -224,7 +230,7 @@ def delete_from_store(
 
 
 def _children(store: Store, selection: Selection) -> set[int]:
-    """The sessions below the forgotten ones. The calls that started them are forgotten."""
+    """Return the child sessions of forgotten ones. The calls that started them are gone, too."""
     rows = [
         store.sessions.row(child)
         for uid in selection.sessions.values()
@@ -240,8 +246,8 @@ def _add_tombstones(store: Store, selection: Selection, now: int) -> None:
     evicted = {row.session for row in selection.whole if is_table(row) and not row.agent}
     live = {f"{LIVE}:{native}" for native in (*selection.live, *evicted)}
     keys = [session_key(uid) for uid in selection.sessions.values() if uid not in live]
-    # A session that was only live may be collected again under its id. Its key groups its
-    # sources' tombstones.
+    # The id of a session that was only live may be used again, so it gets no tombstone of kind
+    # SESSION. Its key still groups the tombstones of its sources.
     first = next(iter(keys), session_key(next(iter((*selection.sessions.values(), *sorted(live))))))
     for key in keys:
         store.retention.add_tombstone(SESSION, key, now)

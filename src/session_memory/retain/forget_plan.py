@@ -1,4 +1,4 @@
-"""What forgetting sessions will delete, which sessions keep copies, and what cannot be reached."""
+"""Plan what forgetting sessions deletes, which sessions keep copies, and what cannot be reached."""
 
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator
@@ -56,9 +56,9 @@ class Selection(msgspec.Struct):
 def with_relatives(
     store: Store, uids: Iterable[str], *, subagents: bool = True, forks: bool = False
 ) -> list[str]:
-    """The given sessions with their subagents and, with ``forks``, their forks and resumes.
+    """Return sessions with their subagents and, with ``forks``, their forks and resumes.
 
-    A subagent belongs to them at any depth, even if a session between them was never collected.
+    Subagents are included at any depth, even if a session between them was never collected.
     """
     selected: dict[str, None] = {}
     queue, seen = deque(uids), set[str]()
@@ -81,7 +81,7 @@ def _forks(store: Store, uid: str) -> Iterator[str]:
 
 
 def _subagents(store: Store, uid: str, seen: set[str]) -> Iterator[str]:
-    """The subagents of a session, and those below subagents of it that were not collected."""
+    """Yield the subagents of a session, and those below a subagent that was not collected."""
     waiting = [uid]
     while waiting:
         above = waiting.pop()
@@ -102,7 +102,7 @@ def _is_collected(store: Store, uid: str | None) -> bool:
 
 
 def plan_of(store: Store, config: Config, uids: list[str]) -> ForgetPlan:
-    """What forgetting these sessions would do. Nothing is changed."""
+    """Return what forgetting these sessions would do. Nothing is changed."""
     return describe(store, config, select(store, uids), uids)
 
 
@@ -149,7 +149,7 @@ def _refuse_live_holders(store: Store, live: list[str]) -> None:
 def split_sources(
     store: Store, sessions: dict[int, str], live: Iterable[str] = ()
 ) -> tuple[list[SourceRow], list[SourceRow]]:
-    """The sources of these sessions only, and the sources that other sessions use too.
+    """Return the sources of these sessions only, and the sources that other sessions use, too.
 
     ``live`` are the live sessions among them: their rows are sources even if none was read.
     """
@@ -171,7 +171,7 @@ def split_sources(
 
 
 def describe(store: Store, config: Config, selection: Selection, uids: list[str]) -> ForgetPlan:
-    """The selection as a plan for users."""
+    """Describe a selection as a plan for users."""
     archive = archive_of(store, config)
     sources = {row.uid for row in (*selection.whole, *selection.shared)}
     files = (

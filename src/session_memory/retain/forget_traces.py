@@ -1,4 +1,4 @@
-"""Traces of a session: samples of its texts, and dictionaries made from its logs.
+"""Find the traces of a session: samples of its texts, and dictionaries made from its logs.
 
 The samples are taken before a session is forgotten and searched for afterwards. A dictionary that
 may contain the start of a forgotten log must be replaced.
@@ -31,7 +31,7 @@ _TEXT_FIELDS = ("text", "sample", "title", "command")
 
 
 def traces(store: Store, archive: Archive | None, selection: Selection) -> tuple[Samples, Tainted]:
-    """Samples to search for afterwards, and a test for dictionaries that must be replaced."""
+    """Return samples to search for later, and a test for dictionaries that must be replaced."""
     samples, heads = Samples(), []
     samples.uids |= {*selection.sessions.values(), *(f"{LIVE}:{one}" for one in selection.live)}
     for session, uid in selection.sessions.items():
@@ -65,7 +65,7 @@ def traces(store: Store, archive: Archive | None, selection: Selection) -> tuple
 
 
 def _records(store: Store, source: SourceRow, natives: set[str]) -> Iterator[bytes]:
-    """Some records of these sessions in a source that other sessions use too, evenly spread."""
+    """Yield some records of these sessions, evenly spread, from a source shared with others."""
     places = [
         (record.offset, record.offset + record.length)
         for record in stored_records(store, source)
@@ -132,7 +132,7 @@ def _digest_texts(store: Store, uid: str) -> Iterator[str]:
 
 
 def _is_raw_lost(store: Store, archive: Archive | None, row: SourceRow) -> bool:
-    """Whether the stored logs were evicted and its archive file is missing."""
+    """Whether the log of a source was evicted and its archive file is missing."""
     eviction = store.retention.evicted_source(row.id)
     if eviction is None:
         return False
@@ -140,7 +140,7 @@ def _is_raw_lost(store: Store, archive: Archive | None, row: SourceRow) -> bool:
 
 
 def _raw_pieces(store: Store, archive: Archive | None, source: SourceRow) -> Iterator[bytes]:
-    """The available bytes of a source: from the archive, and those collected after the eviction."""
+    """Yield the available bytes of a source: from the archive, and collected after an eviction."""
     eviction = store.retention.evicted_source(source.id)
     if eviction is not None and archive is not None and not _is_raw_lost(store, archive, source):
         file = archive.path(eviction.file or "")

@@ -1,8 +1,8 @@
 """The lake: sessions, events and usage as Parquet files, for queries over all of them.
 
-A session is in the month in which it started. Exported rows stay in the lake when a session is
-evicted. An export writes only partitions with changes. It writes ``sessions`` last, because the
-revisions in it say what the other two hold.
+The partition of a session is the month in which it started. Exported rows stay in the lake when a
+session is evicted. An export writes only partitions with changes. It writes ``sessions`` last,
+because the revisions in it say what the other two hold.
 """
 
 from collections.abc import Callable
@@ -184,7 +184,7 @@ class _Export:
                     yield event_row(event)
 
     def _exported_for_evicted(self, session_id: int) -> set[tuple[str, ...]]:
-        """Events that this session took over when their owner was evicted.
+        """Return the events that this session took over when their owner was evicted.
 
         The lake already has them as events of that owner. Another session may use the same ids for
         other events, so the role and the summary are compared, too.

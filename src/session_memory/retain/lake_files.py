@@ -138,7 +138,7 @@ def session_uids(pa: Any, file: Path) -> set[str]:
 
 
 def texts(pa: Any, file: Path) -> Iterator[bytes]:
-    """The unpacked texts of a file, many at a time."""
+    """Yield the texts of a Parquet file, many at a time."""
     for table in read_tables(pa, file):
         for column in table.columns:
             for chunk in column.chunks:
@@ -184,7 +184,7 @@ def _remaining(pa: Any, file: Path, schema: Any, gone: set[str]) -> Iterator[Any
 
 
 def read_tables(pa: Any, file: Path, columns: list[str] | None = None) -> Iterator[Any]:
-    """The rows of a file in batches. Nothing if the file does not exist."""
+    """Yield the rows of a Parquet file in batches; none if the file does not exist."""
     if not file.exists():
         return
     with pa.parquet.ParquetFile(file) as opened:

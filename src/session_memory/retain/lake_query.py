@@ -35,7 +35,7 @@ class LakeAnswer(msgspec.Struct, frozen=True):
 
 @contextmanager
 def ask(directory: Path, question: str, memory: str = MEMORY) -> Iterator[LakeAnswer]:
-    """The result of one ``select`` over ``sessions``, ``events`` and ``usage``."""
+    """Run one ``select`` over ``sessions``, ``events`` and ``usage``, and yield its result."""
     duckdb = _duckdb()
     connection = duckdb.connect(":memory:", config={"threads": 2, "memory_limit": memory})
     try:
@@ -103,7 +103,7 @@ def _rows(duckdb: Any, result: Any) -> Iterator[tuple[Any, ...]]:
 
 
 def _plain(value: Any) -> Any:
-    """Decimals without a fraction as int. DuckDB returns sums of integers as decimals."""
+    """Make an int of a decimal without a fraction: DuckDB returns sums of integers as decimals."""
     whole = isinstance(value, Decimal) and value == value.to_integral_value()
     return int(value) if whole else value
 

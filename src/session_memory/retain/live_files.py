@@ -1,4 +1,4 @@
-"""Live sessions in files: their rows as lines, for portable files and for `restore-native`.
+"""Write live sessions to files as lines, and import them from a portable file.
 
 Lines from outside are hostile. They are first loaded into an empty store, where the tables check
 their types, and read there as a runtime would read them. Only then are the rows stored here.
@@ -34,10 +34,10 @@ _WRONG = (
 
 
 def live_rows(store: Store, natives: Iterable[str] | None = None) -> list[SourceRow]:
-    """A source for each live session, with the size of its lines. An origin is before its forks.
+    """Return a source row for each live session, with the size of its lines; origins before forks.
 
-    ``None`` means all live sessions, closed ones too. With some, those that they continue are
-    added.
+    ``None`` means all live sessions, closed ones too. Otherwise the sessions are added that those
+    in ``natives`` continue.
     """
     if natives is None:
         natives = [head.session_id for head in LiveRows(store.db).heads()]
@@ -60,7 +60,7 @@ def _row(store: Store, native: str) -> SourceRow:
 
 
 def is_live_rows(row: SourceRow) -> bool:
-    """Whether a source of a portable file is a live session, by its name alone."""
+    """Whether a source of a portable file claims to be a live session: only its name is checked."""
     return (
         (row.flavor, row.host, row.role, row.generation) == (LIVE, NOWHERE, TABLE, 0)
         and is_usable(row.session)
@@ -69,9 +69,9 @@ def is_live_rows(row: SourceRow) -> bool:
 
 
 class PortableSessions:
-    """The live sessions of a portable file. They are stored when the block ends without an error.
+    """The live sessions of a portable file: `add` checks each of them, `finish` stores them.
 
-    ``refused`` has the path of each session that was not taken, with the reason.
+    ``refused`` has a row for each session that was not stored, with the reason.
     """
 
     def __init__(self, store: Store) -> None:
@@ -95,10 +95,10 @@ class PortableSessions:
                 _read_everything(SessionStore(scratch.db), row.session)
             self._waiting.append(row.session)
         except _WRONG as error:
-            self._refuse(row.session, f"it is not a live session: {error}")
+            self._refuse(row.session, f"its lines cannot be loaded: {error}")
 
     def finish(self) -> int:
-        """Store the sessions that are not here yet, each in one transaction. Their number."""
+        """Store each session that the store does not have yet. Returns how many were stored."""
         scratch = self._scratch
         if scratch is None:
             return 0
@@ -106,7 +106,7 @@ class PortableSessions:
         stored = 0
         for native in self._waiting:
             named = [one for one in findings if one.startswith(f"live session {native}:")]
-            # A fault that names no session may be one of any of them.
+            # A fault that names no session may belong to any of them.
             faults = named or [one for one in findings if not one.startswith("live session ")]
             if faults:
                 self._refuse(native, faults[0])
@@ -129,7 +129,8 @@ class PortableSessions:
                     self._refuse(native, "this store has another session with this id")
                 return False
             if self._store.sessions.is_evicted(f"{LIVE}:{native}"):
-                self._refuse(native, "this store has evicted it. Run: session-memory restore")
+                restore = f"session-memory restore {LIVE}:{native}"
+                self._refuse(native, f"this store has evicted it. Run: {restore}")
                 return False
             origins = set(with_origins(scratch.db, [native])) - {native}
             if origins & {row.session for row, _ in self.refused}:

@@ -1,4 +1,7 @@
-"""Closed live sessions as units. Each is evicted alone; running and forked ones are none."""
+"""Make units (what is evicted together) of closed live sessions, one of each.
+
+Running and forked live sessions are not evicted.
+"""
 
 from collections.abc import Collection
 
@@ -10,13 +13,16 @@ from session_memory.store.store import Store
 
 
 def all_units(store: Store, now: int) -> list[Unit]:
-    """All units that can be evicted, oldest first."""
+    """Return all units that are not evicted, of logs and of live sessions, oldest first."""
     both = [*units(store, now), *live_units(store, now)]
     return sorted(both, key=lambda unit: (unit.last_at, unit.uids))
 
 
 def live_units(store: Store, now: int) -> list[Unit]:
-    """The closed live sessions that were collected as they are now."""
+    """Return a unit for each closed live session that was collected.
+
+    If it changed since it was collected, it counts as not analyzed.
+    """
     closed = closed_sessions(store.db)
     if not closed:
         return []

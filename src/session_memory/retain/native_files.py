@@ -54,8 +54,8 @@ def restore_native(
 ) -> list[RestoredFile]:
     """Write the files of sessions and their subagents. ``uids=None`` writes all sessions.
 
-    A live session has no log. With ``to``, its rows are written to ``live/<id>.jsonl``, and those
-    of a session in an agent's database to a file that is named after both.
+    A live session has no log: with ``to``, its rows are written to ``live/<id>.jsonl``. The rows of
+    a session in an agent's database are written to a file named after the database and the session.
 
     ``to`` is used in place of the home directory. Without ``to``, each file goes where the agent
     looks for it. That path must be ``below`` one of the agents' roots, because it may come from
@@ -82,7 +82,7 @@ def _restore_native(
     present: Collection[Path],
     damaged: list[DamagedLog] | None,
 ) -> list[RestoredFile]:
-    # Logs that were read here come first: an import must not take their places.
+    # Logs that this machine read come first, so that no imported log takes their paths.
     selected = _selected(store, uids, host, to is not None and host is None)
     rows = sorted(selected, key=lambda row: row.is_imported)
     targets = _targets(store, rows, to, allowed, damaged)
@@ -142,7 +142,7 @@ def _selected(
 
 
 def sources_of(store: Store, uid: str) -> list[SourceRow]:
-    """Every source of a session: logs, document, spilled bodies, and those of its subagents.
+    """Return every source of a session and of its subagents: logs, documents, spilled texts.
 
     If its log only refers to the history of another session, that session's sources are included.
     """
@@ -211,7 +211,8 @@ def _targets(
     allowed: list[Path],
     left_out: list[DamagedLog] | None,
 ) -> list[Target]:
-    """Where each log goes. An import whose place is not safe does not keep others from theirs."""
+    """Return where each log goes. With ``left_out``, imported logs without a safe path are added
+    to it; otherwise they raise."""
     targets = []
     for row in rows:
         try:
@@ -228,15 +229,18 @@ def _left_out(store: Store, row: SourceRow, reason: str) -> DamagedLog:
 
 
 def _as_named(text: str) -> str:
-    """The original path. Bytes that are not UTF-8 were stored as escapes."""
+    """Return the original path of a stored one, in which bytes that are not UTF-8 are escaped."""
     return re.sub(r"\\udc([89a-f][0-9a-f])", lambda byte: chr(0xDC00 + int(byte[1], 16)), text)
 
 
 def _each_once(
     store: Store, targets: list[Target], left_out: list[DamagedLog] | None
 ) -> list[Target]:
-    """The targets without sources that are byte for byte the same as another for the same path,
-    and without imports of a machine whose log for this path was there before."""
+    """Drop logs whose path another log has already, if their bytes are the same.
+
+    An imported log with other bytes is added to ``left_out`` if the first log is of its machine.
+    The others stay, and are refused later.
+    """
     kept: dict[Path, Target] = {}
     others = []
     for row, path in targets:
@@ -259,7 +263,7 @@ def _is_same(store: Store, one: SourceRow, other: SourceRow) -> bool:
 
 
 def _digest(store: Store, row: SourceRow) -> str:
-    """The hash of a log; its uid if it is damaged, so that it is equal to no other."""
+    """Return the hash of a log; its uid if it is damaged, so that it is equal to no other."""
     digest = sha256()
     try:
         for piece in native_bytes(store, row):
@@ -270,12 +274,12 @@ def _digest(store: Store, row: SourceRow) -> str:
 
 
 def damaged_log(store: Store, row: SourceRow, error: StoreDamaged) -> DamagedLog:
-    """The log with the sessions derived from it, as far as they can be found."""
+    """Describe a damaged log, with the sessions derived from it as far as they can be found."""
     return DamagedLog(row.path, sessions_of_log(store, row), str(error), error.in_database)
 
 
 def sessions_of_log(store: Store, row: SourceRow) -> tuple[str, ...]:
-    """The sessions derived from a log. Empty if the store is too damaged to tell."""
+    """Return the sessions derived from a log; none if the store is too damaged to tell."""
     try:
         ids = store.sessions.of_source(row.id)
         return tuple(sorted(store.sessions.row_by_id(one).uid for one in ids))
@@ -315,14 +319,16 @@ def _write(store: Store, row: SourceRow, path: Path, base: Path | None, *, keep_
 
 
 def native_bytes(store: Store, row: SourceRow) -> Iterator[bytes]:
-    """The bytes of a native file. A document that an agent rewrites as a whole is put together from
-    the lines that are kept of it. Raises `StoreDamaged`."""
+    """Yield the bytes of a native file. Raises `StoreDamaged`.
+
+    A document that an agent rewrites as a whole is put together from its stored lines.
+    """
     if row.role != REWRITTEN:
         yield from whole_log(store, row)
         return
     lines = b"".join(whole_log(store, row)).split(b"\n")
     try:
-        # What follows the last newline is no line, unless it is torn.
+        # After the last newline there is nothing, or a torn line.
         masked = row.redacted_from is not None
         yield document_in(lines if lines[-1] else lines[:-1], masked=masked)
     except DamagedDocument as error:
@@ -330,7 +336,7 @@ def native_bytes(store: Store, row: SourceRow) -> Iterator[bytes]:
 
 
 def whole_log(store: Store, row: SourceRow) -> Iterator[bytes]:
-    """The bytes of a log. Raises `StoreDamaged` if a part of it is missing or damaged."""
+    """Yield the stored bytes of a log. Raises `StoreDamaged` if a part is missing or damaged."""
     if is_table(row):
         yield from live_lines(store, row.session)
         return

@@ -1,4 +1,4 @@
-"""Decide what to evict, in three passes. Pure: it depends only on its arguments.
+"""Decide what to evict, in three passes. The plan depends only on the arguments.
 
 1. Evict what is older than the age limit and was analyzed at its current revision.
 2. While the soft cap is exceeded, evict analyzed units: finished ephemeral subagents of live
@@ -33,7 +33,7 @@ class PlannedEviction(msgspec.Struct, frozen=True):
 def plan(
     units: Iterable[Unit], used: int, limits: RetentionConfig, now: int, analyze: Analyze
 ) -> list[PlannedEviction]:
-    """What to evict, in order. ``units`` must be sorted from the oldest to the newest."""
+    """Return what to evict, in order. ``units`` must be sorted from the oldest to the newest."""
     rest, steps = list(units), []
 
     def take(unit: Unit, why: str) -> None:
@@ -61,10 +61,10 @@ def plan(
 def waiting_for_analysis(
     units: Iterable[Unit], used: int, limits: RetentionConfig, now: int
 ) -> list[Unit]:
-    """The units that are over the limits and only stay because they were not analyzed.
+    """Return the units that are over the limits and stay only because they are not analyzed.
 
-    ``units`` must be sorted from the oldest to the newest; ``used`` is what they and all others
-    take after the passes.
+    ``units`` must be sorted from the oldest to the newest. ``used``: the bytes that all units take
+    after the passes.
     """
     waiting, oldest = [], now - limits.raw_max_age_days * DAY_MS
     for unit in units:

@@ -1,4 +1,4 @@
-"""Import a portable file: its sources are read like the logs of a machine, under its name.
+"""Import a portable file: its sources are read like logs of the machine that exported them.
 
 Only the bytes of a source and its name are taken from the file. Cursors, counts and times are made
 again here, in short transactions, as a sync makes them. If an import is killed, the next one goes
@@ -53,7 +53,7 @@ ELSEWHERE = "To see both, import it into a store of its own: session-memory impo
 
 
 class StoreImport(msgspec.Struct, kw_only=True):
-    """``problems`` says why sources were refused. ``refused`` counts all of them.
+    """The result of an import. ``problems`` says why sources were refused, ``refused`` counts them.
 
     Of a store of schema version 1, single records may be refused: ``refused_records``, which
     ``refused`` includes. ``left_out`` are its files that hold no sessions.
@@ -184,7 +184,7 @@ class _ImportRun:
             self._done.problems.append(f"{visible(row.path[:LONGEST_SHOWN])}: {reason}")
 
     def _is_known(self, run: RunContext, row: SourceRow) -> bool:
-        """Whether the store has all of it, or must not have it because it was forgotten."""
+        """Whether the store has the whole source already, or the user had it forgotten."""
         known = self._store.sources.by_uid(row.uid)
         is_forgotten = run.forgotten.holds_source(row.host, row.path) or (
             known is None and run.forgotten.holds_session(row.flavor, row.session)
@@ -196,7 +196,7 @@ class _ImportRun:
     # ------------------------------------------------------------ what to read
 
     def _task(self, run: RunContext, row: SourceRow, file: BinaryIO) -> ReadTask | None:
-        """What to read of a source; None if it is refused, or its adapter is missing."""
+        """Return the task to read a source; None if it is refused or known, or has no adapter."""
         known = self._store.sources.by_uid(row.uid)
         if self._is_local(row) and (known is None or os.path.lexists(row.path)):
             if known is not None and self._begins_with(known, file):
@@ -222,9 +222,9 @@ class _ImportRun:
         return ReadTask(known.flavor, RawSource.ref_of(known), known, stat, is_new=False)
 
     def _is_local(self, row: SourceRow) -> bool:
-        """Whether a sync of this machine has read the file. The agent may have deleted it since.
+        """Whether a sync of this machine has read the file.
 
-        Then the store has the only copy. An import may continue it, but not replace it.
+        If the agent deleted the file since, an import may continue the stored log, not replace it.
         """
         return row.host == self._here and (row.host, row.path) in self._read_by_host
 
@@ -253,7 +253,7 @@ class _ImportRun:
         return task
 
     def _cannot_continue(self, known: SourceRow, row: SourceRow, file: BinaryIO) -> str:
-        """Why the rest of a known source cannot be added; empty if it can."""
+        """Return why the rest of a known source cannot be added; empty if it can."""
         if (known.flavor, known.role, known.session) != (row.flavor, row.role, row.session):
             return f"it is a {known.role} of {known.flavor} here. {ELSEWHERE}"
         if self._store.retention.evicted_source(known.id) is not None:
@@ -283,8 +283,10 @@ class _ImportRun:
     # ------------------------------------------------------------ reading
 
     def _read(self, reading: SourceReading, task: ReadTask, file: BinaryIO) -> Iterator[Chunk]:
-        """A source as chunks. Without a working adapter only its bytes are stored: version 0 makes
-        ``doctor`` ask for a rebuild once there is one."""
+        """Yield a source as chunks. Without a working adapter only its bytes are stored.
+
+        They get adapter version 0, so that ``doctor`` asks for a rebuild once there is an adapter.
+        """
         size, row = file.seek(0, os.SEEK_END), task.row
         kept, last = row.kept, None
         problem = reader_of(row).problem

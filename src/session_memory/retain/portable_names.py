@@ -1,4 +1,4 @@
-"""The names that people gave to sessions, in a portable file.
+"""Export and import the names that people gave to sessions, in a portable file.
 
 A file may come from anybody. So an import names only sessions that came from such a file, and never
 one that has a name here already.
@@ -13,7 +13,7 @@ from session_memory.store.store import Store
 
 
 def exported_names(store: Store, uids: list[str] | None, *, redacted: bool) -> dict[str, str]:
-    """The names of these sessions, or of all."""
+    """Return the names that people gave to these sessions, or to all: uid → name."""
     given = store.given_names
     names = given.every() if uids is None else given.of(uids)
     return {uid: mask(name) for uid, name in names.items()} if redacted else names

@@ -25,7 +25,7 @@ from session_memory.store.sources import SourceRow, source_uid
 from session_memory.store.zstandard import zstd
 
 LARGEST_DOCUMENT = 1024 * 1024
-# It has the names of all sessions.
+# The manifest has the names of all sessions.
 LARGEST_MANIFEST = 16 * LARGEST_DOCUMENT
 PIECE = 1024 * 1024
 UNPACKING: dict[int, int] = {zstd.DecompressionParameter.window_log_max: 27}
@@ -66,7 +66,7 @@ class ImportedSource(msgspec.Struct):
 
 
 class PortableFile:
-    """A portable file of which every source was checked once, before the first one is used."""
+    """A portable file. Every source is checked once, before the first one is used."""
 
     def __init__(self, path: Path, *, is_limited: bool = True) -> None:
         self._path = path
@@ -103,7 +103,7 @@ class PortableFile:
     def _entries(self, archive: tarfile.TarFile) -> Iterator[ImportedSource]:
         manifest, row, seen = None, None, 0
         for entry in archive:
-            # The archive would remember every entry.
+            # Otherwise tarfile would keep every entry in memory.
             archive.members.clear()  # type: ignore[attr-defined]
             body = archive.extractfile(entry) if entry.isreg() else None
             if body is None:
@@ -175,7 +175,7 @@ def _manifest(body: bytes, path: Path) -> ExportManifest:
 
 
 def _source_row(body: bytes, path: Path) -> SourceRow:
-    """The description of a source. Raises if it disagrees with itself."""
+    """Return the description of a source. Raises if its id or its figures cannot be right."""
     row = msgspec.json.decode(body, type=SourceRow)
     try:
         uid = source_uid(row.host, row.path, row.generation)
@@ -194,7 +194,7 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 def refusal_of(row: SourceRow) -> str:
-    """Why a source must not be imported; empty if nothing is wrong with it."""
+    """Return why a source must not be imported; empty if nothing is wrong with it."""
     if is_live_rows(row):
         return ""
     if wrong := _wrong_text(row):

@@ -45,7 +45,7 @@ class Samples:
         self._raw = _Spread(MOST_RAW)
         self._words = _Spread(MOST_TEXTS)
         self.uids: set[str] = set()
-        """The forgotten sessions, of which no file may have a row."""
+        """The uids of the forgotten sessions. No file of the lake may have a row of them."""
 
     def add_text(self, text: str | None) -> None:
         sample = (text or "").encode("utf-8", "replace")[:LENGTH]
@@ -57,7 +57,7 @@ class Samples:
 
     @property
     def words(self) -> list[str]:
-        """Words that are in the word index as long as these sessions are."""
+        """The longest word of each text sample, to be looked up in the word index."""
         return sorted({word.decode() for word in self._words.kept if word})
 
     def add_raw(self, piece: bytes) -> None:
@@ -94,13 +94,13 @@ def prove(
     samples: Samples,
     lessons: Path | None = None,
 ) -> Proof:
-    """Drop the samples that kept sessions contain, then search everything for the others."""
+    """Search all files and tables for the samples, except those that kept sessions contain."""
     proof = Proof()
     texts = samples.all()
     proof.samples = len(texts)
     rest = _not_in_kept_raw(store, archive, texts, proof)
     tables = _tables_with(store, rest)
-    # A text may be escaped in the logs. If a row of a kept session has it, it is that session's.
+    # In logs a text may be escaped. A sample in a row of a kept session belongs to that session.
     rest = [one for one in rest if not any(has_owner(store.db, t) for t in tables[one])]
     proof.held_by_others = len(texts) - len(rest)
     found = {f"table {table}" for one in rest for table in tables[one]}
@@ -152,7 +152,7 @@ def _kept_raw(store: Store, archive: Archive | None) -> Iterator[bytes]:
 def _archived(
     store: Store, archive: Archive | None, *, of_kept: bool
 ) -> Iterator[tuple[Path, bytes]]:
-    """Archived raw: with ``of_kept`` of sources in the store, otherwise of all others."""
+    """Yield archived logs, unpacked: with ``of_kept`` of sources in the store, else of others."""
     if archive is None:
         return
     for file in archive.files():

@@ -1,4 +1,4 @@
-"""The files of a store that the proof searches, unpacked where they are compressed."""
+"""Read the files of a store that the proof searches, unpacked if they are compressed."""
 
 import os
 from collections.abc import Collection, Iterator
@@ -17,7 +17,8 @@ OVERLAP = 48
 def files(
     store: Store, archive: Archive | None, lake: Path | None, lessons: Path | None
 ) -> Iterator[tuple[Path, Iterator[bytes]]]:
-    """All our files with their content: database, WAL, archive, lake, lessons, undo copies."""
+    """Yield all our files with their content: database, WAL, archive, lake, lessons, undo
+    copies."""
     if store.db.file is not None:
         for suffix in ("", "-wal", "-shm", "-journal", ".lock"):
             file = Path(f"{store.db.file}{suffix}")
@@ -43,7 +44,7 @@ def files_of(lake: Path | None, uids: Collection[str]) -> Iterator[Path]:
             if not lake_files.session_uids(pa, file).isdisjoint(uids):
                 yield file
         except (pa.ArrowException, OSError):
-            # An unreadable file is listed by the caller, who could not delete rows from it.
+            # `lake.forget`, which runs before, reports an unreadable file.
             continue
 
 
@@ -64,7 +65,7 @@ def _windows_of(file: Path) -> Iterator[bytes]:
 
 
 def _windows(descriptor: int) -> Iterator[bytes]:
-    """The file in overlapping windows, so that a sample at a border is found too."""
+    """Yield a file in overlapping windows, so that a sample at a border is found, too."""
     rest, place = b"", 0
     while data := os.pread(descriptor, PIECE, place):
         yield rest + data

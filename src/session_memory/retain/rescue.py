@@ -14,7 +14,7 @@ from session_memory.store.store import Store
 
 Restore = Callable[[Store, list[DamagedLog], bool], list[RestoredFile]]
 MOST_SHOWN = 20
-# What a rebuild makes from the stored logs.
+# The tables that a rebuild makes again from the stored logs.
 DERIVED = (
     *("names", "sessions", "session_sources", "events", "copies", "shares", "links", "usage"),
     *("turn_totals", "turn_children", "problems"),
@@ -57,7 +57,9 @@ def _of(sessions: tuple[str, ...]) -> str:
 def rescue_native(
     opened: Callable[[], AbstractContextManager[Store]], where: str, restore: Restore
 ) -> tuple[list[RestoredFile], Damage]:
-    """Write logs past damage. If the database cannot read its file, go on with what is readable.
+    """Write native logs from a damaged store, and name what is lost.
+
+    If the database cannot read its own file, the rows that are readable are used.
 
     ``restore`` gets a store, a list for damaged logs, and whether existing files are skipped.
     """
@@ -84,13 +86,13 @@ def derive_lost(store: Store, lost: list[LostRows], now: int, domain_of: DomainO
     try:
         rebuild(store, now, domain_of, lambda source: None)
     except StoreDamaged:
-        # What could be read of the derived rows is better than nothing.
+        # Keep the derived rows that could be read: they are better than none.
         return False
     return True
 
 
 def damaged_logs(store: Store, source_ids: list[int]) -> list[DamagedLog]:
-    """Each of the damaged logs with its first fault."""
+    """Return those of these sources that are damaged, each with its first fault."""
     found = []
     for source_id in source_ids:
         row = store.sources.get(source_id)

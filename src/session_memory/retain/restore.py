@@ -1,4 +1,4 @@
-"""Restore evicted sessions from the archive: raw byte for byte, events derived from it."""
+"""Restore evicted sessions from the archive: their logs byte for byte, and their events."""
 
 import time
 from collections import deque
@@ -25,7 +25,8 @@ from session_memory.store.pieces import end_of_piece
 from session_memory.store.store import Store
 
 AT_ONCE = 50
-# So many forks of a group are derived with others before the rest of the group is restored at once.
+# If so many forks of a group had to be derived together with others, the rest of the group is
+# restored at once.
 MOST_TOGETHER = 3
 
 Family = list[int]
@@ -55,7 +56,7 @@ def restore(
 ) -> list[RestoredSessions]:
     """Restore sessions with all that were evicted together with them. None restores all.
 
-    They are pinned for as long as a new session stays. Otherwise the next run would evict them.
+    They are pinned for as long as a new session stays, so that retention does not evict them again.
     With a list ``failed``, sessions that cannot be restored are added to it, and the others are
     restored. Without it, the error is raised.
     """
@@ -91,7 +92,7 @@ def _restore(
 
 
 def _sharing(store: Store, families: list[Family]) -> list[list[Family]]:
-    """Groups of families that share records. In a group, origins come before their forks."""
+    """Group families that share records. In a group, origins come before their forks."""
     groups = [[families[number] for number in group] for group in grouped(store, families)]
     return [_origins_first(store, group) if len(group) > 1 else group for group in groups]
 
@@ -110,7 +111,7 @@ def _origins_first(store: Store, families: list[Family]) -> list[Family]:
 
 
 def _batches(store: Store, groups: list[list[Family]]) -> Iterator[list[list[Family]]]:
-    """Some groups at a time. Their packs fit into memory, or it is a single group."""
+    """Yield some groups at a time, whose packs fit into memory, or a single larger group."""
     batch: list[list[Family]] = []
     size = 0
     for group in groups:
@@ -135,10 +136,11 @@ class _Restoring:
         self._now = now
 
     def bring_back(self, group: list[Family], loaded: LoadedPacks | None = None) -> None:
-        """Restore families that share records, in pieces: nobody sees a session without events.
+        """Restore families that share records, in short transactions.
 
-        Most forks of a session are written alone, when it is there. If some are not, the rest is
-        restored at once. Otherwise each would be derived again with the next.
+        Each transaction restores logs and derives their events. After its origin, a fork is usually
+        derived alone. If several forks are not, the rest is restored at once: otherwise each fork
+        would be derived again with the next one.
         """
         waiting, together = deque(group), 0
         names: list[str] = []
@@ -160,7 +162,7 @@ class _Restoring:
                 self.restored.append(RestoredSessions(tuple(sorted(names)), size))
 
     def _bring_back(self, kin: Family, loaded: LoadedPacks | None) -> RestoredSessions:
-        """Put the logs of sessions back, inside a transaction. They are stale then."""
+        """Put the logs of sessions back, and pin these. They are stale until `_derive` has run."""
         store, limits = self._store, self._config.retention
         names = [store.sessions.row_by_id(one).uid for one in kin]
         size = bring_back(store, archive_of(store, self._config), kin, loaded)
@@ -190,7 +192,7 @@ def _one_by_one(
 
 
 def _families(store: Store, uids: list[str]) -> list[Family]:
-    """For each evicted session, the sessions to restore with it. No session occurs twice."""
+    """Return, for each evicted session, the sessions to restore together. Each session is once."""
     families: list[Family] = []
     seen: set[int] = set()
     for uid in uids:

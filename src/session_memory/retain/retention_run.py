@@ -24,7 +24,7 @@ from session_memory.retain.worth import is_worth_a_file, too_small
 from session_memory.store.store import Store
 
 Analyzer = Callable[[list[str]], object]
-"""Analyzes the sessions with these uids. Failures are ignored."""
+"""A function that analyzes the sessions with these uids. Failures are ignored."""
 
 
 class RetentionReport(msgspec.Struct, kw_only=True):
@@ -60,7 +60,10 @@ class Eviction(msgspec.Struct, frozen=True):
 
 
 class RetentionOutcome(msgspec.Struct, kw_only=True):
-    """``not_shrunk`` says why the space of evicted sessions was not given back to the disk."""
+    """The result of a run.
+
+    ``not_shrunk`` says why the space of evicted sessions was not given back to the disk.
+    """
 
     report: RetentionReport
     gone: list[Eviction] = []
@@ -153,10 +156,10 @@ def _retain(
 def _worth_it(
     store: Store, every: list[Unit], planned: Callable[[list[Unit]], list[PlannedEviction]]
 ) -> tuple[list[PlannedEviction], list[Unit]]:
-    """The planned evictions that make store and archive together smaller, and the units that stay.
+    """Return the evictions that make store and archive together smaller, and the units that stay.
 
-    Without a unit that stays, the limits may ask for others. A file that is not worth its own size
-    is not written: its units wait for more.
+    If a unit stays, others may have to go instead, so the plan is made again. If all units together
+    free less than a new archive file takes, none is evicted.
     """
     small: dict[tuple[str, ...], Unit] = {}
     while True:
@@ -172,7 +175,7 @@ def _worth_it(
 
 
 def _shrink(store: Store) -> str | None:
-    """Give the freed space back. Otherwise store and archive together would be larger than before.
+    """Give freed space back to the disk; otherwise store and archive would take more than before.
 
     Returns why that failed. The sessions are evicted all the same.
     """
@@ -191,12 +194,12 @@ def _count(outcome: RetentionOutcome, step: PlannedEviction, freed: int) -> None
 
 
 def _assume_analyzed(unit: Unit) -> Unit:
-    """The unit as analyzed. A dry run assumes that the analysis succeeds."""
+    """Return the unit as if it were analyzed: a dry run assumes that the analysis succeeds."""
     return msgspec.structs.replace(unit, is_analyzed=True)
 
 
 class _Analysis:
-    """Analyzes a unit and returns its new state."""
+    """A function that analyzes a unit, unless it is analyzed, and returns its new state."""
 
     def __init__(self, store: Store, analyze: Analyzer, now: int) -> None:
         self._store = store

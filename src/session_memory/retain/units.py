@@ -1,4 +1,4 @@
-"""Units: groups of sessions that are evicted together, with all their sources.
+"""Group sessions into units, which are evicted together with all their sources.
 
 Sessions of the same source are one unit. A subagent belongs to the unit of its parent. A fork that
 only refers to another session's history belongs to the unit of that session. A fork that has a copy
@@ -20,9 +20,9 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True):
 
     ``bytes`` is the size of their packs, ``last_at`` the time of their last event.
 
-    ``revisions`` are those of its sessions. If one changes later, the unit is not evicted.
-    ``live_revision`` is that of the rows of a live session. ``is_child``: it is a finished
-    ephemeral subagent, which caps evict first.
+    ``revisions``: the revision of each session. If one changes later, the unit is not evicted.
+    ``live_revision``: the revision of a live session's rows. ``is_child``: it is a finished
+    ephemeral subagent, which the caps evict first.
     """
 
     uids: tuple[str, ...]
@@ -42,7 +42,7 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def units(store: Store, now: int) -> list[Unit]:
-    """All units with packs, oldest first. See `live_units` for the others."""
+    """Return all units that have packs, oldest first. `live_units` has those of live sessions."""
     retention = store.retention
     sessions = {one.id: one for one in retention.candidates() if one.evicted_at is None}
     sizes, ours = retention.pack_bytes(), retention.row_sources()

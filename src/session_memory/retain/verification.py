@@ -53,7 +53,7 @@ class VerifyReport(msgspec.Struct, kw_only=True):
     sampled: list[str] = []
 
     def count(self, what: str, checked: int, of: int | None = None) -> None:
-        """Add to what was checked; without ``of``, all of it was."""
+        """Count what was checked of a kind of data. Without ``of``, all of it was checked."""
         before = self.checked.get(what, CheckedCount())
         total = before.of + (checked if of is None else of)
         self.checked[what] = CheckedCount(before.checked + checked, total)
@@ -64,7 +64,7 @@ class VerifyReport(msgspec.Struct, kw_only=True):
 
     @contextmanager
     def past_damage(self, what: str) -> Iterator[None]:
-        """What cannot be read is a finding, and the next check goes on."""
+        """Make a finding of data that cannot be read in the ``with`` block, and go on after it."""
         try:
             yield
         except StoreDamaged as error:
@@ -120,7 +120,8 @@ def _check_logs(store: Store, on_source: Callable[[int], None], report: VerifyRe
 
 
 def _check_raw(store: Store, row: SourceRow, evicted_up_to: int, report: VerifyReport) -> None:
-    """Packs must follow each other without a gap, and their hashes must match."""
+    """Check that the packs of a log follow each other without a gap, and that their hashes
+    match."""
     place = evicted_up_to
     for pack in store.raw.packs(row.id):
         report.packs += 1
@@ -141,7 +142,8 @@ def _unpack(store: Store, row: SourceRow, pack: Pack, report: VerifyReport) -> N
 
 
 def _find_in_log(store: Store, row: SourceRow, what: str, report: VerifyReport) -> None:
-    """A fault of a stored log, with the sessions that are derived from the log."""
+    """Add a fault of a stored log to the report, with the sessions that are derived from the
+    log."""
     sessions = ", ".join(sessions_of_log(store, row))
     report.find(f"{row.path} ({sessions}): {what}" if sessions else f"{row.path}: {what}")
 
@@ -156,9 +158,9 @@ def _check_accounts(store: Store, report: VerifyReport) -> None:
 
 
 def _check_sums(store: Store, report: VerifyReport) -> None:
-    """The cost of a session must be the sum of its usage, and no session may be stale.
+    """Check that the cost of each session is the sum of its usage, and that no session is stale.
 
-    An evicted session with new lines may be stale.
+    Only an evicted session with new lines may be stale.
     """
     for uid in store.sessions.uids():
         with report.past_damage(uid):
@@ -187,7 +189,7 @@ def _waits_for_adapter(store: Store, row: CollectedSession, report: VerifyReport
 
 
 def _check_events(store: Store, report: VerifyReport) -> None:
-    """Each session has as many events as it says, and each event has a kind with a name."""
+    """Check that each session has as many events as it says, and each event a kind with a name."""
     report.findings += [
         f"{finding}; run: session-memory store rebuild" for finding in missing_names(store.db)
     ]
@@ -212,7 +214,7 @@ def _check_live(store: Store, report: VerifyReport) -> None:
 
 
 def _check_tombstones(store: Store, report: VerifyReport) -> None:
-    """Nothing that was forgotten may be in the store."""
+    """Check that no forgotten session is in the store."""
     forgotten = Forgotten(store)
     for uid in store.sessions.uids() if forgotten else ():
         row = store.sessions.row(uid)

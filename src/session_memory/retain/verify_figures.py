@@ -1,4 +1,4 @@
-"""Compare the kept figures with what they were made from."""
+"""Compare the kept figures (stored sums of usage and cost) with what they were made from."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -28,7 +28,7 @@ _DAYS = f"""
     limit 1
 """
 _KEPT = ("records", *BUCKETS)
-# A session with a mark is counted again before its figures are used.
+# A session with a mark is left out: its figures are made again before they are used.
 _SESSIONS = f"""
     select s.uid from figure_sets t cross join sessions s
     left join (
@@ -57,8 +57,8 @@ _AMOUNTS = f"""
 
 
 def check_figures(store: Store, report: "VerifyReport") -> None:
-    """Days must be the sums of their sessions, and sessions those of their usage. The amounts of
-    the sampled sessions are computed again."""
+    """Check that the figures of a day are the sum of its sessions, and those of a session the sum
+    of its usage. The amounts of the sampled sessions are computed again."""
     for what in _differences(store, report.sampled):
         report.find(f"{what}: its kept figures are wrong; run: session-memory store rebuild")
 

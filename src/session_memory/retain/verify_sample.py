@@ -33,7 +33,7 @@ LOOKED_AT = 20_000
 
 
 def sample_of(store: Store, sample: int | None, report: "VerifyReport") -> list[str]:
-    """So many sessions, or all of them, each time others."""
+    """Choose ``sample`` sessions at random, or all if it is None or there are not more."""
     uids = [uid for uid in store.sessions.uids() if split_uid(uid)[0] not in report.skipped]
     report.count("sessions", 0, len(uids))
     if sample is None or sample >= len(uids):
@@ -57,7 +57,7 @@ def check_sample(
 
 
 def _compare(store: Store, uids: list[str], scratch: Store, report: "VerifyReport") -> set[str]:
-    """Returns the sessions that were compared."""
+    """Derive sessions in the empty store ``scratch`` and compare them. Returns those compared."""
     expected: set[str] = set()
     for uid in uids:
         if uid not in expected:
@@ -134,10 +134,10 @@ def _copy_with_relatives(store: Store, uid: str, scratch: Store) -> list[str]:
 
 
 def _is_comparable(store: Store, cluster: list[int]) -> bool:
-    """Whether all raw that is needed to derive a session is stored and derived.
+    """Whether sessions can be derived again and compared: none is evicted or stale.
 
-    Evicted raw is not stored. A stale session was read by a sync that was interrupted, and the next
-    sync derives it: that is a finding of its own.
+    The log of an evicted session is not stored. A stale session is a finding of its own: a sync was
+    interrupted, and the next one derives it.
     """
     rows = [store.sessions.row_by_id(session_id) for session_id in cluster]
     kin = [relative for row in rows for relative in _relatives(store, row)]
@@ -158,10 +158,10 @@ def _adopt(store: Store, source_id: int, scratch: Store) -> None:
 
 
 def _relatives(store: Store, row: CollectedSession) -> Iterator[CollectedSession]:
-    """The sessions whose logs contribute to a session.
+    """Yield the sessions whose logs decide what a session is derived to.
 
-    Its parents tell its call and depth. The usage of its subagents may be part of its turns. What
-    it reports does not count if another session logged it.
+    Its parents name the call that started it, and its depth. The usage of its subagents may be part
+    of its turns. Usage that it reports does not count if another session logged it.
     """
     named = {uid for uid, _ in store.sessions.links_to(row.uid)}
     loggers = store.usage.loggers_of_reports(row.id)

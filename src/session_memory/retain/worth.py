@@ -1,4 +1,4 @@
-"""Which evictions free more space in the store than they take in the archive.
+"""Tell which evictions free more space in the store than they take in the archive.
 
 An archive file has an entry and a padded block for each source, and copies of dictionaries. For a
 session of a few events that is more than its events and their words take in the store.
@@ -22,7 +22,7 @@ _PACKS = "select source_id, count(*) from packs where source_id in ({keys}) grou
 
 
 def too_small(store: Store, units: Sequence[Unit]) -> list[Unit]:
-    """Those of the units that take more space in an archive file than in the store."""
+    """Return the units that take at least as much space in an archive file as they free."""
     saved = _saved(store, units)
     return [unit for unit in units if saved[unit.uids] <= 0]
 
@@ -34,7 +34,7 @@ def is_worth_a_file(store: Store, units: Sequence[Unit]) -> bool:
 
 
 def _saved(store: Store, units: Sequence[Unit]) -> dict[tuple[str, ...], float]:
-    """How many bytes less each unit takes when it is archived, apart from those of the file."""
+    """Return how many bytes archiving each unit saves, without the overhead of the file."""
     events = _counts(store, _EVENTS, {one for unit in units for one in unit.sessions})
     packs = _counts(store, _PACKS, {one for unit in units for one in unit.sources})
     saved: dict[tuple[str, ...], float] = {}

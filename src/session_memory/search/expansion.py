@@ -1,4 +1,4 @@
-"""Expand terms to words of the index: parts of words, and words that do not occur."""
+"""Expand search terms to words of the index: parts of words, and words the index does not have."""
 
 from collections.abc import Callable, Sequence
 
@@ -15,7 +15,11 @@ MOST_BEGUN = 12
 
 
 class ExpandedTerms(msgspec.Struct, frozen=True):
-    """Terms such as ``*hook*`` with the words they stand for. ``is_cut``: there are more words."""
+    """Search terms after some were expanded to words of the index.
+
+    ``words`` has the words that each expanded term stands for, by the term as typed. ``is_cut``:
+    there are more such words than are searched.
+    """
 
     terms: tuple[Term, ...]
     words: dict[str, tuple[str, ...]]
@@ -28,7 +32,10 @@ def expand_parts(index: WordIndex, terms: Sequence[Term]) -> ExpandedTerms:
 
 
 def expand_unknown(index: WordIndex, terms: Sequence[Term]) -> ExpandedTerms:
-    """Expand also terms whose first word is not in the index, and exact texts."""
+    """Expand terms such as ``*hook*``, terms whose word is not in the index, and exact texts.
+
+    They are expanded to the words of the index that contain their first word.
+    """
 
     def is_unknown(term: Term) -> bool:
         if term.is_part:
@@ -37,7 +44,7 @@ def expand_unknown(index: WordIndex, terms: Sequence[Term]) -> ExpandedTerms:
             return False
         if term.literal is None:
             return not index.count(WordQuery((term.words[:1],)))
-        # An exact text may start inside of a word. Its other words must be there all the same.
+        # An exact text may start inside of a word. All of its other words must be in the index.
         others = tuple((word,) for word in term.required_words[1:])
         return bool(index.find(WordQuery(others), limit=1)) if others else True
 
@@ -45,7 +52,7 @@ def expand_unknown(index: WordIndex, terms: Sequence[Term]) -> ExpandedTerms:
 
 
 def expand_beginning(index: WordIndex, terms: Sequence[Term]) -> ExpandedTerms:
-    """Expand the last term, if somebody may still type it, to words that begin with it."""
+    """Expand the last term to words that begin with it, because it may not be typed to its end."""
     last = terms[-1] if terms else None
     if last is None or not last.is_plain_word:
         return ExpandedTerms(tuple(terms), {})
@@ -81,10 +88,10 @@ def _expanded(
 
 
 def _possible(term: Term, words: list[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Those of ``words``, which contain the first word of a term, that the term can begin with.
+    """Return those of ``words`` in which the term can begin. All contain the term's first word.
 
-    For an exact text such as ``a-b`` these are words that end with its first word, because the
-    separator follows it. The index cuts very long words, so those are returned as well.
+    An exact text such as ``a-b`` can only begin in a word that ends with ``a``, because the
+    separator follows. The index cuts very long words, so those are returned as well.
     """
     if term.literal is None:
         return words
@@ -93,9 +100,9 @@ def _possible(term: Term, words: list[tuple[str, int]]) -> list[tuple[str, int]]
 
 
 def _any_of(term: Term, words: Sequence[str], too_many: bool) -> Term:
-    """The term with any of ``words`` in place of its first word."""
+    """Return the term with any of ``words`` in place of its first word."""
     one_of = tuple(QueryWord(word) for word in words)
-    # A negative term with too many words is compared with the texts, because the list is cut.
+    # The list of words is cut, so a negative term has to be compared with the texts themselves.
     literal = term.words[0].text if term.is_negative and too_many else None
     return msgspec.structs.replace(
         term, words=one_of, is_part=True, literal=term.literal or literal

@@ -1,4 +1,4 @@
-"""Filters of a search: properties of the session and of the event."""
+"""Filters of a search: properties that a session or an event must have to be found."""
 
 from fnmatch import fnmatchcase
 
@@ -8,12 +8,18 @@ from session_memory.store.hits import Hit, HitSession
 from session_memory.store.index import CLASSES
 
 TITLE = "title"
+_OF_SESSIONS = ("flavor", "repo", "outcome", "branch")
+_BY_PART = ("model", "file")
+EXCLUDABLE = (*_OF_SESSIONS, *_BY_PART, "tool", "kind")
+"""The filters that can be excluded, as in ``-repo:web*``."""
 
 
 class Filters(msgspec.Struct, frozen=True, kw_only=True):
-    """Every filter must match. With several values, one of them must match.
+    """The filters of a search. Every filter must match; of several values, one must match.
 
-    Models and files match by a part of their name, everything else by the name or a pattern.
+    Models and files match by a part of their name. Flavors, repositories, outcomes, branches and
+    tools match by their name or a pattern such as ``web*``; all others by their exact name.
+    ``without`` are names of `EXCLUDABLE` with a value that must not match.
     """
 
     flavors: tuple[str, ...] = ()
@@ -28,6 +34,7 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
     classes: tuple[str, ...] = ()
     since: int | None = None
     until: int | None = None
+    without: tuple[tuple[str, str], ...] = ()
 
     @property
     def is_about_events(self) -> bool:
@@ -35,14 +42,20 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
         return bool(self.kinds or self.tools or self.files)
 
     @property
+    def excludes_events(self) -> bool:
+        """Whether events of some kind, tool or file must not be found."""
+        return any(name in ("kind", "tool", "file") for name, _ in self.without)
+
+    @property
     def is_about_sessions(self) -> bool:
         given = (self.flavors, self.repos, self.outcomes, self.branches, self.sessions)
-        return any(given)
+        return any(given) or any(name in _OF_SESSIONS for name, _ in self.without)
 
     @property
     def is_any(self) -> bool:
         times = self.since is not None or self.until is not None
-        return times or bool(self.models) or self.is_about_events or self.is_about_sessions
+        about = self.is_about_events or self.is_about_sessions
+        return times or about or bool(self.models or self.without)
 
     @property
     def text_classes(self) -> list[int]:
@@ -63,18 +76,26 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
             and _among(session.outcome, self.outcomes)
             and _among(session.git_branch, self.branches)
             and (not self.sessions or session.uid in self.sessions)
+            and not self._excludes(
+                flavor=session.flavor,
+                repo=session.repo,
+                outcome=session.outcome,
+                branch=session.git_branch,
+            )
         )
 
     def holds_for_title(self, session: HitSession) -> bool:
-        """Whether a title matches. It has the time and the model of its session."""
+        """Whether the title of a session matches. It has the session's time and model."""
         return (
             self.holds_for_session(session)
             and _part_of(session.model, self.models)
+            and not self._excludes(model=session.model)
             and self._in_time(session.ended_at or session.started_at)
         )
 
     def may_hold_for_evicted(self, session: HitSession) -> bool:
-        """Whether events of an evicted session could match. Nothing is known of each event."""
+        """Whether an evicted session may have matching events. Its events are in the archive, so
+        only what is known of the whole session is compared."""
         begin, end = session.started_at or 0, session.ended_at or session.started_at or 0
         return (
             bool(self.text_classes)
@@ -91,6 +112,16 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
             and (not self.files or _part_of(hit.path, self.files))
             and (not self.models or _part_of(hit.model or session.model, self.models))
             and self._in_time(hit.ts if hit.ts is not None else session.started_at)
+            and not self._excludes(tool=hit.tool, file=hit.path, model=hit.model or session.model)
+            and not any(name == "kind" and value in hit.kinds for name, value in self.without)
+        )
+
+    def _excludes(self, **values: str | None) -> bool:
+        """Whether one of these values, by name of its filter, must not match and does."""
+        return any(
+            (_part_of if name in _BY_PART else _among)(values[name], (value,))
+            for name, value in self.without
+            if values.get(name) is not None
         )
 
     def _in_time(self, ts: int | None) -> bool:
@@ -112,4 +143,8 @@ def _among(value: str | None, patterns: tuple[str, ...]) -> bool:
 
 
 def _part_of(value: str | None, patterns: tuple[str, ...]) -> bool:
-    return not patterns or any(name.casefold() in (value or "").casefold() for name in patterns)
+    """Whether ``value`` contains one of the names or matches a pattern such as ``opus-4*``."""
+    text = (value or "").casefold()
+    return not patterns or any(
+        name.casefold() in text or fnmatchcase(text, f"*{name.casefold()}*") for name in patterns
+    )

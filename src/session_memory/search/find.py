@@ -2,6 +2,7 @@
 
 The index knows only words. For a phrase or a path the texts themselves are compared; the caller
 passes a function that reads them. If not every candidate was compared, ``total_exact`` is false.
+Events are divided into classes: message, summary, call and output.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,28 +25,35 @@ from session_memory.store.store import Store
 from session_memory.store.word_query import QueryWord, WordQuery
 
 ALL = 0
-# For each class, this many pages of the newest hits are scored. A common word has far more.
+# For each class, the newest hits are scored: this many pages of ``limit`` hits. A common word has
+# far more hits.
 PAGES = 3
 AT_ONCE, COMPARED = 500, 50
-# At most this many texts are compared, and more only while nothing was found.
+# Once something was found, at most this many texts of each class are compared. If only filters are
+# checked, at least this many events of a class are looked at.
 LOOKED_AT = 2000
 # While nothing was found, at most this many texts of each class are compared. A text takes up to a
 # millisecond, and two very short words are in nearly every text.
 MOST_COMPARED = 500
-# Each further question to the index asks for this many times as many hits: for a common word the
-# index begins at the newest hit again, whatever was read before.
+# Each further question to the index asks for this many times as many hits as the one before, so
+# that there are few questions: for a common word, each reads the index from the newest hit on.
 GROWTH = 4
 # The index is asked for at most this many words. The text comparison checks the rest.
 MOST_CLAUSES = 64
 ATTEMPTS = 3
-# Of more titles than this, only those of the newest sessions are compared, at most so many.
+# If more titles than `MANY_TITLES` match, those of the newest sessions are compared, at most
+# `MOST_TITLES`.
 MANY_TITLES, MOST_TITLES = 500, 20_000
 
 TextOf = Callable[[Hit], str]
 
 
 class SearchAnswer(msgspec.Struct, frozen=True):
-    """Hits with scores. ``terms`` are the searched terms, with the words they were expanded to."""
+    """The scored hits of a search, best first, and the number of all hits (``total``).
+
+    Unless ``total_exact``, there may be more hits than ``total``. ``terms`` are the searched terms,
+    ``expanded`` the words of the index that stand for some of them.
+    """
 
     found: list[ScoredHit]
     total: int
@@ -65,10 +73,11 @@ def find_hits(
     expand: bool = True,
     typed: bool = False,
 ) -> SearchAnswer:
-    """The best ``limit`` hits (0 means all) and their total number.
+    """Return the best ``limit`` hits (0 means all) and their total number.
 
-    If a word does not occur anywhere, words that contain it are searched instead, unless
-    ``expand`` is false. If the query is being ``typed``, its last word may be the beginning of one.
+    ``text_of`` reads the text of a hit. ``now`` decides how old a hit is. If a word does not occur
+    anywhere, words that contain it are searched instead, unless ``expand`` is false. With
+    ``typed``, somebody is still typing the query, so its last word may be the beginning of a word.
     """
     for _ in range(ATTEMPTS):
         run = _Search(store, filters, text_of, now, limit)
@@ -102,7 +111,7 @@ class _Search:
         if typed and not answer.total and answer.total_exact:
             begun = expand_beginning(self._index, query.terms)
             answer = self._hits_for(begun) if begun.words else answer
-        # If there were more texts than could be compared, further words would only add to them.
+        # If not all texts were compared, other words would only add more texts to compare.
         if answer.total or not (expand and answer.total_exact):
             return answer
         widened = expand_unknown(self._index, query.terms)
@@ -129,7 +138,8 @@ class _Search:
         return SearchAnswer(some, total, exact and not widened.is_cut, terms, widened.words)
 
     def _newest(self, word_query: WordQuery) -> tuple[list[int], bool]:
-        """The newest documents of each class, and whether these are all."""
+        """Return the index numbers (docs) of the newest hits of each class, and whether these are
+        all hits."""
         text_classes = self._filters.text_classes
         if self._limit == ALL:
             return [
@@ -153,7 +163,7 @@ class _Search:
     def _titles(
         self, word_query: WordQuery, terms: Sequence[Term], scoring: Scoring
     ) -> tuple[list[ScoredHit], int, bool]:
-        """Titles that match, how many there are, and whether that number is exact."""
+        """Return matching titles, the number of matching titles, and whether that is exact."""
         if not self._filters.with_titles:
             return [], 0, True
         numbers = self._index.sessions_titled(word_query)
@@ -168,8 +178,10 @@ class _Search:
     def _newest_titles(
         self, numbers: Sequence[int], terms: Sequence[Term], scoring: Scoring
     ) -> tuple[list[ScoredHit], int, bool]:
-        """The best of very many titles: those of the newest sessions, because nothing else
-        decides about the score of a title."""
+        """Return what `_titles` returns, for very many titles: only those of the newest sessions.
+
+        These have the best scores, because the score of a title depends on its age alone.
+        """
         matching, found = set(numbers), list[ScoredHit]()
         looked, first, size = 0, 0, MANY_TITLES
         while some := self._hits.newest_sessions(first, size):
@@ -197,7 +209,10 @@ class _Search:
     def _checked(
         self, word_query: WordQuery, compared: Sequence[Term], scoring: Scoring
     ) -> tuple[list[ScoredHit], bool]:
-        """Hits whose filters and texts match, and whether every document was checked."""
+        """Return the hits that match filters and texts, and whether every candidate was checked.
+
+        ``compared`` are the terms that have to be compared with the texts.
+        """
         found: list[ScoredHit] = []
         is_all = True
         for text_class in self._filters.text_classes:
@@ -213,7 +228,10 @@ class _Search:
         return found, is_all
 
     def _is_enough(self, here: int, looked: int, found: int, compared: Sequence[Term]) -> bool:
-        """Whether to stop: comparing texts is slow, and a full page of better hits is enough."""
+        """Whether to stop checking a class, because comparing texts is slow.
+
+        ``here`` hits were found among ``looked`` events of this class, ``found`` hits in all.
+        """
         if self._limit == ALL:
             return False
         if compared:
@@ -230,7 +248,7 @@ class _Search:
             before, most = docs[-1], most * GROWTH
 
     def _of_sessions(self, docs: list[int]) -> list[int]:
-        """The documents whose sessions match the filters. This check is cheap."""
+        """Return those docs whose sessions match the filters. This check is cheap."""
         if not self._filters.is_about_sessions:
             return docs
         sessions = self._hits.sessions_at([event_of(doc) for doc in docs])
@@ -256,7 +274,7 @@ class _Search:
     def _matching(self, found: Iterable[ScoredHit], compared: Sequence[Term]) -> list[ScoredHit]:
         matching = [one for one in found if self._holds(one)]
         if compared:
-            # Sorted by place, so that texts from one pack are read together.
+            # Sorted by their place in the stored logs, so that texts of one pack are read together.
             matching.sort(key=lambda one: (one.hit.source, one.hit.place) if one.hit else ("", 0))
         return [one for one in matching if not compared or self._says(one, compared)]
 
@@ -267,7 +285,7 @@ class _Search:
         )
 
     def _says(self, one: ScoredHit, terms: Sequence[Term]) -> bool:
-        """Whether the event's text matches. Without a text its summary is compared."""
+        """Whether the event's text matches the terms. Without a text, its summary is compared."""
         hit = one.hit
         return hit is not None and _all_match(self._text_of(hit) or hit.summary, terms)
 
@@ -278,7 +296,7 @@ class _Search:
         return self._sessions
 
     def _without_words(self, query: Query) -> SearchAnswer:
-        """Events that match the filters of a query without words, newest first."""
+        """Return the events that match the filters of a query without words, newest first."""
         if not self._filters.is_any and not self._filters.classes:
             return SearchAnswer([], 0, True)
         scoring = Scoring((), {}, self._now)

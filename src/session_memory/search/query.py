@@ -2,7 +2,8 @@
 
 ``webhook`` is a word, ``hook*`` the start of a word, ``*hook*`` a part of a word. ``"two words"``
 is a phrase. ``src/auth/tokens.py:42`` and ``snake_case`` must occur exactly so. ``-word`` must not
-occur. All terms must be in one event. ``repo:``, ``tool:``, ``file:``… are filters.
+occur. All terms must be in one event. ``repo:``, ``tool:``, ``file:``… are filters; ``-repo:web``
+excludes what the filter matches.
 """
 
 import re
@@ -18,15 +19,16 @@ FIELDS = (
 )
 _TERM = re.compile(r'(?P<minus>-)?(?:(?P<field>[a-z]+):)?(?:"(?P<quoted>[^"]*)"?|(?P<bare>\S+))')
 MOST_TERMS = 32
-# Fewer letters than this are the start of very many words.
+# A beginning of fewer letters than this is the beginning of very many words.
 SHORT = 3
 
 
 class Term(msgspec.Struct, frozen=True):
-    """One term of a query.
+    """One term of a query. ``shown`` is the term as it was typed.
 
     The index is asked for ``words``. The text must contain ``literal`` exactly, and the words of
-    ``phrase`` next to each other; both are None if the words suffice.
+    ``phrase`` next to each other; both are None if the index can answer alone. ``is_part``: the
+    term may start inside of a word.
     """
 
     shown: str
@@ -48,13 +50,16 @@ class Term(msgspec.Struct, frozen=True):
 
     @property
     def required_words(self) -> tuple[QueryWord, ...]:
-        """The words and joints that every text with this term has, as the index has them."""
+        """The entries of the index that every text with this term has: its words and its joints.
+
+        A joint is the pair of characters around a hyphen, such as ``od`` in ``to-do``.
+        """
         if self.literal is None:
             return self.words
         words = self.words
         if len(words[-1].text) < SHORT and len(words) > 1 and self.literal.isascii():
-            # A text with ``a-b`` also has a word that starts with b. Thousands of words do, and
-            # to ask for all of them is slow.
+            # A text with ``a-b`` has a word that starts with b. Thousands of words do, and to ask
+            # the index for all of them is slow. So this word is left out: the text is compared.
             words = words[:-1]
         return words + self.joints
 
@@ -74,6 +79,8 @@ class Term(msgspec.Struct, frozen=True):
 
 
 class Query(msgspec.Struct, frozen=True):
+    """A parsed query. ``fields`` are names and values of filters; ``-repo`` excludes a value."""
+
     terms: tuple[Term, ...] = ()
     fields: tuple[tuple[str, str], ...] = ()
 
@@ -87,18 +94,18 @@ class Query(msgspec.Struct, frozen=True):
 
 
 def parse(text: str) -> Query:
-    """Parse a query. Never fails: text that is no operator is a word."""
+    """Parse a query. This never fails: text that is no operator is a word."""
     terms: list[Term] = []
     fields: list[tuple[str, str]] = []
     for found in _TERM.finditer(text):
         field, quoted, bare = found["field"], found["quoted"], found["bare"]
         if field and field not in FIELDS:
-            # Not a field, but a path, an address or a time.
+            # The colon belongs to a path, an address or a time.
             whole = found[0].removeprefix("-") if found["minus"] else found[0]
             field, quoted, bare = None, None, whole
         value = quoted if quoted is not None else bare or ""
         if field and field != "cmd":
-            fields.append((field, value))
+            fields.append((f"{found['minus'] or ''}{field}", value))
             continue
         if field == "cmd":
             fields.append(("class", "call"))

@@ -1,7 +1,7 @@
-"""How a question becomes concepts: each word, and what else it may be called.
+"""Split a question into concepts: each word, with other words for the same thing.
 
-Several words may have one name together: "get rid of" is also "remove", and "home page" is also
-"homepage".
+Several words together may have another name, too: "get rid of" is also "remove", and "home page" is
+also "homepage".
 """
 
 import math
@@ -16,13 +16,13 @@ from session_memory.search.recall_terms import parts_in, terms_in
 from session_memory.search.stems import stem
 from session_memory.search.synonyms import synonyms
 
-# A part of an identifier in the question, beside the identifier itself.
+# What a part of an identifier counts in a question, compared with the whole identifier.
 PART = 0.25
 MOST_WITH_SYNONYMS = 12
 SHORTEST_JOINED = 3
 NAMED_FILE = 2.0
 _WORDS = re.compile(r"[a-z0-9]+")
-# The name of a file without its ending.
+# The name of a file with its ending; the group is the name without it.
 _FILE = re.compile(r"([\w-]{3,})(?:\.[\w-]+)*\.[A-Za-z]{1,5}\b")
 
 _PHRASES = """
@@ -74,22 +74,25 @@ _PHRASES = """
 
 
 class Concept(msgspec.Struct, frozen=True):
-    """A word of a question: its term, and the terms that may stand for it. Those of them that are
-    ``names`` of the phrase with this word count nearly as much as the word itself."""
+    """A word of a question: its ``term`` (the stem), and ``others`` that may stand for it.
+
+    ``share`` is how much the word counts. Those of the ``others`` that are in ``names`` are names
+    of a phrase with this word, and count nearly as much as the word itself.
+    """
 
     term: str
     share: float
     others: tuple[str, ...] = ()
     names: frozenset[str] = frozenset()
     most: float = 1.0
-    """The most that a session is expected to gain, as a share of ``share``."""
+    """The most that a session is expected to gain from this word, as a share of ``share``."""
 
 
 def concepts_in(text: str) -> list[Concept]:
-    """The words of a question. Synonyms are looked up only for short questions.
+    """Return a `Concept` for each word of a question. A short question also gets synonyms.
 
-    In a long one, such as a plan, a word that is repeated says more about the topic than one that
-    stands there once, and the name of a file says where the work is.
+    In a long question, such as a plan, repeated words and names of files count more: repeated words
+    show the topic, and files show where the work is.
     """
     counts, parts = Counter(terms_in(text)), parts_in(text)
     terms = list(counts)
@@ -118,12 +121,12 @@ def concepts_in(text: str) -> list[Concept]:
 
 
 def files_in(text: str) -> frozenset[str]:
-    """The names of files in a text, without their directories."""
+    """Return the names of the files in a text, without their directories."""
     return frozenset(match[0] for match in _FILE.finditer(text))
 
 
 def _phrases_in(words: Sequence[str]) -> dict[str, set[str]]:
-    """The terms of the phrases among these words, each with what the phrase may be called."""
+    """Map each term of a known phrase in ``words`` to other names of the phrase."""
     found: dict[str, set[str]] = {}
     for size in (2, 3):
         for start in range(len(words) - size + 1):
@@ -135,7 +138,7 @@ def _phrases_in(words: Sequence[str]) -> dict[str, set[str]]:
 
 
 def _joined(words: Sequence[str]) -> dict[str, set[str]]:
-    """For each term the words that it makes with its neighbours: "home page" is "homepage"."""
+    """Map each term to the words that it forms with a neighbour: "home page" is "homepage"."""
     found: dict[str, set[str]] = {}
     for pair in zip(words, words[1:], strict=False):
         if min(map(len, pair)) >= SHORTEST_JOINED:

@@ -1,10 +1,12 @@
-"""Rank sessions by a question (BM25F): the terms that both have, and how rare each is.
+"""Rank sessions by how well they answer a question (BM25F).
 
-A term that few sessions have counts more. A word counts if a session has it or a synonym. What
-subagents wrote counts for the session that started them. Outcome and age do not matter here.
+A word of the question counts for a session that has it or a synonym. Words that few sessions have
+count more. The texts of subagents count for the session that started them. Outcome and age do not
+matter here.
 """
 
 import math
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from heapq import nsmallest
 from typing import TYPE_CHECKING
@@ -26,13 +28,16 @@ SATURATION = 8.0
 SYNONYM = 0.6
 NAME = 0.9
 SUBAGENT = 0.5
-# A subagent whose session was not collected stands for itself, but it did only a part.
+# A subagent whose parent session is not in the store is ranked by itself. It counts less, because
+# it did only a part of the work.
 ORPHAN = 0.6
 MOST_CONCEPTS = 32
-# Reading more rows would take too long. Terms with more are looked up only for the best sessions.
+# At most this many rows of the index are read for all sessions, because more take too long. Further
+# terms are looked up only for the best sessions.
 MOST_ROWS = 20_000
 CANDIDATES = 200
 MOST_TITLES = 2_000
+MOST_LEFT_OUT = 50
 EVERY_OTHER, LEAST_SESSIONS = 0.5, 3
 
 
@@ -50,7 +55,10 @@ class TermMatch(msgspec.Struct, frozen=True):
 
 
 class RankedSession(msgspec.Struct, frozen=True):
-    """``fit``, 0 to 1, is the score as a share of the most that any session could have."""
+    """A session with its score. ``fit`` is the score as a share (0 to 1) of the highest possible.
+
+    ``matches`` are the words of the question that the session has.
+    """
 
     uid: str
     score: float
@@ -59,8 +67,8 @@ class RankedSession(msgspec.Struct, frozen=True):
 
 
 def concepts_of(terms: Mapping[str, int]) -> list[Concept]:
-    """The terms of a session as a question for similar sessions."""
-    # Two sessions that ran 1,329 tests have nothing else in common.
+    """Turn the stored terms of a session into a question for similar sessions."""
+    # Numbers are left out: two sessions that ran 1,329 tests may have nothing else in common.
     own = {
         term: packed
         for term, packed in terms.items()
@@ -80,17 +88,22 @@ def rank(
     only: Collection[str] | None = None,
     without: Iterable[str] = (),
 ) -> list[RankedSession]:
-    """The sessions that match best, best first, at most `CANDIDATES`.
+    """Return the sessions that match the concepts best, best first, at most `CANDIDATES`.
 
-    ``only`` and ``without`` are uids. Of many concepts only the most telling ones are used.
+    With ``repo`` or ``only`` (uids), only these sessions are ranked; ``without`` are uids to leave
+    out. Of more than ``most_concepts`` concepts, only the rarest are used.
     """
-    ranking = _Ranking(Recall(store.db), concepts, most_concepts, repo, only)
-    return ranking.sessions(set(without))
+    left_out = set(without)
+    ranking = _Ranking(Recall(store.db), concepts, most_concepts, repo, only, left_out)
+    return ranking.sessions(left_out)
 
 
 class _Ranking:
-    """One question. Sessions are known by their number in the index; those that were never
-    analyzed have a negative number, and only their title is compared."""
+    """Ranks sessions for one question.
+
+    Sessions are known by their number in the index. Those that were never analyzed have negative
+    numbers, and only their titles are compared.
+    """
 
     def __init__(
         self,
@@ -99,8 +112,9 @@ class _Ranking:
         most: int,
         repo: str | None,
         only: Collection[str] | None,
+        left_out: Collection[str],
     ) -> None:
-        self._recall = recall
+        self._recall, self._left_out = recall, left_out
         self._allowed = None if repo is None else recall.of_repo(repo)
         if only is not None:
             self._allowed = set(recall.numbers(list(only)).values())
@@ -133,19 +147,32 @@ class _Ranking:
         return self._recall.count_of(term) + len(self._by_title.get(term, ()))
 
     def _most_telling(self, concepts: Sequence[Concept], most: int) -> list[Concept]:
-        """The concepts that are used, the rarest first. A short question keeps all its words."""
+        """Return the concepts to use, the rarest first. A short question keeps all its words."""
         if len(concepts) > most:
-            known = [one for one in concepts if self._used[one.term]]
+            own = self._own_uses()
+            known = [one for one in concepts if self._used[one.term] > own[one.term]]
             known.sort(key=lambda one: (-one.share * self._rarity(one.term), one.term))
             concepts = known[:most]
         return sorted(concepts, key=lambda one: (self._used[one.term], one.term))
+
+    def _own_uses(self) -> Counter[str]:
+        """Count how many of the sessions that are left out have each term.
+
+        A term that no other session has finds nothing, such as a name in a pasted log.
+        """
+        uids = sorted(self._left_out)[:MOST_LEFT_OUT]
+        return Counter(term for uid in uids for term in self._recall.terms_of(uid) or ())
 
     def _rarity(self, term: str) -> float:
         used = self._used[term]
         return math.log(1 + max(self._sessions - used + 0.5, 0.5) / (used + 0.5))
 
     def _add(self, concept: Concept, only: list[int] | None) -> None:
-        """Add a concept's score to all sessions, or to some: that of its best term in each."""
+        """Add the score of a concept to the sessions that have one of its terms.
+
+        In each session the term with the highest score counts. With ``only``, other sessions are
+        left out.
+        """
         best: dict[int, _Best] = {}
         rarity = self._rarity(concept.term)
         for term in (concept.term, *concept.others):
@@ -153,7 +180,7 @@ class _Ranking:
                 continue
             value = rarity * concept.share
             if term != concept.term:
-                # A synonym is no more telling than the word itself.
+                # A rare synonym must not count more than the word itself.
                 own = self._rarity(term)
                 share = NAME if term in concept.names else SYNONYM
                 value = share * (min(own, rarity) if self._used[concept.term] else own)
@@ -169,7 +196,10 @@ class _Ranking:
         self._found.append((concept, best))
 
     def _weights(self, term: str, only: list[int] | None) -> dict[int, tuple[float, int]]:
-        """The weight of a term in each session with its subagents, and the bits of its fields."""
+        """Return the weight of a term in each session, and the bits of the fields that have it.
+
+        The texts of its subagents are included.
+        """
         if only is None:
             rows = self._recall.of_term(term)
         else:
@@ -210,12 +240,12 @@ class _Ranking:
         return sorted(found, key=lambda one: (-one.score, one.uid))
 
     def _is_told_apart(self, number: int) -> bool:
-        """Whether a session has a word of the question that not every other session has."""
+        """Whether a session has a word of the question that at most half of all sessions have."""
         most = max(self._sessions * EVERY_OTHER, LEAST_SESSIONS)
         return any(self._used[best[number][1]] <= most for _, best in self._found if number in best)
 
     def _matches(self, number: int) -> list[TermMatch]:
-        """The words of the question that a session has, those that count most first."""
+        """Return the words of the question that a session has, those that count most first."""
         found = [
             TermMatch(concept.term, best[number][1], fields_of(best[number][2]), best[number][0])
             for concept, best in self._found
@@ -225,7 +255,10 @@ class _Ranking:
 
 
 def _owners(subagents: Mapping[int, int | None]) -> dict[int, int]:
-    """For each subagent the session that was asked, through all levels; else itself."""
+    """Map each subagent to the session at the top that started it, directly or through others.
+
+    A subagent whose session at the top is not in the store maps to itself.
+    """
     owners: dict[int, int] = {}
     for number in subagents:
         owner, seen = number, {number}

@@ -1,16 +1,23 @@
-"""The kinds of texts by which a session is found again, and how much each counts."""
+"""The fields of recall: kinds of texts of a session (title, prompt, …), and how much each counts.
+
+Recall is the search for whole sessions, as in ``how`` and ``similar``. Each term of a session is
+stored with a packed weight: one number with the term's weight and a bit for each field with it.
+"""
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
-# A weight takes 10 bits and the fields 13: so a packed weight needs three bytes in SQLite.
+# The weight takes 10 bits and the fields 13, so a packed weight needs three bytes in SQLite.
 SCALE = 8
 FIELD_BITS = 13
 MOST_WEIGHT = (1 << 10) - 1
 
 
 class RecallField(NamedTuple):
-    """A kind of text. ``shown`` is its name in an answer; ``usual_length`` is in terms."""
+    """A kind of text. ``shown`` is its name in answers, ``usual_length`` its usual number of terms.
+
+    ``weight`` is how much one term in it counts, ``bit`` its bit in a packed weight.
+    """
 
     name: str
     shown: str
@@ -40,12 +47,12 @@ FIELDS = tuple(RecallField(*values, 1 << place) for place, values in enumerate(_
 
 
 def packed_weight(weight: float, places: int) -> int:
-    """A weight and the bits of the fields in which a term stands, as one number."""
+    """Pack a weight and the bits of the fields that have a term (``places``) into one number."""
     return _bounded(round(weight * SCALE)) << FIELD_BITS | places
 
 
 def packed_weights(terms: Iterable[tuple[str, float, int]]) -> dict[str, int]:
-    """The terms of a session with their packed weights: ``(term, weight, places)`` of each."""
+    """Map each term to its packed weight. ``terms`` are ``(term, weight, bits of the fields)``."""
     return {
         term: (whole if 0 < (whole := round(weight * SCALE)) < MOST_WEIGHT else _bounded(whole))
         << FIELD_BITS
@@ -63,6 +70,6 @@ def weight_of(packed: int) -> float:
 
 
 def fields_of(packed: int) -> list[str]:
-    """Where a term stands, the most important first: title, prompt, commit, …"""
+    """Return the names of the fields that have a term, the most important first."""
     shown = (field.shown for field in FIELDS if packed & field.bit)
     return list(dict.fromkeys(shown))

@@ -1,8 +1,9 @@
-"""How texts become the terms of recall. Texts of sessions and questions use the same rule.
+"""Split texts into the terms by which sessions are found. Sessions and questions use the same rule.
 
 A term is the stem of a word. An identifier gives the terms of its parts and one for the whole:
 ``parseUserId`` gives ``pars``, ``user``, ``id`` and ``parseuserid``. In scripts without blanks
-between words every two neighbours are a term. Words such as "the" and "how" are no terms.
+between words, every two neighbouring characters are a term. Words such as "the" and "how" are no
+terms.
 """
 
 import codecs
@@ -14,20 +15,20 @@ from functools import lru_cache
 from itertools import chain
 
 from session_memory.core.lazy_patterns import lazy_pattern
-from session_memory.search.stems import is_irregular, stem
+from session_memory.search.stems import forms_of, is_irregular, stem
 
 LONGEST = 40
 ERROR_MARK = "!"
 """Stands before the terms of errors in the index. No term contains it."""
 BEGINNING = 3
-"""A stem begins as its word does for so many letters."""
+"""A stem and its word have this many first letters in common, except for irregular verbs."""
 _SAME_LETTERS = 2
 TRUNCATED = 6
 # Han, kana, Hangul, Thai, Lao, Myanmar and Khmer.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _UNSPACED_RANGES = tuple(zip(_UNSPACED[::3], _UNSPACED[2::3], strict=True))
 _TOKEN = lazy_pattern(rf"\d+(?:\.\d+)+|[{_UNSPACED}]+|[^\W{_UNSPACED}]+(?:[-'’][^\W{_UNSPACED}]+)*")
-# The same for a text of ASCII characters. It is several times as fast.
+# A token of a text in ASCII. This pattern is several times as fast.
 _ASCII_TOKEN = lazy_pattern(r"\d+(?:\.\d+)+|\w+(?:[-']\w+)*", re.ASCII)
 _PART = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _JOINER = lazy_pattern(r"[-'’]")
@@ -53,28 +54,29 @@ FILLING_PAIRS = frozenset(_FILLING_PAIRS.split())
 
 
 def terms_in(text: str) -> list[str]:
-    """Every term of a text, in order."""
+    """Return every term of a text, in order."""
     return list(chain.from_iterable(map(_token_terms, _tokens(text))))
 
 
 def count_terms(text: str) -> dict[str, int]:
-    """How often each term occurs in a text."""
+    """Count how often each term occurs in a text."""
     return Counter(chain.from_iterable(map(_token_terms, _tokens(text))))
 
 
 class TermCounter:
-    """Counts some terms in many texts. Words that cannot have one of them are not stemmed."""
+    """Counts given terms in many texts. It is fast, because it skips words that cannot have one."""
 
     def __init__(self, terms: Iterable[str]) -> None:
         self._beginnings = frozenset(term[:_SAME_LETTERS] for term in terms)
 
     def counts(self, text: str) -> Counter[str]:
-        """How often each of the terms occurs in a text. Others may be counted, too."""
+        """Count how often each of the terms occurs in a text. Other terms may be counted, too."""
         some = filter(self._may_have_term, _tokens(text))
         return Counter(chain.from_iterable(map(_token_terms, some)))
 
     def _may_have_term(self, token: str) -> bool:
-        # A first letter y may change, and a verb such as "brought" has the stem of "bring".
+        # A word may begin otherwise than its stem if its first letter is y, or if it is an
+        # irregular verb: "brought" has the stem of "bring".
         return (
             token[:_SAME_LETTERS] in self._beginnings
             or token[0] in self._beginnings
@@ -87,7 +89,7 @@ class TermCounter:
 def _tokens(text: str) -> list[str]:
     if not text.isascii():
         try:
-            # Most such texts have only a few signs, or letters with accents.
+            # Most of these texts have only a few signs, or letters with accents.
             text = text.encode("ascii", _SIGNS).decode()
         except UnicodeEncodeError:
             return _TOKEN.findall(_plain(text))
@@ -95,7 +97,10 @@ def _tokens(text: str) -> list[str]:
 
 
 def _sign_texts(error: UnicodeError) -> tuple[str, int]:
-    """What stands for characters that are no ASCII, so that a text has the same tokens."""
+    """Replace signs and accented letters by ASCII with the same effect on tokens (a codec handler).
+
+    Other characters raise the error again.
+    """
     assert isinstance(error, UnicodeEncodeError)
     signs = error.object[error.start : error.end]
     if (found := _known_signs(signs)) is None:
@@ -105,7 +110,7 @@ def _sign_texts(error: UnicodeError) -> tuple[str, int]:
 
 @lru_cache(maxsize=1 << 12)
 def _known_signs(signs: str) -> str | None:
-    """ASCII characters instead of signs and letters with accents; None if others are needed."""
+    """Return ASCII characters for signs and accented letters; None if others are among them."""
     plain = "".join(
         "'" if char == "’" else " " if _is_sign(char) else char for char in _plain(signs)
     )
@@ -113,7 +118,10 @@ def _known_signs(signs: str) -> str | None:
 
 
 def _is_sign(char: str) -> bool:
-    """Whether a character is no ASCII and in no token. The pattern takes long to compile."""
+    """Whether a character is not ASCII and never part of a token.
+
+    This check needs no pattern, which would take long to compile.
+    """
     is_word = char.isascii() or char.isalnum()
     return not is_word and not any(first <= char <= last for first, last in _UNSPACED_RANGES)
 
@@ -135,15 +143,15 @@ def _token_terms(token: str) -> tuple[str, ...]:
 
 
 def may_have(text: str, terms: Iterable[str]) -> bool:
-    """Whether a text can have one of these terms. Much faster than making all its terms."""
+    """Whether a text may have one of these terms. Much faster than making all terms of the text."""
     if not text.isascii():
         return True
     plain = text.lower()
-    return any(term[:BEGINNING] in plain for term in terms)
+    return any(form[:BEGINNING] in plain for term in terms for form in (term, *forms_of(term)))
 
 
 def parts_in(text: str) -> set[str]:
-    """Terms of a text that are only parts of its identifiers: ``git`` and ``hub`` of ``GitHub``."""
+    """Return terms that are only parts of identifiers in a text: ``git``, ``hub`` of ``GitHub``."""
     parts: set[str] = set()
     words: set[str] = set()
     for token in _tokens(text):
@@ -155,7 +163,7 @@ def parts_in(text: str) -> set[str]:
 
 
 def _plain(text: str) -> str:
-    """The text without accents and compatibility forms."""
+    """Return the text without accents and with compatibility forms (``ﬁ``) replaced."""
     apart = _ACCENTS.sub("", unicodedata.normalize("NFKD", text))
     return unicodedata.normalize("NFC", apart)
 
@@ -188,5 +196,5 @@ def _piece_terms(piece: str) -> list[str]:
 def _kept(word: str) -> list[str]:
     if word in FILLERS or (len(word) < 2 and not word.isdigit()) or _NUMBER.fullmatch(word):
         return []
-    # The endings of other scripts are unknown here, so the start of a word stands for all forms.
+    # Endings of words in other scripts are unknown here, so the first letters stand for all forms.
     return [stem(word) if word.isascii() else word[:TRUNCATED]]

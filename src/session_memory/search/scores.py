@@ -1,7 +1,7 @@
-"""The score of a hit, and the text that says why it matched.
+"""Compute the score of a hit, and the text that says why it matched.
 
-The score depends on the class of the hit; newer hits score a little higher. Age never matters more
-than the class: an old message beats a new tool output.
+The score depends on the class of the hit (title, message, summary, call, output). Newer hits score
+a little higher. The class matters more than the age: an old message beats a new tool output.
 """
 
 import math
@@ -24,7 +24,10 @@ Expanded = Mapping[str, tuple[str, ...]]
 
 
 class ScoredHit(msgspec.Struct, frozen=True):
-    """A hit with its score. ``hit`` is None for a title."""
+    """A hit of a search with its score. ``hit`` is the event; None for a session's title.
+
+    ``name`` is the class, and ``why`` says what matched: "a prompt has login".
+    """
 
     session: HitSession
     hit: Hit | None
@@ -34,7 +37,10 @@ class ScoredHit(msgspec.Struct, frozen=True):
 
 
 class Scoring:
-    """Scores hits. ``expanded`` are the words that some of the ``terms`` were expanded to."""
+    """Scores the hits of one search. ``now`` decides how old they are.
+
+    ``expanded`` are the words that some of the ``terms`` were expanded to.
+    """
 
     def __init__(self, terms: Sequence[Term], expanded: Expanded, now: int) -> None:
         reasons = [_reason(term, expanded) for term in terms if not term.is_negative]

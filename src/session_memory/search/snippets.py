@@ -1,4 +1,4 @@
-"""Snippets: the part of a text that shows why it matched."""
+"""Cut snippets from texts of hits: the part of a text that shows why it matched."""
 
 import re
 from bisect import bisect_right
@@ -16,7 +16,8 @@ BEFORE = 60
 PLACES = 500
 FOLDED = 200_000
 _BLANK = re.compile(r"\s+")
-# Letters that would make a word longer. Scripts without spaces between words are not in it.
+# A whole word has none of these letters beside it. Letters of scripts without spaces between words
+# are not among them.
 _LETTER = "[0-9a-z\u00e0-\u0dff]"
 
 
@@ -30,7 +31,10 @@ class Snippet(msgspec.Struct, frozen=True):
 def snippet(
     text: str, terms: Sequence[Term], words: Sequence[str] = (), length: int = LENGTH
 ) -> Snippet:
-    """A line of the text around the best match. ``words`` are more words to mark."""
+    """Return about ``length`` characters of the text around the best match, on one line.
+
+    ``words`` are words to mark in addition to the ``terms``.
+    """
     pattern = _pattern(terms, words)
     if pattern is None:
         return Snippet(_line(text[: length * 2])[:length])
@@ -45,7 +49,7 @@ def snippet(
 
 
 def _best_place(pattern: re.Pattern[str], text: str, length: int) -> int:
-    """The first place with the most different matches close together."""
+    """Return the place in the text with most different matches close after it."""
     places = [
         (start, text[start:end].lower()) for start, end in islice(_spans(pattern, text), PLACES)
     ]
@@ -58,7 +62,7 @@ def _best_place(pattern: re.Pattern[str], text: str, length: int) -> int:
 
 
 def _spans(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
-    """The ranges that match. Case and accents are ignored."""
+    """Yield the ranges of the text that match, without regard to case and accents."""
     found = (match.span() for match in pattern.finditer(text))
     first = next(found, None)
     if first is not None:

@@ -1,7 +1,7 @@
-"""Stems of English words, so that ``deployed``, ``deploying`` and ``deployment`` are one term.
+"""Stem English words, so that ``deployed``, ``deploying`` and ``deployment`` are one term.
 
-The rules are nearly those of Porter's algorithm of 1980. A word of another language loses little by
-them, because texts and questions are treated alike.
+The rules are nearly those of Porter's algorithm of 1980. Words of other languages are stemmed by
+the same rules, which does little harm, because texts and questions are treated alike.
 """
 
 from functools import cache, lru_cache
@@ -45,8 +45,8 @@ _SIMPLE_ENDINGS = {
     "ful": "",
     "ness": "",
 }
-# British spelling, and verbs whose forms have no common stem. A form that is also another word
-# ("left", "found a bug") is not here.
+# British spelling, and verbs whose forms have no common stem. A form that is mostly another word
+# ("left") is not here.
 _BRITISH_VERB = lazy_pattern("is(e|ed|es|er|ers|ing|ation|ations)$")
 _BRITISH_NOUN = lazy_pattern("(o)u(r)(s|ed|ing|al)?$|(og)ue(s)?$")
 _IRREGULAR_VERBS = """
@@ -64,13 +64,13 @@ _IRREGULAR_VERBS = """
 """
 _LAST_ENDINGS = (
     *("ement", "ance", "ence", "able", "ible", "ment", "ant", "ent", "ion", "ism", "ate", "iti"),
-    *("ous", "ive", "ize", "al", "er", "ic", "ou"),
+    *("ous", "ive", "ize", "al", "er", "or", "ic", "ou"),
 )
 
 
 @lru_cache(maxsize=1 << 15)
 def stem(word: str) -> str:
-    """The stem of a lower-case word. Other words than ASCII ones stay as they are."""
+    """Return the stem of a lower-case word. A word with other letters than ASCII stays as it is."""
     if len(word) < SHORTEST or not word.isascii() or not word.isalpha():
         return word
     word = _irregular().get(word, word)
@@ -80,7 +80,7 @@ def stem(word: str) -> str:
         word = word[: british.start()] + "".join(filter(None, british.groups()))
     word = _replaced(word, _PLURALS, least=-1)
     word = _without_verb_ending(word)
-    # Not after a vowel: "deploy" and "deployment" have one stem.
+    # A y after a vowel stays, so that "deploy" and "deployment" have one stem.
     if word.endswith("y") and word[-2:-1] not in "aeiou" and _has_vowel(word[:-1]):
         word = f"{word[:-1]}i"
     word = _replaced(word, _COMPOUND_ENDINGS, least=0)
@@ -90,13 +90,19 @@ def stem(word: str) -> str:
 
 
 def is_irregular(word: str) -> bool:
-    """Whether a word is a form of a verb that may begin with other letters than its stem."""
+    """Whether a word is an irregular verb form: its stem may begin with other letters."""
     return word in _irregular()
 
 
 @cache
+def forms_of(stemmed: str) -> tuple[str, ...]:
+    """The irregular forms of the verb with this stem: ``broke`` and ``broken`` for ``break``."""
+    return tuple(form for form in _irregular() if stem(form) == stemmed)
+
+
+@cache
 def _irregular() -> dict[str, str]:
-    """Irregular forms with the verb itself."""
+    """Map each irregular form to its verb: ``brought`` to ``bring``."""
     groups = [text.split() for text in _IRREGULAR_VERBS.split("/")]
     return {form: group[0] for group in groups for form in group[1:]}
 
@@ -112,7 +118,7 @@ def _without_verb_ending(word: str) -> str:
 
 
 def _completed(word: str) -> str:
-    """What is left of a verb: ``siz`` becomes ``size`` and ``hopp`` becomes ``hop``."""
+    """Correct a verb without its ending: ``siz`` becomes ``size`` and ``hopp`` becomes ``hop``."""
     if word.endswith(("at", "bl", "iz")):
         return f"{word}e"
     is_double = word[-2:-1] == word[-1] and word[-1] not in "aeiouy"
@@ -125,7 +131,7 @@ def _without_last_ending(word: str) -> str:
     for ending in _LAST_ENDINGS if word.endswith(_LAST_ENDINGS) else ():
         if word.endswith(ending):
             start = word[: -len(ending)]
-            if _measure(start) > 1 and (ending != "ion" or start[-1] in "st"):
+            if _measure(start) > 1 and (ending not in ("ion", "or") or start[-1] in "st"):
                 return start
             break
     return word
@@ -141,7 +147,8 @@ def _without_final_letter(word: str) -> str:
 
 
 def _replaced(word: str, endings: dict[str, str], *, least: int) -> str:
-    """The word with the first of these endings replaced, if its start is long enough."""
+    """Return the word with the first matching ending replaced, if more than ``least`` syllables
+    are before it."""
     if not word.endswith(tuple(endings)):
         return word
     ending = next(one for one in endings if word.endswith(one))
@@ -150,7 +157,7 @@ def _replaced(word: str, endings: dict[str, str], *, least: int) -> str:
 
 
 def _measure(word: str) -> int:
-    """How often a consonant follows a vowel: about the number of syllables."""
+    """Count how often a consonant follows a vowel, which is about the number of syllables."""
     return len(_SYLLABLE.findall(word))
 
 

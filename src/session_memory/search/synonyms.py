@@ -1,8 +1,9 @@
-"""Words that developers use for the same thing, for questions in other words than the session's.
+"""Synonyms: groups of words that developers use for the same thing.
 
-"How did we ask for consent" finds a session about a confirmation dialog. A word may be in several
-groups. The groups are about software in general, never about one project. A synonym counts less
-than the word itself, so a wrong one changes little.
+With them a question finds sessions that use other words: "How did we ask for consent" finds a
+session about a confirmation dialog. A word may be in several groups. The groups are about software
+in general, never about one project. A synonym counts less than the word itself, so a wrong one
+changes little.
 """
 
 from functools import cache
@@ -266,7 +267,8 @@ _GROUPS = """
     / switch change toggle / flip toggle invert / invert reverse flip / mirror reflect copy /
     reflect mirror show
 """
-# Everyday words and what developers call it. These go one way: "agent" is not also "machine".
+# The first word of each group is an everyday word, the others are what developers call it. They go
+# one way only: "agent" is not also "machine".
 _EVERYDAY = """
     alter change modify / altered change diff edit / chop split cut divide batch / slice split
     chunk part / portion part chunk batch piece / lift remove allow drop / restriction limit
@@ -339,7 +341,7 @@ _EVERYDAY = """
 
 
 def synonyms(term: str) -> frozenset[str]:
-    """The stems of words that may stand for this stem."""
+    """Return the stems of all synonyms of the words with this stem."""
     found: set[str] = set()
     # Only a few words are stemmed for a question, because all of them would take too long.
     for word, groups in _by_beginning().get(term[:BEGINNING], ()):
@@ -349,14 +351,14 @@ def synonyms(term: str) -> frozenset[str]:
 
 
 def word_of(term: str) -> str:
-    """A word with this stem; the stem itself if no group has one."""
+    """Return a word with this stem, to show it; the stem itself if no group has one."""
     words = (word for word, _ in _by_beginning().get(term[:BEGINNING], ()))
     return next((word for word in words if stem(word) == term), term)
 
 
 @cache
 def _by_beginning() -> dict[str, list[tuple[str, list[list[str]]]]]:
-    """The words by their first letters, each with its groups."""
+    """Return the words of all groups by their first letters, each with the groups it is in."""
     groups_of: dict[str, list[list[str]]] = {}
     for group in (text.split() for text in _GROUPS.split("/")):
         for word in group:

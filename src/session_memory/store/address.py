@@ -10,11 +10,11 @@ _SCHEME = lazy_pattern(r"postgres(?:ql)?://", re.IGNORECASE)
 
 
 def is_postgres(where: str | Path) -> bool:
-    """Whether it is the address of a server. Blanks around it do not matter."""
+    """Whether ``where`` is the address of a PostgreSQL server. Blanks around it do not matter."""
     return isinstance(where, str) and _SCHEME.match(where.strip()) is not None
 
 
-# A mistyped address: another scheme, connection settings, quotes or signs in front of it.
+# Matches a mistyped address: another scheme, connection settings, quotes or signs in front of it.
 _LOOKS_LIKE_ADDRESS = lazy_pattern(
     r"[a-z][a-z0-9+.-]+:/|.*\b(?:host|dbname|password)\s*=|.*(?:://|\bpostgres(?:ql)?:)",
     re.IGNORECASE | re.DOTALL,
@@ -22,7 +22,7 @@ _LOOKS_LIKE_ADDRESS = lazy_pattern(
 
 
 def is_unknown_address(where: str | Path) -> bool:
-    """Whether it looks like an address or connection settings, but is not one that we support."""
+    """Whether ``where`` looks like an address or connection settings that we do not support."""
     return not is_postgres(where) and _LOOKS_LIKE_ADDRESS.match(str(where).strip()) is not None
 
 
@@ -31,7 +31,7 @@ def _after_scheme(url: str) -> str:
 
 
 def is_ambiguous(url: str) -> bool:
-    """Whether a sign in the password or in an option makes the host be read wrongly.
+    """Whether an unescaped sign in a password or an option may hide where the host begins.
 
     Such signs must be escaped: ``@`` as %40, ``/`` as %2F, ``?`` as %3F, a blank as %20.
     """
@@ -52,13 +52,13 @@ def for_libpq(url: str) -> str:
     return _SCHEME.sub("postgresql://", url.strip(), count=1)
 
 
-# Hosts with ports, and the name of the database. A port is a number: anything else may be a
-# password that lacks the host behind it.
+# Matches a host with an optional port and database. Only digits count as a port: other text after
+# a colon may be a password whose ``@host`` is missing.
 _PLACE = lazy_pattern(r"(?:\[[0-9a-f:.]*\]|[^:/?#@\s]*)(?::\d*)?(?:/[^/?#@\s]*)?", re.IGNORECASE)
 
 
 def _place_shown(place: str) -> str | None:
-    """The hosts and the database without options; None if they cannot be told from a password."""
+    """Return the hosts and the database without options. None if they may be part of a password."""
     plain = re.split(r"[?#]", place)[0]
     *others, last = plain.split(",")
     if not all("/" not in host and _PLACE.fullmatch(host) for host in others):
@@ -67,10 +67,10 @@ def _place_shown(place: str) -> str | None:
 
 
 def shown(where: str | Path) -> str:
-    """``postgresql://user@host:port/name``, or the path unchanged.
+    """Return a location that may be displayed: an address without its password, or the path.
 
-    Even for a malformed address, no part of a password is shown: only the text before the first
-    colon and after the last ``@`` is, without options.
+    Of an address, only the text before the first colon and after the last ``@`` is shown, without
+    options. So no part of a password is shown, even if the address is malformed.
     """
     if is_unknown_address(where):
         return "an address that is not supported"

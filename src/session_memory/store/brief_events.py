@@ -1,6 +1,6 @@
 """Events as the analysis reads them: only the columns it needs, without validation.
 
-This takes a fraction of the time that full events take.
+Reading them takes a fraction of the time of reading full events.
 """
 
 from collections.abc import Iterator
@@ -25,8 +25,11 @@ _SOURCE = "select uid from sources where id = :id"
 
 
 class BriefEvent(msgspec.Struct, gc=False):
-    """Named as in `SessionEvent`; ``at`` is its time in milliseconds, and ``source``, ``place``,
-    ``length`` and ``block`` say where its record lies."""
+    """An event with the columns that the analysis needs, named as in `SessionEvent`.
+
+    ``at`` is its time in milliseconds. ``source``, ``place``, ``length`` and ``block`` say where
+    its text is in the stored logs.
+    """
 
     seq: int
     at: int | None
@@ -60,7 +63,7 @@ class BriefEvent(msgspec.Struct, gc=False):
 
 
 def brief_events(db: Database, names: NameTable, session_id: int) -> Iterator[BriefEvent]:
-    """The session's own events in order, read a page at a time."""
+    """Read the events that a session owns, in order and in pages. Inherited ones are left out."""
     words, where = names.words, {"session": session_id, "after": -1}
     marks_of: dict[int, tuple[str, ...]] = {}
     sources: dict[int, str] = {}

@@ -1,4 +1,4 @@
-"""How all calls of a session ended that are the same as one of them."""
+"""Find the calls of a session that repeat one of its calls, and how each of them ended."""
 
 import msgspec
 
@@ -21,7 +21,7 @@ MOST = 1000
 
 
 class CallEnding(msgspec.Struct, frozen=True):
-    """A call, and its result if there is one."""
+    """The seq of a call. ``result`` is the seq of its result; None if there is no result."""
 
     seq: int
     result: int | None = None
@@ -29,7 +29,10 @@ class CallEnding(msgspec.Struct, frozen=True):
 
 
 def same_calls(db: Database, session_id: int, call_id: str) -> list[CallEnding]:
-    """The session's own calls with the same tool and the same line of text, in order."""
+    """Return the session's calls with the tool and the summary of ``call_id``, in order.
+
+    Calls that the session inherits are left out. Empty if the call has no tool or no summary.
+    """
     asked = db.one(_CALL, {"session": session_id, "call": call_id})
     if asked is None or asked[0] is None or not asked[1]:
         return []

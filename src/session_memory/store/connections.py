@@ -71,7 +71,7 @@ class Channel:
         self._work: Future[object] | None = None
 
     def run_beside(self, work: Callable[[], object]) -> None:
-        """Run a statement in a thread, while this thread does something else than statements."""
+        """Run a statement in another thread. This thread goes on until its next statement."""
         done: Future[object] = Future()
 
         def run() -> None:
@@ -84,7 +84,7 @@ class Channel:
         threading.Thread(target=run, name="session-memory-statement", daemon=True).start()
 
     def finish_beside(self) -> None:
-        """Wait for the statement that runs beside, and raise its error."""
+        """Wait for the statement that `run_beside` started, and raise its error."""
         work = self._work
         if work is not None:
             wait([work])
@@ -92,9 +92,10 @@ class Channel:
             work.result()
 
     def note_writes(self, count: int | None, own: int) -> None:
-        """Note the number of write transactions. Since the last time, ``own`` were of this channel.
+        """Store how many write transactions the database had, and whether others made some.
 
-        None means that the number is not known.
+        ``own`` is how many of them this channel made since the last call. A ``count`` of None means
+        that the number is not known; then others may have written.
         """
         if count is None or self.write_count is None or count != self.write_count + own:
             self.others_wrote = True
@@ -111,7 +112,7 @@ class Channel:
 
     @property
     def is_idle(self) -> bool:
-        """Whether it is open and not inside a transaction that an interrupt left behind."""
+        """Whether the connection is open, with no transaction that an interrupt left behind."""
         return self.connection.pgconn.transaction_status == TransactionStatus.IDLE
 
 
@@ -121,7 +122,7 @@ def _lock_key(connection: Connection) -> int:
 
 
 class Connections:
-    """The channels of all threads of one process."""
+    """The connections of this process to one server: a channel for each thread."""
 
     def __init__(self, url: str, durability: str) -> None:
         self._url = url
@@ -137,7 +138,7 @@ class Connections:
         self._channels: weakref.WeakSet[Channel] = weakref.WeakSet()
 
     def channel(self) -> Channel:
-        """The channel of this thread and process."""
+        """Return the channel of this thread. A missing or broken one is replaced by a new one."""
         self._refuse_closed()
         if self._forks != forks():
             self._begin()
@@ -173,7 +174,7 @@ class Connections:
 
     @contextmanager
     def borrowed(self) -> Iterator[Connection]:
-        """A separate connection. Its advisory locks are released at the end of the block."""
+        """Give the block a separate connection. Its advisory locks are released at the end."""
         self._refuse_closed()
         if self._forks != forks():
             self._begin()

@@ -1,4 +1,4 @@
-"""Sessions that begin with an accepted plan: they carry out what another session has planned."""
+"""Find sessions that begin with an accepted plan, to carry out what another session planned."""
 
 from typing import NamedTuple
 
@@ -26,6 +26,9 @@ class BegunWithPlan(NamedTuple):
 def begun_with_plan(
     db: Database, session_id: int, flavor: str, since: int, until: int
 ) -> list[BegunWithPlan]:
-    """Other sessions of the agent that began with a plan in this time, the first one first."""
+    """Return other sessions of the agent that began with an accepted plan, the oldest first.
+
+    Only sessions that started from ``since`` until ``until`` are returned, at most `MOST`.
+    """
     params = {"session": session_id, "flavor": flavor, "since": since, "until": until}
     return [BegunWithPlan(*row) for row in db.all(_BEGUN_WITH_PLAN, params)]

@@ -1,6 +1,7 @@
 """Rows that are collected over many inserts and then sent to PostgreSQL with one ``COPY``.
 
-A statement that names a table first sends the pending rows of that table, so callers see no delay.
+Before a statement runs that names a table with collected rows, the rows are sent. So a reader never
+misses a row.
 """
 
 import re
@@ -54,7 +55,7 @@ class CopyBatch:
 
 
 class EncodedRows:
-    """Rows of one table as parts of a binary ``COPY``."""
+    """Rows of one table, encoded already for a binary ``COPY``."""
 
     def __init__(self, table: str, columns: Sequence[str], parts: list[bytes]) -> None:
         self.statement = _statement(table, columns)

@@ -1,7 +1,8 @@
 """Copy a whole store into an empty one, row by row, between any two databases.
 
 The copy is one transaction. Until it is committed, a table in the target marks it as unfinished,
-and `open_store` refuses it. So an empty store that a killed copy leaves is not taken for the copy.
+and `open_store` refuses the target. So the empty store that a killed copy leaves is never mistaken
+for a complete copy.
 """
 
 from collections.abc import Callable, Iterator
@@ -29,7 +30,7 @@ def copy_everything(
 ) -> int:
     """Copy all rows as of this moment, and return their number.
 
-    ``on_bytes`` is called with the number of raw bytes copied.
+    ``on_bytes`` is called after each batch of packs with the number of raw bytes in it.
     """
     refuse_full(target)
     with target.transaction():

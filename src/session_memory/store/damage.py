@@ -14,6 +14,7 @@ _WITHOUT_NAME = """
     where t.{column} is not null and not exists (select 1 from names n where n.id = t.{column})
     limit 1
 """
+# The columns that hold ids of rows of the table ``names``.
 NAMED = (
     *(("events", name) for name in ("kind", "marks", "role", "tool", "native_kind", "model")),
     *(("usage", name) for name in ("model", "speed", "service_tier")),
@@ -27,7 +28,7 @@ def is_unreadable_value(error: BaseException) -> bool:
 
 
 def damage_of(stores: Iterable[str]) -> str | None:
-    """What is damaged in one of these stores; None if SQLite finds no fault in their files."""
+    """Describe the first damage in these stores. None if the databases' checks find no fault."""
     for where in stores:
         if where == ":memory:":
             continue
@@ -47,7 +48,7 @@ def damage_of(stores: Iterable[str]) -> str | None:
 
 
 def missing_names(db: Database) -> Iterator[str]:
-    """The kinds, roles, marks, tools and models of events and usage that have no name."""
+    """Describe columns of events and usage that refer to a missing row of the table ``names``."""
     for table, column in NAMED:
         if row := db.one(_WITHOUT_NAME.format(table=table, column=column)):
             yield f"table names: row {row[0]} is missing, which is the {column} of a row of {table}"

@@ -43,7 +43,7 @@ def forks() -> int:
 class Unswept(NamedTuple):
     """Tables or files that may still hold deleted data: why, and what to do about it.
 
-    ``marks`` identify the files of tables. A file that another program has replaced is clean.
+    ``marks`` identify the present files of the tables. Once a table has a new file, it is clean.
     """
 
     places: tuple[str, ...]
@@ -110,12 +110,12 @@ class Database(Protocol):
         """A write transaction that excludes other writers. A nested one joins the outer one.
 
         ``shared=True`` allows other shared transactions at the same time, if the database can lock
-        rows. The caller must then lock the rows that it relies on, by writing them first. If it
-        gives True, the caller must call `sync` after it to have it on disk.
+        rows. The caller must then lock the rows that it relies on, by writing them first. If the
+        block gets True, the commit does not wait for the disk: call `sync` after the block.
         """
 
     def crowd(self) -> None:
-        """Note that several writers wait, so that they share syncs of the disk."""
+        """Note that several writers wait. Their next transactions then share syncs of the disk."""
 
     def sync(self) -> None:
         """Wait until all committed transactions are on disk. Any thread may call it."""
@@ -142,9 +142,10 @@ class Database(Protocol):
         """Whether this thread has an open write transaction."""
 
     def write_mark(self) -> object:
-        """A value that is another one after other processes wrote what a sync writes.
+        """Return a value that changes when another process writes what a sync writes.
 
-        Taken before a write transaction and within it, to notice what was written in between.
+        If the value from before a write transaction equals that from inside it, nobody wrote in
+        between. It may also change without such a write.
         """
 
     def others_wrote(self) -> bool:
@@ -169,7 +170,7 @@ class Database(Protocol):
         """Make new ids follow the highest existing ones, after rows were inserted with ids."""
 
     def word_engine(self, table: str) -> WordEngine:
-        """The word engine for the index in ``table``."""
+        """Return the engine that builds and searches the word index in ``table``."""
 
     # ------------------------------------------------------------ maintenance
 
@@ -177,7 +178,7 @@ class Database(Protocol):
         """The problems that the database's own integrity check reports."""
 
     def backup(self, target: Path) -> bool:
-        """Let the database write a consistent copy. False if it has no file to copy."""
+        """Write a consistent copy of the database. False if it has no file to copy."""
 
     def backup_before(self, step: int, now: int) -> None:
         """Copy the database before a migration, unless the server can undo a migration itself."""
@@ -188,16 +189,16 @@ class Database(Protocol):
     def clear_deleted(
         self, marks: Collection[str] | None = None, *, without_live: bool = False
     ) -> list[Unswept]:
-        """Clear deleted data from the database. Returns where some of it may be left.
+        """Remove deleted data from the database's files. Returns where some of it may be left.
 
-        With the ``marks`` of an earlier result, only what was left then has to be cleared. With
-        ``without_live``, everything but the tables of live sessions has to be, and what was left.
+        With the ``marks`` of an earlier result, only the places that were left then must be
+        cleared. With ``without_live`` too, all tables except those of live sessions as well.
         """
 
     def compact(self) -> list[Unswept]:
         """Make the store small. Returns what could not be done, as `clear_deleted` does.
 
-        Data that was deleted before may still be in the file.
+        Unlike `clear_deleted`, it may leave deleted data in the file.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""The tables of digests, error fingerprints and signals. They stay when a session is evicted.
+"""The results of analyses: digests, error fingerprints, signals. They stay if logs are evicted.
 
 One transaction replaces all rows of a session and records the revision that was analyzed.
 """
@@ -31,8 +31,10 @@ class AnalysisVersion(msgspec.Struct, frozen=True):
 
 
 class _DigestVersion(msgspec.Struct, frozen=True):
-    """The code and the prices that digests were made with. `_IS_OUTDATED` and `_HAS_OTHER_PRICES`
-    say the same in SQL."""
+    """The code and the prices that some digests were made with; ``digests`` is their number.
+
+    `_IS_OUTDATED` and `_HAS_OTHER_PRICES` are the same conditions in SQL.
+    """
 
     analysis: str
     release: int
@@ -73,7 +75,7 @@ class DigestRow(msgspec.Struct, kw_only=True):
 
 
 class ErrorRow(msgspec.Struct, kw_only=True):
-    """An error of a session. ``resolution`` is its kind, or None if it was not resolved."""
+    """An error of a session. ``resolution`` is the kind of change that resolved it, or None."""
 
     session_uid: str
     fingerprint: str
@@ -120,8 +122,8 @@ _BRIEF = _DIGEST[: _DIGEST.index("analysis")]
 _STORED = f"select {', '.join(_DIGEST)} from digests order by session_uid"
 _ERROR = ErrorRow.__struct_fields__
 _SIGNAL = SignalRow.__struct_fields__
-# Made by earlier code. Any two versions have an order, so that of two installations with one store
-# only the later one makes the digests of the other again.
+# Whether older analysis code made a digest. All versions have an order. So of two installations
+# that share a store, only the newer one makes the digests of the other again.
 _IS_OUTDATED = """
     (d.analysis_release < :release and d.analysis <> :code
         or d.analysis_release = :release and d.analysis < :code)
@@ -139,8 +141,8 @@ _OF_UNREAD = f"""
             or s.analyzed_revision <> s.revision)
 """
 _UNREAD = f"select s.id, s.uid, s.revision, s.event_count {_OF_UNREAD} order by s.id"
-# A digest and the revision it was made of are written together. So the sessions that changed and
-# the digests that others have to replace are counted one after the other.
+# A digest and the ``analyzed_revision`` of its session are written in one transaction. So sessions
+# that changed can be counted without a look at their digests.
 _COUNT_CHANGED = """
     select count(*) from sessions
     where evicted_at is null and stale = 0
@@ -150,8 +152,8 @@ _VERSIONS = """
     select analysis, analysis_release, prices, count(*) from digests
     group by analysis, analysis_release, prices
 """
-# Few sessions are evicted, stale or changed, and indexes find them. So their digests are subtracted
-# from all digests of a version.
+# Few sessions are evicted, stale or changed, and indexes find them. So it is fast to count all
+# digests of a version and to subtract those of such sessions.
 _OF_EXCEPTIONS = """
     select count(*) from sessions s cross join digests d
     where {exceptions} and d.session_uid = s.uid and d.analysis = :analysis
@@ -211,7 +213,7 @@ _SIGNALS = f"select {', '.join(_SIGNAL)} from signals order by session_uid, plac
 _SIGNALS_OF = f"select {', '.join(_SIGNAL)} from signals where session_uid in ({{keys}})"
 _ERRORS_OF = f"select {', '.join(_ERROR)} from error_fingerprints where session_uid in ({{keys}})"
 MANY_NAMED = 10_000
-"""Of more sessions than this, all rows are read and the wanted ones are picked out."""
+"""If a caller asks for more sessions than this, all rows are read and others are skipped."""
 _COUNT = "select count(*) from digests"
 
 
@@ -247,7 +249,10 @@ class Digests:
         return [_DigestVersion(*row) for row in self._db.all(_VERSIONS)]
 
     def _count_without(self, versions: "list[_DigestVersion]", *exceptions: str) -> int:
-        """The digests of these versions, without those of the sessions that are exceptions."""
+        """Count the digests of these versions, without those of sessions in ``exceptions``.
+
+        Each exception is a condition in SQL on the session ``s``.
+        """
         number = 0
         for one in versions:
             given = {"analysis": one.analysis, "release": one.release, "prices": one.prices}
@@ -258,7 +263,7 @@ class Digests:
         return number
 
     def count_waiting(self) -> int:
-        """The number of sessions that are new or grew since their analysis."""
+        """The number of sessions that are new or changed since their analysis."""
         return int(self._db.value(_WAITING))
 
     def is_outdated(self, uid: str, version: AnalysisVersion) -> bool:
@@ -267,7 +272,7 @@ class Digests:
         return self._db.value(_IS_OUTDATED_ONE, given) is not None
 
     def readable(self, uids: Sequence[str]) -> list[UnanalyzedSession]:
-        """The sessions with these uids that are not evicted, analyzed or not."""
+        """The sessions with these uids, whether analyzed or not, except evicted ones."""
         rows = [
             UnanalyzedSession(*row)
             for row in self._db.matching(_UNREAD_OF, list(dict.fromkeys(uids)))
@@ -317,14 +322,17 @@ class Digests:
         return None if packed is None else zstd.decompress(packed)
 
     def stored(self) -> Iterator[tuple[DigestRow, bytes]]:
-        """Every digest without its body, and the body as stored."""
+        """Every digest without its body, together with the compressed body."""
         for row in self._db.each(_STORED):
             values = dict(zip(_DIGEST, row, strict=True))
             body = values.pop("body")
             yield DigestRow(**values), body
 
     def briefs(self, since: int, until: int) -> Iterator[DigestRow]:
-        """Digests without bodies and versions, of sessions that ended in the period, by uid."""
+        """Read the digests of sessions that ended from ``since`` until before ``until``, by uid.
+
+        Bodies and versions of the analysis code are left out.
+        """
         if (since, until) == (MIN_MS, MAX_MS):
             rows = self._db.each(_ALL_BRIEFS)
         else:

@@ -12,7 +12,8 @@ _RECORDS_OF = "select distinct record from events where session_id = :session"
 _HAS_INHERITED = """
     select 1 from copies where session_id = :session and seq is not null limit 1
 """
-# The session's number is part of the text in these two: the list of records takes all parameters.
+# The session's id is filled into the text of these two, because the list of records takes all
+# parameters.
 _HELD_BY_OTHERS = """
     select distinct e.record from events e
     where e.session_id = {session} and e.record in ({{keys}}) and exists (
@@ -74,7 +75,7 @@ _CHAIN = """
     where session_id = :session order by seq
 """
 _BRANCH_OF = "select branch from events where session_id = :session and seq = :seq"
-# The session's number is part of the text: the list of calls takes all parameters.
+# The session's id is filled into the text, because the list of calls takes all parameters.
 _RESULTS_OF = """
     select seq, kind, marks, is_error, exit_code, call_id from events
     where session_id = {session} and call_id in ({{keys}}) order by seq
@@ -104,13 +105,13 @@ _CALLS_AMONG = (
 
 
 class EventLookups:
-    """Answers about stored events, a few columns each."""
+    """Questions about stored events that read only a few columns."""
 
     _db: Database
     _names: NameTable
 
     def holders(self, records: list[bytes]) -> list[tuple[bytes, int]]:
-        """``(record, session_id)`` of those records that are stored, with their owner."""
+        """``(record, id of the session that owns it)`` for those ``records`` that are stored."""
         return [(row[0], row[1]) for row in self._db.matching(_BY_RECORD, records)]
 
     def records_of(self, session_id: int) -> set[bytes]:
@@ -118,6 +119,7 @@ class EventLookups:
         return {bytes(row[0]) for row in self._db.all(_RECORDS_OF, {"session": session_id})}
 
     def has_inherited(self, session_id: int) -> bool:
+        """Whether the session holds events that another session owns."""
         return self._db.one(_HAS_INHERITED, {"session": session_id}) is not None
 
     def held_by_others(self, session_id: int, records: list[bytes]) -> set[bytes]:
@@ -149,12 +151,15 @@ class EventLookups:
         return None if seq is None else int(seq)
 
     def variants_of(self, session_id: int) -> dict[bytes, int]:
-        """For each native id with a variant in the session: the last seq of its first variant."""
+        """Find the native ids that the session holds with a second content (a variant).
+
+        Returns, for the key of each such id, the last seq of the variant that came first.
+        """
         rows = self._db.all(_HELD_RECORDS, {"session": session_id})
         return {without_variant(key): seq for key, seq in rows if is_variant(key)}
 
     def places(self, session_id: int, records: list[bytes]) -> list[tuple[bytes, str, int, int]]:
-        """``(record, source uid, place, length)`` of records that the session owns."""
+        """``(record, source uid, place, length)``: where the session's own records are stored."""
         sql = _PLACES.format(session=int(session_id))
         return [(row[0], row[1], row[2], row[3]) for row in self._db.matching(sql, records)]
 
@@ -187,7 +192,7 @@ class EventLookups:
         return results
 
     def prompts_of(self, session_id: int) -> list[tuple[int, int | None, str]]:
-        """``(seq, parent_seq, event_uid)`` of the prompts that were not taken back."""
+        """``(seq, parent_seq, event_uid)`` of the prompts that are not on an abandoned branch."""
         return [
             (seq, parent, event_uid(record, block))
             for seq, parent, kind, marks, record, block in self._db.all(
@@ -218,7 +223,7 @@ class EventLookups:
         ]
 
     def branch_of(self, session_id: int, seq: int) -> str | None:
-        """The abandoned branch of an event; None when it is on the path."""
+        """The abandoned branch that an event belongs to. None if it is on no abandoned branch."""
         branch = self._db.value(_BRANCH_OF, {"session": session_id, "seq": seq})
         return None if branch is None else str(branch)
 
@@ -227,7 +232,7 @@ class EventLookups:
         return kind_name in (word(kind), *(word(marks) or "").split(","))
 
     def calls_among(self, session_id: int, call_ids: Iterable[str]) -> set[str]:
-        """Those of the calls that a session made itself or inherited."""
+        """Those of ``call_ids`` that occur in events which the session owns or inherits."""
         stored_ids = {escaped(call_id): call_id for call_id in call_ids}
         return {
             stored_ids[row[0]]

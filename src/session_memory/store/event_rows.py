@@ -3,13 +3,15 @@
 import msgspec
 
 from session_memory.core.text import escaped
+from session_memory.store.word_query import PreparedText
 
 
 class EventRow(msgspec.Struct, gc=False):
-    """An event to be stored, with names where the table holds numbers of names.
+    """An event to be stored. Its names (kind, tool, model, …) are texts here, numbers in the table.
 
     An empty ``summary`` means that the summary is the ``path``. ``words`` is the text for the
-    search index; it is no column.
+    search index. If a worker process has prepared it already, ``prepared`` has the result and
+    ``words`` is empty. Neither is a column.
     """
 
     seq: int
@@ -37,6 +39,7 @@ class EventRow(msgspec.Struct, gc=False):
     duration_ms: int | None
     exit_code: int | None
     words: str = ""
+    prepared: PreparedText | None = None
 
     def escape(self) -> None:
         """Replace characters that a database cannot store."""
@@ -60,10 +63,10 @@ class EventRow(msgspec.Struct, gc=False):
 
 
 class CopyRow(msgspec.Struct, gc=False, kw_only=True):
-    """Another place of a record that is stored already.
+    """Another place in the logs with a record that is stored already.
 
-    ``seq`` is its place in the order of a session that inherits it. It is None for a record that
-    a session's own logs repeat.
+    ``seq`` is its position in a session that inherits the record. It is None for a record that the
+    owner's own logs repeat.
     """
 
     seq: int | None
@@ -74,5 +77,7 @@ class CopyRow(msgspec.Struct, gc=False, kw_only=True):
     length: int
 
 
-EVENT_COLUMNS = tuple(name for name in EventRow.__struct_fields__ if name != "words")
+EVENT_COLUMNS = tuple(
+    name for name in EventRow.__struct_fields__ if name not in ("words", "prepared")
+)
 COPY_COLUMNS = CopyRow.__struct_fields__

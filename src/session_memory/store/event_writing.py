@@ -1,4 +1,4 @@
-"""Writing events: adding, changing and dropping them, and the search index with them."""
+"""Add, change and delete events, and update the search index with them."""
 
 from collections.abc import Iterable
 
@@ -28,7 +28,7 @@ _DROP = "delete from events where session_id = :session"
 
 
 class EventWriting:
-    """Changes the table of events. ``gained`` is how many more events there are since the start."""
+    """Changes the table of events. ``gained`` counts added events minus deleted ones."""
 
     def __init__(self, db: Database, names: NameTable, index: WordIndex) -> None:
         self._db = db
@@ -90,7 +90,10 @@ class EventWriting:
         )
         self._index.add(
             [
-                (doc_of(event_id, text_class_of(row.kind, row.role, row.call_id)), row.words)
+                (
+                    doc_of(event_id, text_class_of(row.kind, row.role, row.call_id)),
+                    row.prepared or row.words,
+                )
                 for event_id, row in enumerate(rows, first)
             ]
         )
@@ -147,12 +150,12 @@ class EventWriting:
         return [self._doc(*row) for row in rows]
 
     def docs_by_place(self, session_id: int) -> dict[tuple[int, int, int], int]:
-        """``(source_id, place, block)`` to the number of the event in the search index."""
+        """``(source_id, place, block)`` of each event → its number in the search index."""
         rows = self._db.all(_DOCS_BY_PLACE, {"session": session_id})
         return {(source, place, block): self._doc(*row) for *row, source, place, block in rows}
 
     def reword(self, session_id: int, seq: int, text: str) -> None:
-        """Index an event again whose text has grown."""
+        """Replace the indexed text of an event, because the text has grown."""
         where = {"session": session_id, "seq": seq}
         for row in self._db.all(f"{_DOCS} and seq = :seq", where):
             self._index.replace(self._doc(*row), text)

@@ -72,23 +72,26 @@ class CallRow(msgspec.Struct, gc=False, frozen=True):
 
 
 class Events(EventWriting, EventLookups):
-    """All that is asked of events and done to them. Reading whole events is in this module."""
+    """The table of events. This class reads whole events; its bases write and look up events."""
 
     def count(self) -> int:
         return int(self._db.value(_COUNT))
 
     def of(self, session_id: int, uid: str) -> list[SessionEvent]:
-        """The session's own events in order."""
+        """The events that the session owns, in order. Inherited ones are left out."""
         rows = self._db.all(_OF_SESSION, {"session": session_id})
         return [self._event(uid, row) for row in rows]
 
     def at(self, session_id: int, uid: str, seq: int) -> SessionEvent | None:
-        """One of the session's own events."""
+        """The session's own event at ``seq``. None if it owns none there."""
         row = self._db.one(_AT, {"session": session_id, "seq": seq})
         return None if row is None else self._event(uid, row)
 
     def inherited(self, session_id: int) -> list[tuple[int, SessionEvent]]:
-        """The events that the session inherits: each with its seq here, as its owner has it."""
+        """``(seq, event)`` of each event that the session inherits.
+
+        ``seq`` is its position in this session. The event itself is as its owner has it.
+        """
         rows = self._db.all(_INHERITED, {"session": session_id})
         return [(row[25], self._event(row[24], row)) for row in rows]
 
@@ -134,8 +137,10 @@ class Events(EventWriting, EventLookups):
         return {row[0]: int(row[1]) for row in self._db.all(_INHERITS, {"session": session_id})}
 
     def calls(self, session_id: int) -> list[CallRow]:
-        """The session's own calls and results, and what else names a file, with the columns that a
-        list of files needs."""
+        """The session's own calls, results and other events that name a file, in order.
+
+        They have the columns that a list of files needs.
+        """
         word = self._names.word
         return [
             CallRow(seq, ts, (word(kind) or "", *(word(marks) or "").split(",")), *rest)
@@ -146,7 +151,7 @@ class Events(EventWriting, EventLookups):
         ]
 
     def highest_id(self) -> int:
-        """The id of the newest event. There are at most so many events."""
+        """The highest id of an event. The store has at most so many events."""
         return int(self._db.value("select coalesce(max(id), 0) from events"))
 
     def branches(self, session_id: int) -> list[tuple[str, int, int, int]]:

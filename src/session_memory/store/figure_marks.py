@@ -1,8 +1,11 @@
-"""Marks: sessions whose kept figures do not count any more.
+"""Marks of sessions whose kept figures (stored sums of cost, files and work) are out of date.
 
 Every statement that changes a session, its events or its usage is followed by a mark, in the same
-transaction. So what `session_memory.store.figures` says about sessions without a mark is true.
+transaction. So the figures of a session without a mark are right.
 """
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 
 from session_memory.store.database import Database
 
@@ -13,8 +16,9 @@ _MARK = """
         select 1 from figure_marks m where m.set_id = f.id and m.session_id = :session
     )
 """
+_ANY_SET = "select 1 from figure_sets limit 1"
 FILES, STATISTICS = UNPRICED = ("files", "statistics")
-"""Sets of figures that need no prices. They depend on no outcome either."""
+"""The names of sets of figures that depend neither on prices nor on outcomes."""
 _MARK_OUTCOME = f"""
     insert into figure_marks (set_id, session_id)
     select f.id, s.id from figure_sets f cross join sessions s
@@ -22,11 +26,40 @@ _MARK_OUTCOME = f"""
 """
 
 
-def mark_session(db: Database, session_id: int) -> None:
-    """Note that a session changes in this transaction."""
-    db.execute(_MARK, {"session": session_id})
+class FigureMarks:
+    """Notes the sessions that change. Within a transaction of the store they are collected, and
+    written once before it ends: most sessions change several times, and most small stores have no
+    figures."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._collected: dict[int, None] | None = None
+
+    @contextmanager
+    def collecting(self) -> Iterator[None]:
+        """Collect marks until the end of the block, which is inside a write transaction."""
+        if self._collected is not None:
+            yield
+            return
+        self._collected = {}
+        try:
+            yield
+            self._write(self._collected)
+        finally:
+            self._collected = None
+
+    def add(self, session_id: int) -> None:
+        """Note that a session changes in this transaction."""
+        if self._collected is None:
+            self._write((session_id,))
+        else:
+            self._collected[session_id] = None
+
+    def _write(self, session_ids: Collection[int]) -> None:
+        if session_ids and self._db.one(_ANY_SET) is not None:
+            self._db.update_many(_MARK, ({"session": one} for one in session_ids))
 
 
 def mark_outcome(db: Database, uid: str) -> None:
-    """Note that the outcome of a session changes in this transaction."""
+    """Mark a session's figures that depend on its outcome, which changes in this transaction."""
     db.execute(_MARK_OUTCOME, {"uid": uid})

@@ -1,6 +1,6 @@
-"""Sets of kept figures: which there are, and for which sessions they do not count any more.
+"""Sets of kept figures: stored sums of usage and cost, and the sessions whose sums are out of date.
 
-`session_memory.store.figure_marks` notes the sessions that change.
+`session_memory.store.figure_marks` marks the sessions that change.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -66,7 +66,7 @@ _PER_SET = (
 
 
 class FigureSet(msgspec.Struct, frozen=True):
-    """``prices`` and ``zone`` identify the prices and the time zone that a set was made with."""
+    """A set of figures, with the names of the prices and of the time zone that it was made with."""
 
     id: int
     prices: str
@@ -74,7 +74,7 @@ class FigureSet(msgspec.Struct, frozen=True):
 
 
 class FiguredSession(msgspec.Struct, frozen=True):
-    """A session whose figures are made. ``group`` is what all figures can be divided by."""
+    """A session to make figures of. ``group`` has the values by which figures are grouped."""
 
     id: int
     uid: str
@@ -96,8 +96,10 @@ class KeptCost(msgspec.Struct, frozen=True):
 
 
 class Figures:
-    """``make_elsewhere`` is called by a reader who would have to make figures. If it is set, the
-    reader does not make them, because it may take seconds."""
+    """The tables of figures. A reader who needs figures that are missing makes them.
+
+    That may take seconds. If ``make_elsewhere`` is set, the reader calls it instead.
+    """
 
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -114,7 +116,7 @@ class Figures:
         return [FigureSet(*row) for row in self._db.all(_SETS)]
 
     def add_set(self, prices: str, zone: str, now: int) -> FigureSet:
-        """A new set, in which every session has to be counted. The oldest may have to go."""
+        """Add a set in which no session is counted yet. Only the newest `MOST_SETS` are kept."""
         for (old,) in self._db.all(_OLD_SETS)[MOST_SETS - 1 :]:
             for table in _PER_SET:
                 self._db.execute(f"delete from {table} where set_id = :old", {"old": old})
@@ -126,7 +128,7 @@ class Figures:
         return FigureSet(made, prices, zone)
 
     def marked(self, set_id: int, limit: int) -> list[int]:
-        """The first sessions whose figures do not count."""
+        """The first ``limit`` sessions, by id, whose figures in a set are out of date."""
         rows = self._db.all(_MARKED.format(limit=int(limit)), {"set_id": set_id})
         return [row[0] for row in rows]
 
@@ -180,7 +182,7 @@ class Figures:
         return found
 
     def join_days(self, set_id: int, days: Iterable[int]) -> None:
-        """Write the rows of a day that have the same key as one row."""
+        """Merge the rows of each day that have the same key into one row."""
         given, among = {"set_id": set_id}, listed(days)
         rows = self._db.all(_OF_DAYS.format(ids=among), given)
         self._db.execute(_DROP_DAYS.format(ids=among), given)

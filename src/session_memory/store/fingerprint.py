@@ -30,10 +30,10 @@ WATERMARKS = (
 
 
 def fingerprint(store: "Store", *, damaged: list[int] | None = None) -> str:
-    """Equal for two stores with the same content, however it was collected.
+    """Return a hash that is equal for two stores with the same content, however it was collected.
 
-    With a list ``damaged``, a log that cannot be unpacked counts as it is stored, and the id of its
-    source is added to the list. That is for comparing a copy with a damaged store.
+    With a list ``damaged``, a log that cannot be unpacked is hashed in its compressed form, and the
+    id of its source is added to the list. Use it to compare a copy with a damaged store.
     """
     digest = sha256()
     with store.db.snapshot():

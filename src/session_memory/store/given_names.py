@@ -42,7 +42,10 @@ def is_name(name: str) -> bool:
 
 
 def checked_name(name: str | None) -> str | None:
-    """A name that a person gives: one short line. An empty one is none."""
+    """The name without blanks around it; None if it is empty.
+
+    Raises `InvalidRecord` if it is longer than `LONGEST` or not one printable line.
+    """
     if name is None:
         return None
     name = name.strip()

@@ -103,7 +103,7 @@ class Hits:
         return {row[0]: HitSession(*row) for row in self._db.all(_SESSIONS)}
 
     def newest_sessions(self, first: int, limit: int) -> list[int]:
-        """The ids of ``limit`` sessions by their end, the newest first, without ``first`` ones."""
+        """The ids of ``limit`` sessions, latest end first. The first ``first`` ones are skipped."""
         given = {"first": first, "limit": limit}
         return [row[0] for row in self._db.all(_NEWEST_SESSIONS, given)]
 

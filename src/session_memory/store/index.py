@@ -1,8 +1,8 @@
 """The word index: which event contains which words. Its rows commit together with the events.
 
-A *doc* is the number of an event in the index: the id of the event's row and its text class in one
-integer. So the class of a hit is known without a lookup, and newer events have higher numbers. The
-titles of sessions have a separate index, by session id.
+A *doc* is the number of an event in the index: the id of the event's row and its text class
+(message, summary, call or output) in one integer. So the class of a hit is known without a lookup,
+and newer events have higher numbers. The titles of sessions have a separate index, by session id.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +13,9 @@ from session_memory.store.database import Database
 from session_memory.store.word_query import (
     TABLE,
     TITLES,
+    IndexedText,
     PreparedDocs,
+    PreparedText,
     QueryWord,
     WordEngine,
     WordQuery,
@@ -63,14 +65,14 @@ class WordIndex:
         self._words = db.word_engine(TABLE)
         self._titles = db.word_engine(TITLES)
         self._is_collecting = False
-        # The first transaction of a process counts as the last of some. Otherwise many short
-        # processes would never merge.
+        # One below the limit, so that the first transaction of a process makes a merge due.
+        # Otherwise processes that write only once would never merge.
         self._unmerged = MERGE_EVERY - 1
         self._is_written = False
         self._reset()
 
     def _reset(self) -> None:
-        self._new_docs: dict[int, str] = {}
+        self._new_docs: dict[int, IndexedText] = {}
         self._dropped: list[int] = []
         self._size = 0
         self._new_titles: dict[int, str | None] = {}
@@ -81,8 +83,8 @@ class WordIndex:
     def collecting(self) -> Iterator[None]:
         """Collect docs until the end of a transaction, then write them in order of their numbers.
 
-        Writing many docs at once is cheapest. Between other statements SQLite would write a
-        segment of the index for every few docs, and later merge the segments.
+        Writing many docs at once is cheapest. If docs are written between other statements, SQLite
+        writes a segment of the index for every few docs, and merges the segments later.
         """
         if self._is_collecting:
             yield
@@ -96,6 +98,28 @@ class WordIndex:
         finally:
             self._is_collecting = self._is_written = False
             self._reset()
+
+    @contextmanager
+    def loading(self) -> Iterator[None]:
+        """Load an empty index. On PostgreSQL its words can be found quickly only after the block.
+
+        If the process is killed within the block, the index stays incomplete, and the next sync
+        builds it anew.
+        """
+        is_ours = self._words.loads_faster_alone
+        if is_ours:
+            with self._db.transaction():
+                # Only one of several processes that load the same store at once.
+                if is_ours := self.is_complete:
+                    self.declare(complete=False)
+                    self._words.stop_finding()
+        try:
+            yield
+        finally:
+            if is_ours:
+                with self._db.transaction():
+                    self._words.begin_finding()
+                    self.declare(complete=True)
 
     def write_ahead(self) -> None:
         """Write what is collected so far, if a server can do it while this process goes on."""
@@ -120,12 +144,17 @@ class WordIndex:
 
     # ------------------------------------------------------------ writing
 
-    def add(self, docs: Sequence[tuple[int, str]]) -> None:
+    @property
+    def kind(self) -> str:
+        """The kind of the engine that stores the words of texts."""
+        return self._words.kind
+
+    def add(self, docs: Sequence[tuple[int, IndexedText]]) -> None:
         """Add ``(doc, text)`` pairs whose docs are not in the index yet."""
         for doc, text in docs:
             if text:
                 self._new_docs[doc] = text
-                self._size += len(text)
+                self._size += _size_of(text)
         if not self._is_collecting or self._size > WRITE_AT_BYTES:
             self._write_docs()
 
@@ -137,13 +166,13 @@ class WordIndex:
         if self._new_docs:
             # A doc that was added in this transaction is not in the engine yet.
             for doc in docs:
-                self._size -= len(self._new_docs.pop(doc, ""))
+                self._size -= _size_of(self._new_docs.pop(doc, ""))
         self._dropped += docs
         if not self._is_collecting:
             self._write_docs()
 
     def drop_orphans(self) -> None:
-        """Remove what the index has of events that damage took from the store."""
+        """Remove the docs of events that are missing in the store because it was damaged."""
         self.drop(self._words.docs_without_events())
 
     def set_title(self, session_id: int, title: str | None) -> None:
@@ -153,7 +182,7 @@ class WordIndex:
             self._write_titles()
 
     def clear(self) -> None:
-        """Empty the index. It is then complete for a store without events."""
+        """Empty the index and declare it complete. That is true only if the store has no event."""
         self._reset()
         for words in (self._words, self._titles):
             words.destroy()
@@ -218,9 +247,9 @@ class WordIndex:
         return self._words.terms(first=beginning, last=beginning + "\U0010ffff")
 
     def beginning(self, text: str, most: int) -> tuple[QueryWord, ...]:
-        """What to ask for, to find the most frequent words that begin with ``text``.
+        """The query words that match words which begin with ``text``, at most ``most``.
 
-        A single letter begins very many words, so those of titles are returned.
+        A single letter begins very many words, so only words of titles are matched for it.
         """
         self._write_docs()
         self._write_titles()
@@ -235,7 +264,10 @@ class WordIndex:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every event is in the index. False after an update until `reindex` has run."""
+        """Whether every event is in the index, by the present rule for words.
+
+        False after an update of the program with another rule, until `reindex` has run.
+        """
         state = self._state()
         return (state.get("complete"), state.get("version")) == ("yes", VERSION)
 
@@ -253,7 +285,7 @@ class WordIndex:
     # ------------------------------------------------------------ building a new one
 
     def claim_next(self, builder: str) -> None:
-        """Let ``builder`` alone build a new index. Whoever builds one now gives up."""
+        """Let only ``builder`` build a new index. Another process that is building one gives up."""
         self._save_state(builder=builder)
 
     def unfinished_removed(self) -> Iterator[object]:
@@ -268,7 +300,7 @@ class WordIndex:
         self._next.create()
 
     def drop_unfinished(self) -> None:
-        """Delete a new index that was begun and not finished. Nobody may be building one."""
+        """Delete a new index that was not finished. Call it only while nobody builds one."""
         for name in (NEXT, OLD):
             if self._db.has_table(name):
                 self._db.word_engine(name).destroy()
@@ -279,11 +311,12 @@ class WordIndex:
         return self._state().get("builder") == builder
 
     def prepared(self, docs: Iterable[tuple[int, str]]) -> PreparedDocs:
-        """Docs as `add_next` takes them. Needs no transaction."""
+        """Convert ``(doc, text)`` pairs to what `add_next` takes. Needs no transaction."""
         return self._next.prepared((doc, text) for doc, text in docs if text)
 
     def add_next(self, docs: PreparedDocs) -> None:
-        """Add docs to the new index. A doc that is in it was of an event that is gone."""
+        """Add docs to the new index. If a doc is in it already, it replaces that of a deleted event
+        with the same id."""
         words = self._next
         words.drop(words.known([doc for doc, _ in docs]))
         words.add_prepared(docs)
@@ -315,6 +348,11 @@ class WordIndex:
     @property
     def _next(self) -> WordEngine:
         return self._db.word_engine(NEXT)
+
+
+def _size_of(text: IndexedText) -> int:
+    """The length of a text, whether its words are prepared or not."""
+    return text.size if isinstance(text, PreparedText) else len(text)
 
 
 def _cut(query: WordQuery) -> WordQuery:

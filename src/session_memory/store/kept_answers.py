@@ -1,7 +1,7 @@
 """Answers that compare all analyzed sessions, kept until a digest changes.
 
-Whoever writes or deletes digests calls `note_digests` in the same transaction. An answer is kept
-with the number that was read in the snapshot from which the answer was made.
+Whoever writes or deletes digests calls `note_digests` in the same transaction, which counts the
+writes. An answer is stored with the count at the time when it was made.
 """
 
 from session_memory.store.database import Database
@@ -26,7 +26,7 @@ _COLUMNS = ("name", "digest_writes", "made_at", "body")
 
 
 def note_digests(db: Database) -> None:
-    """Digests change in this transaction: no answer that is kept is valid any more."""
+    """Make all kept answers invalid, because digests change in this transaction."""
     for statement in _COUNT:
         db.execute(statement)
 
@@ -40,12 +40,15 @@ class KeptAnswers:
         return int(self._db.value(_NUMBER))
 
     def get(self, name: str) -> bytes | None:
-        """A kept answer that is still valid."""
+        """The kept answer with this name. None if there is none or it is no longer valid."""
         body = self._db.value(_GET, {"name": name})
         return None if body is None else zstd.decompress(body)
 
     def put(self, name: str, number: int, now: int, answer: bytes) -> None:
-        """Keep an answer. The oldest may have to go. Call it inside a transaction."""
+        """Keep an answer, with the `number` from which it was made. Call it inside a transaction.
+
+        Only the newest `MOST_ANSWERS` are kept.
+        """
         names = [name, *(known for (known,) in self._db.all(_NAMES) if known != name)]
         for old in (name, *names[MOST_ANSWERS:]):
             self._db.execute(_DROP, {"name": old})

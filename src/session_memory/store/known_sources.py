@@ -1,7 +1,7 @@
 """The sources of a host, found by their paths, without holding all their rows in memory.
 
-A store may know 100,000 sources, and a watch looks at all of them now and then. Two numbers are
-kept for each. The rows are loaded for those that are looked at, many at a time.
+A store may know 100,000 sources, and a watch checks all of them now and then. In memory are two
+numbers for each: a hash of its path, and its id. Rows are loaded when they are needed, in batches.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,14 +23,14 @@ _EXPECTED = """
 
 
 class ExpectedSource(NamedTuple):
-    """A source whose file existed at the last look."""
+    """A source whose file existed when it was last checked."""
 
     id: int
     path: str
 
 
 class KnownSources:
-    """The newest generation of every source of a host, or of some ``rows`` alone."""
+    """The newest generation of every source of a host, or only of the given ``rows``."""
 
     def __init__(self, db: Database, host: str, rows: dict[str, SourceRow] | None = None) -> None:
         self._db = db

@@ -28,9 +28,9 @@ _sync = getattr(os, "fdatasync", os.fsync)
 
 
 class LateSync:
-    """When one connection syncs, and its own descriptor of the log.
+    """Decides when one connection syncs, and holds a descriptor of the log to sync it.
 
-    No lock is lost when the descriptor is closed: SQLite has none on the log.
+    Closing the descriptor drops no lock, because SQLite locks other files than the log.
     """
 
     def __init__(self, file: Path | None, *, is_wanted: bool) -> None:
@@ -46,7 +46,7 @@ class LateSync:
     def retry(self, times: int) -> bool:
         """Wait before SQLite tries again to get the write lock, which another process has.
 
-        False: it was tried for long enough.
+        Returns False when SQLite should give up, after a minute.
         """
         self.crowd()
         return pause(times) < BUSY_S
@@ -82,11 +82,11 @@ class LateSync:
                 "A power cut may lose the call. Check the disk, and repeat the call with its key.",
             ) from error
         if self._log is None or self._log != log:
-            # The number may have become that of another file before the sync.
+            # Another thread closed the descriptor. Its number may have become another file's.
             raise StoreClosed(str(self._file))
 
     def close(self) -> None:
-        """Also in a forked child, which has a copy of the descriptor."""
+        """Close the descriptor. A forked child calls it too, because it has a copy."""
         log, self._log, self.is_late = self._log, None, False
         if log is not None:
             os.close(log)

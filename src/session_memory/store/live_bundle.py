@@ -1,4 +1,4 @@
-"""A live session as lines of JSON with all its rows, and back.
+"""Convert a live session to lines of JSON with all its rows, and back.
 
 The lines have no row ids: a lane is named by its session and its number among the lanes of that
 session. So a session can be written to another store, and equal rows give equal lines.
@@ -66,7 +66,7 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 
 
 def with_origins(db: Database, natives: Iterable[str]) -> list[str]:
-    """The sessions and those whose messages they continue. An origin is before its forks."""
+    """These sessions and all whose messages they continue. An origin comes before its forks."""
     found: dict[str, None] = {}
     for native in natives:
         chain = [native]
@@ -135,8 +135,8 @@ def _without_nulls(row: dict[str, Any]) -> dict[str, Any]:
 def load(db: Database, lines: Iterable[bytes]) -> str:
     """Insert a session from its lines, inside a transaction, and return its id.
 
-    Nobody holds its lease then. The sessions that it continues must be there. Values are checked by
-    the tables alone; use `session_memory.retain.live_import` for lines from outside.
+    Its lease is free afterwards. The sessions that it continues must be in the store. Values are
+    hardly checked; use `session_memory.retain.live_files` for lines from outside.
     """
     rows = (msgspec.json.decode(line, type=dict[str, Any]) for line in lines)
     first = next(rows, {})
@@ -144,7 +144,8 @@ def load(db: Database, lines: Iterable[bytes]) -> str:
     if first.get("format") != FORMAT or not isinstance(session, dict):
         raise InvalidRecord("these lines are not a live session", field="format")
     if first.get("version") != VERSION:
-        raise InvalidRecord(f"version {first.get('version')} of a live session", field="version")
+        found = first.get("version")
+        raise InvalidRecord(f"unknown version {found} of the lines", field="version")
     return _Loading(db, session).load(rows)
 
 
@@ -215,7 +216,8 @@ class _Loading:
             return self._own[number - 1]
         lane = self._db.value(_LANE_OF, {"owner": owner, "skip": number - 1}) if number > 0 else 0
         if not lane:
-            raise InvalidRecord(f"it continues live session {owner}", field="base_lane")
+            message = f"it continues live session {owner}, which is not in the store"
+            raise InvalidRecord(message, field="base_lane")
         return int(lane)
 
     def _insert(self, table: str, row: dict[str, Any]) -> int:

@@ -62,7 +62,7 @@ def live_findings(db: Database) -> Iterator[str]:
 
 
 def live_message_findings(db: Database) -> Iterator[str]:
-    """Messages with a value that cannot be read. Their texts have no hash to compare with."""
+    """Find messages with a JSON value that cannot be read. Texts in a row have no hash to check."""
     for name, seq, *values in db.each(_VALUES):
         for column, value in zip(_JSON_COLUMNS, values, strict=True):
             try:

@@ -11,7 +11,7 @@ from session_memory.store.database import Database
 _BYTES = " + ".join(
     f"coalesce(octet_length(m.{name}), 0)" for name in ("content", "blocks", "tool_calls", "meta")
 )
-# Ids, times and the entries of two indexes.
+# An estimate for the ids and times of a row, and its entries in two indexes.
 _ROW_BYTES = 100
 _CLOSED = f"""
     select s.session_id, s.revision,

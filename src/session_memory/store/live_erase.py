@@ -1,7 +1,8 @@
 """Erase live sessions: their rows, and what was collected from them.
 
-Relatives that were collected are marked as stale, and the next sync derives them again. The erased
-texts stay in free pages until a later session uses them or ``store compact`` clears them.
+Collected sessions that are related to an erased one are marked as stale, and the next sync derives
+them again. The erased texts stay in free pages until later rows overwrite them or ``store compact``
+clears them.
 """
 
 from collections.abc import Collection
@@ -33,7 +34,7 @@ def erase_live(store: Store, natives: Collection[str], now: int) -> None:
 
 
 def is_pinned(db: Database, native: str, now: int) -> bool:
-    """Whether a person pinned it. A restored session, which has a pin that ends, may be erased."""
+    """Whether a person pinned a live session. A restored session's temporary pin does not count."""
     return Store(db).retention.pins(now).get(_uid(db, native), now) is None
 
 
@@ -54,7 +55,8 @@ def _drop_collected(store: Store, native: str) -> None:
         if set(store.sessions.source_ids(session)) <= set(own):
             gone[session] = row.uid
         else:
-            # It has a log too, and is derived from that alone. Words of the erased rows go now.
+            # The session has another log and will be derived from that alone. The words of the
+            # erased rows are removed from the index now.
             docs = store.events.docs_by_place(session).items()
             store.index.drop([doc for (source, _, _), doc in docs if source in own])
             store.sessions.mark_stale(session)

@@ -1,7 +1,8 @@
 """Live sessions that were imported from another runtime, as the collector sees them.
 
 An imported session and its origin are one session: its rows are a second log of the origin. The
-rows that the import wrote repeat the origin's own log. They are left out once that is collected.
+rows that the import wrote repeat the origin's own log. Once that log is collected, they are left
+out.
 """
 
 from functools import cached_property
@@ -47,9 +48,10 @@ class _State(msgspec.Struct):
 
 
 class SessionImport:
-    """An import. ``written`` says which rows of each kind it wrote.
+    """A live session that was imported from the session ``origin``.
 
-    The places of its messages are loaded when they are asked for: most rows need none.
+    ``written`` has the last number of each kind of row that the import wrote. ``places`` are loaded
+    when they are needed, because most rows need none.
     """
 
     def __init__(self, db: Database, row: Row) -> None:
@@ -94,14 +96,17 @@ class LiveImports:
         return [row[0] for row in self._db.all(_NAMES, {"origin": origin})]
 
     def not_collected(self, key: int, items: list[LiveItem]) -> list[LiveItem]:
-        """The rows of a session that are not in the collected log of its origin."""
+        """Those of a session's rows that do not repeat the collected log of its origin."""
         known = self.of_key(key)
         if known is None or not known.is_collected:
             return items
         return [item for item in items if item.number > known.written[item.kind]]
 
     def note_collected(self) -> None:
-        """Note which origins were collected since. Their live sessions are read again."""
+        """Note the origins that were collected since the last call.
+
+        The live sessions that were imported from them are read again.
+        """
         for (key,) in self._db.all(_NEWLY_COLLECTED):
             self._db.execute(_SET_COLLECTED, {"key": key})
             self._db.execute(_TOUCH, {"key": key})
@@ -111,14 +116,17 @@ class LiveImports:
 
 
 def place_in(known: SessionImport | None, seq: int) -> str | None:
-    """The native id of the origin's record where the session was at message ``seq``."""
+    """The native id of the origin's record from which message ``seq`` was imported.
+
+    None if the origin is not collected or the import did not write the message.
+    """
     if known is None or not known.is_collected or seq > known.written[MESSAGE]:
         return None
     return known.places[seq][0] if seq in known.places else None
 
 
 def ordinal_of(known: SessionImport, seq: int) -> int:
-    """The ordinal of a message in the collected session of the origin."""
+    """The ordinal of a live message among the records of the session that is collected from it."""
     if known.is_collected and seq <= known.written[MESSAGE] and seq in known.places:
         return known.places[seq][1]
     return FIRST_ORDINAL + seq

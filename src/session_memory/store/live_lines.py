@@ -51,7 +51,7 @@ NumberedRows = Iterator[tuple[int, dict[str, Any]]]
 
 
 class LineWriter:
-    """Writes the lines of one session."""
+    """Builds the lines of one session from its rows."""
 
     def __init__(self, db: Database, session_id: str, key: int, model: str | None) -> None:
         self._db = db

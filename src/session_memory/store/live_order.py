@@ -99,7 +99,7 @@ def _with_moves(
 
 
 def _rising(times: Iterable[int]) -> Iterator[int]:
-    """Each time, or the latest earlier one if that is later."""
+    """The times, with each that is before an earlier one replaced by the earlier one."""
     latest = 0
     for at in times:
         latest = max(latest, at)

@@ -23,7 +23,8 @@ _ABOUT = f"""
     where session_id = :session
 """
 _KEY = "select id, model, created_at from live_sessions where session_id = :session"
-# A closed session whose id was used again, as it is called now. The latest that had begun by then.
+# Finds a closed session by its present name, which it got when its id was used again. If there are
+# several, it is the latest that had begun by the time ``:at``.
 _SET_ASIDE = """
     select id, model, created_at from live_sessions
     where substr(session_id, 1, cast(:length as integer)) = :beginning and created_at <= :at
@@ -88,11 +89,11 @@ class LiveRows:
         return about | self._origins(about)
 
     def _origins(self, about: dict[str, Any]) -> dict[str, Any]:
-        """What differs if the session itself, its parent or what it is a fork of was imported."""
+        """The values of `about` that differ because the session or its parent was imported."""
         found: dict[str, Any] = {}
         own = self._imports.of_name(about["session_id"])
         if own is not None and own.is_collected:
-            # What the import took over is what the origin's own log says.
+            # These values were copied from the origin, whose own log has them.
             taken = own.about.items()
             found |= {name: None for name, value in taken if about[name] == value}
             return found | dict.fromkeys(("parent_session_id", "forked_from"))
@@ -104,7 +105,7 @@ class LiveRows:
         return found
 
     def order(self, session_id: str) -> list[LiveItem]:
-        """Every row of a session, in order."""
+        """Every row of a session, in order. Rows that repeat a collected origin are left out."""
         key = self._key(session_id)
         if key is None:
             return []
@@ -131,8 +132,8 @@ class LiveRows:
     def line_at(self, session_id: str, place: int, began_at: int | None = None) -> bytes:
         """The line of the item at ``place``. Empty if there is none.
 
-        ``began_at`` is the time of the session's first row. If a session was created with the id
-        later, the line is of the one that had the id then.
+        ``began_at`` is the time of the session's first row. If another session got the id later,
+        the line is from the one that had the id at that time.
         """
         key = self._key(session_id)
         if key is not None and began_at is not None and key[2] > began_at:

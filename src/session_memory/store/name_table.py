@@ -13,12 +13,12 @@ _ADD = """
 
 
 class NameTable:
-    """A map between names and numbers. Use ``numbers`` only inside a transaction."""
+    """A map between names and numbers. ``numbers`` inserts new names: use it in a transaction."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
         self.numbers = _Numbers(db)
-        # To ask it is faster than to call `word`.
+        # A look-up here is faster than a call of `word`.
         self.words: dict[int | None, str | None] = _Words(db)
 
     def word(self, number: int | None) -> str | None:

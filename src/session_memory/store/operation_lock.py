@@ -76,8 +76,10 @@ def locked_file(store: Path, shared: bool) -> Iterator[None]:
 
 
 def lock_within_a_minute(descriptor: int, name: str) -> None:
-    """Lock an open file exclusively. Raises `StoreBusy` if another process holds it too long: one
-    that was stopped never gives it back."""
+    """Lock an open file exclusively. Raises `StoreBusy` after a minute.
+
+    A process that was stopped while it holds the lock would never release it.
+    """
     until = time.monotonic() + BUSY_S
     while True:
         try:

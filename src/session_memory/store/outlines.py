@@ -1,4 +1,4 @@
-"""The columns of a session's events that an outline is made of, read in one pass."""
+"""Read a session's events for an outline or a small drawing: only the columns that these need."""
 
 from collections.abc import Iterator
 
@@ -107,7 +107,7 @@ def outline_events(db: Database, names: NameTable, session_id: int) -> Iterator[
 
 
 def read_paths(db: Database, session_id: int) -> dict[int, str]:
-    """The path of the file that a call read. The key is the seq of the call."""
+    """The seq of each call that names a file and does not edit it → the path of the file."""
     return {row[0]: row[1] for row in db.all(_READS, {"session": session_id})}
 
 
@@ -132,7 +132,7 @@ class StretchEvent(msgspec.Struct, gc=False):
 
 
 def events_between(db: Database, session_id: int, first: int, last: int) -> Iterator[StretchEvent]:
-    """The session's own events with these numbers, both ends included."""
+    """The session's own events whose seq is from ``first`` to ``last``, both included."""
     given = {"session": session_id, "first": first, "last": last}
     for ts, kind, marks, error, path in db.each(_BETWEEN, given):
         kinds = (kind, *(part for part in (marks or "").split(",") if part))

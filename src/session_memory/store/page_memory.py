@@ -9,13 +9,16 @@ from session_memory.store.database import Database
 
 
 def limit_pages(db: Database, kib: int) -> None:
-    """Keep at most so many KiB of pages from now on. PostgreSQL keeps none on our side."""
+    """Let the connection keep at most ``kib`` KiB of pages in memory from now on.
+
+    A connection to PostgreSQL keeps no pages.
+    """
     if not is_postgres(db.name):
         db.execute(f"pragma cache_size = -{kib:d}")
         release_pages(db)
 
 
 def release_pages(db: Database) -> None:
-    """Give the pages that were read back. They are read again when they are needed."""
+    """Free the memory of the pages that were read. They are read again when they are needed."""
     if not is_postgres(db.name):
         db.execute("pragma shrink_memory")

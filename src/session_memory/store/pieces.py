@@ -1,7 +1,7 @@
 """Long work in short transactions, so that other writers do not wait long for their turn.
 
-A piece ends by the clock, because the same work takes longer on a busy machine. Each piece must
-leave the store as a reader may see it.
+A piece ends by the clock, because the same work takes longer on a busy machine. Readers see the
+store between two pieces, so each piece must leave it in a valid state.
 """
 
 import time

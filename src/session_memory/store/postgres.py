@@ -30,6 +30,7 @@ from session_memory.store.postgres_sql import (
     MAY_WRITE,
     OURS,
     SIZE,
+    among,
     to_psycopg,
 )
 from session_memory.store.postgres_sweep import (
@@ -125,7 +126,7 @@ alter table dictionaries alter column body set storage external;
         return iter(self.all(sql, params))
 
     def copy_beside(self, rows: EncodedRows) -> None:
-        """Insert rows. A first load goes on meanwhile.
+        """Insert rows, during a first load in another thread while this one goes on.
 
         The next statement waits for them and raises their error. The transaction stays one.
         """
@@ -148,7 +149,7 @@ alter table dictionaries alter column body set storage external;
         return None if row is None else row[0]
 
     def each(self, sql: str, params: Params | None = None) -> Iterator[Row]:
-        """Through a server-side cursor, so that other statements can run between the rows.
+        """Read rows through a server-side cursor, so that other statements can run between them.
 
         Creating such a cursor takes four round trips, so short results are fetched without one.
         """
@@ -168,9 +169,9 @@ alter table dictionaries alter column body set storage external;
             raise self._connections.translated(error) from error
 
     def matching(self, sql: str, keys: Sequence[Key]) -> Iterator[Row]:
-        any_of = sql.replace("in ({keys})", "= any(:keys)")
         for start in range(0, len(keys), KEYS_AT_ONCE):
-            yield from self.all(any_of, {"keys": list(keys[start : start + KEYS_AT_ONCE])})
+            any_of, some = among(keys[start : start + KEYS_AT_ONCE])
+            yield from self.all(sql.replace("in ({keys})", any_of), {"keys": some})
 
     def update_many(self, sql: str, params: Iterable[Params]) -> None:
         channel = self._connections.channel()
@@ -434,7 +435,7 @@ alter table dictionaries alter column body set storage external;
         return [*TABLES, *(table for table in words if self.has_table(table))]
 
     def bytes_on_disk(self) -> int:
-        return int(self.value(SIZE, {"tables": list(TABLES)}))
+        return int(self.value(SIZE, {"tables": self._all_tables()}))
 
     def close(self) -> None:
         self._connections.close()

@@ -1,8 +1,8 @@
 """Rewrite a table on PostgreSQL, without the rows that were deleted from it.
 
-The server locks the table meanwhile, so an append to a live session waits. Where the rewrite is
-not urgent, a second connection looks whether somebody waits, and cancels it. Nothing is lost by
-that: the server keeps the table as it was.
+The server locks the table meanwhile, so an append to a live session waits. If the rewrite is not
+urgent, a second connection cancels it as soon as somebody waits. Then the server keeps the table as
+it was.
 """
 
 import re
@@ -58,7 +58,7 @@ def rewrite_table(
 
 @contextmanager
 def _giving_way(name: str, pid: int, borrow: Borrow, give_way: bool) -> Iterator[None]:
-    """Cancel what the connection ``pid`` does within this block, as soon as somebody waits."""
+    """Cancel what the connection ``pid`` does in this block, as soon as somebody waits for it."""
     if not give_way:
         yield
         return

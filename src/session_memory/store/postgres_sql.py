@@ -1,7 +1,10 @@
-"""Statements that only PostgreSQL has, and our statements in the form that psycopg takes."""
+"""Statements for PostgreSQL alone, and the conversion of all others to psycopg's parameters."""
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
+
+from session_memory.store.database import Key
 
 _MARKS = re.compile(r"'(?:[^']|'')*'|::|:([a-z_]\w*)|%")
 
@@ -35,9 +38,21 @@ ADVANCE = """
 
 @lru_cache(maxsize=1024)
 def to_psycopg(sql: str) -> bytes:
-    """``:name`` → ``%(name)s``. Texts, casts and percent signs keep their meaning."""
+    """Replace ``:name`` by ``%(name)s``. Texts, casts and percent signs keep their meaning."""
     return _MARKS.sub(_mark, sql).encode()
 
 
 def _mark(match: re.Match[str]) -> str:
     return f"%({match[1]})s" if match[1] else match[0].replace("%", "%%")
+
+
+def number_array(numbers: Sequence[object]) -> str:
+    """Return an array as text. psycopg would choose an integer type too small for later values."""
+    return f"{{{','.join(map(str, numbers))}}}"
+
+
+def among(keys: Sequence[Key]) -> tuple[str, str | list[Key]]:
+    """Return the SQL for "is one of these keys", and the value of its parameter ``:keys``."""
+    if isinstance(keys[0], int):
+        return "= any(cast(:keys as bigint[]))", number_array(keys)
+    return "= any(:keys)", list(keys)

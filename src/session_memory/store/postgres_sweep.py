@@ -25,8 +25,8 @@ SHORTEST_WAIT_S = 0.2
 RETRY_S = 0.1
 STATISTICS = "pg_statistic"
 _FILE = "select pg_relation_filenode(to_regclass(:table))"
-# Files of tables that had rows once. An index never gets shorter than its first pages, and the file
-# of a B-tree without rows has one. Other indexes of an empty table count as used.
+# Selects the tables that have rows or had some, by the sizes of their files. The file of a B-tree
+# without rows has one page. Other indexes have pages too, so a table with one is always selected.
 _USED = """
     select t.name from unnest(:tables::text[]) with ordinality t (name, place)
     join pg_class c on c.oid = to_regclass(t.name)
@@ -107,7 +107,10 @@ def sweep_tables(db: "Postgres", tables: Sequence[str], *, give_way: bool = Fals
 
 
 def make_space_reusable(db: "Postgres", tables: Sequence[str]) -> None:
-    """Let later rows use the space of deleted ones. Nobody waits; the files rarely get smaller."""
+    """Let later rows use the space of deleted ones, without making anybody wait.
+
+    The files rarely get smaller. Tables of live sessions are left out.
+    """
     for table in tables:
         if not table.startswith("live_"):
             db.execute(f"vacuum {table}")
@@ -116,7 +119,7 @@ def make_space_reusable(db: "Postgres", tables: Sequence[str]) -> None:
 def _vacuum(db: "Postgres", table: str, start: float, give_way: bool) -> tuple[str, str]:
     """Rewrite one table. Returns why that was not possible and what to do, or empty texts.
 
-    All tables of a sweep, which began at ``start``, wait for other programs together.
+    ``start`` is when the sweep began. All its tables share one time limit for waiting.
     """
     before = db.value(_FILE, {"table": table})
     wait = max(start + LOCK_S - time.monotonic(), SHORTEST_WAIT_S)
@@ -172,7 +175,7 @@ def mark_of(db: "Postgres", table: str) -> str:
 
 
 def still_marked(db: "Postgres", marks: Collection[str]) -> list[str]:
-    """The tables of marks whose files have not been replaced since."""
+    """The tables in ``marks`` that still have the same file. Each mark names a table and a file."""
     return [
         table
         for table, _, _ in (mark.partition(" ") for mark in sorted(marks))
@@ -193,9 +196,9 @@ class _TextColumn(NamedTuple):
 
 
 def _with_text_statistics(db: "Postgres", tables: Sequence[str]) -> list[str]:
-    """The tables of which the server makes statistics of texts: none, once they were swept.
+    """The tables for which the server makes statistics of texts. After a sweep there are none.
 
-    The server takes milliseconds to plan these questions, so all tables are in one.
+    The server takes milliseconds to plan these queries, so each covers all tables.
     """
     given = {"tables": list(tables)}
     found = {row[0] for sql in (_TEXT_COLUMNS, _TEXT_INDEXES) for row in db.all(sql, given)}
@@ -225,9 +228,10 @@ def withhold_statistics(db: "Postgres", tables: Sequence[str]) -> bool:
 
 
 def _drop_statistics(db: "Postgres", table: str, columns: Sequence[_TextColumn]) -> None:
-    """Remove the statistics of columns: a column that is given a type, even its own, loses them.
+    """Remove the statistics of columns by setting the type of each column to its own type.
 
-    Views of a column would not allow that, so they are made again, with their rights.
+    The server refuses that for a column in a view, so the views are dropped and created again, with
+    their rights.
     """
     views = db.all(_VIEWS, {"table": table})
     rights = {view: db.all(_GRANTS, {"view": view}) for view, _ in views}

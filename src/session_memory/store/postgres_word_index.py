@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 
 from session_memory.core.index_words import JOINT, index_terms
 from session_memory.store.copy_batches import EncodedRows
-from session_memory.store.word_query import PreparedDocs, QueryWord, WordQuery
+from session_memory.store.postgres_sql import number_array
+from session_memory.store.word_query import (
+    IndexedText,
+    PreparedDocs,
+    PreparedText,
+    QueryWord,
+    WordQuery,
+)
 
 if TYPE_CHECKING:
     from session_memory.store.postgres import Postgres
@@ -29,12 +36,23 @@ alter table {table} alter column lexemes set statistics 0;
 create index {table}_by_doc on {table} (doc);
 create index {table}_by_word on {table} using gin (lexemes) with (fastupdate = on)
 """
+# Another process may have built the whole index anew meanwhile.
+_BY_WORD = CREATE.split(";\n")[-1].replace("create index", "create index if not exists")
+_IS_OURS = """
+    select pg_has_role(relowner, 'usage') from pg_class where oid = to_regclass(:table)
+"""
 _STAT = f"""
     select word, ndoc from ts_stat('select lexemes from {{table}}') where left(word, 1) <> '{JOINT}'
 """
 
 
+def entries_of(text: str) -> tuple[bytes, ...]:
+    """The words of a text, each entry as a binary ``tsvector``."""
+    return tuple(_rows(index_terms(text)))
+
+
 class PostgresWordEngine:
+    kind = "postgres"
     writes_ahead = True
 
     def __init__(self, db: "Postgres", table: str) -> None:
@@ -55,6 +73,17 @@ class PostgresWordEngine:
             self._db.execute(f"alter index {self._table}_{index} rename to {table}_{index}")
         self._table = table
 
+    @property
+    def loads_faster_alone(self) -> bool:
+        """False if another role owns the table: only its owner may drop and make an index."""
+        return bool(self._db.value(_IS_OURS, {"table": self._table}))
+
+    def stop_finding(self) -> None:
+        self._db.execute(f"drop index if exists {self._table}_by_word")
+
+    def begin_finding(self) -> None:
+        self._db.execute(_BY_WORD.format(table=self._table))
+
     def removed(self) -> Iterator[None]:
         yield from ()
         self.destroy()
@@ -62,7 +91,7 @@ class PostgresWordEngine:
     def prepared(self, docs: Iterable[tuple[int, str]]) -> PreparedDocs:
         return list(_all_rows(docs))
 
-    def add(self, docs: Iterable[tuple[int, str]]) -> None:
+    def add(self, docs: Iterable[tuple[int, IndexedText]]) -> None:
         self._add(_all_rows(docs))
 
     def add_prepared(self, docs: PreparedDocs) -> None:
@@ -85,10 +114,10 @@ class PostgresWordEngine:
 
     def drop(self, docs: Sequence[int]) -> None:
         sql = f"delete from {self._table} where doc = any(cast(:docs as bigint[]))"
-        self._db.execute(sql, {"docs": _array(docs)})
+        self._db.execute(sql, {"docs": number_array(docs)})
 
     def known(self, docs: Sequence[int]) -> list[int]:
-        """None: the server never uses a number twice."""
+        """Always empty, because the server never uses an id twice."""
         return []
 
     def docs_without_events(self) -> list[int]:
@@ -155,7 +184,7 @@ class PostgresWordEngine:
         return (QueryWord(text, is_prefix=True),)
 
     def merged(self) -> Iterator[None]:
-        """Nothing to do: the server does it by itself."""
+        """Nothing to do: the server merges its index by itself."""
         yield from ()
 
     def purged(self) -> Iterator[None]:
@@ -163,13 +192,12 @@ class PostgresWordEngine:
         yield from ()
 
 
-def _array(numbers: Sequence[int]) -> str:
-    """An array as text. psycopg would choose an integer type too small for later values."""
-    return f"{{{','.join(map(str, numbers))}}}"
-
-
-def _all_rows(docs: Iterable[tuple[int, str]]) -> Iterator[tuple[int, bytes]]:
-    return ((doc, row) for doc, text in docs for row in _rows(index_terms(text)))
+def _all_rows(docs: Iterable[tuple[int, IndexedText]]) -> Iterator[tuple[int, bytes]]:
+    return (
+        (doc, row)
+        for doc, text in docs
+        for row in (text.entries if isinstance(text, PreparedText) else _rows(index_terms(text)))
+    )
 
 
 def _rows(words: list[str]) -> Iterator[bytes]:

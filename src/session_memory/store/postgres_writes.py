@@ -1,4 +1,4 @@
-"""Counting the write transactions of a PostgreSQL store."""
+"""Count the write transactions of a PostgreSQL store, to notice that other processes wrote."""
 
 from typing import TYPE_CHECKING
 
@@ -21,8 +21,8 @@ def finished_writes(db: "Postgres", channel: Channel) -> int | None:
     """How many write transactions have ended. None if one is open, or may have been committed
     after this thread's snapshot.
 
-    A transaction counts itself when it begins, and what it writes is visible when it ends. It has
-    the lock meanwhile. So if the lock is free after the count was read, all of them have ended.
+    A transaction counts itself when it begins, and what it writes is visible when it ends. It holds
+    the write lock meanwhile. So if the lock is free after the count was read, all of them ended.
     """
     if channel.reading:
         return None

@@ -167,7 +167,7 @@ def sweep_unfinished(directory: Path) -> None:
 
 
 def is_unfinished(name: str) -> bool:
-    """Whether a file or directory with this name is one that was not written to its end."""
+    """Whether a name is that of a temporary file or directory, which is not complete yet."""
     return name.startswith(".") and name.endswith(UNFINISHED)
 
 

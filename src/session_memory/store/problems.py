@@ -54,7 +54,8 @@ def _storable(value: object) -> object:
 
 
 class Problems:
-    """The table of problems. Length 0: the whole file, or a line that was read all the same."""
+    """The table of problems. A problem of length 0 is about a whole file, or about a line that was
+    read in spite of it."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -79,7 +80,7 @@ class Problems:
         return len(new)
 
     def clear_unreadable(self, source_id: int) -> None:
-        """The file can be read again: remove the problem that said it could not."""
+        """Remove the problem that the file could not be read, because it can be read again."""
         self._db.execute(_CLEAR_FILE, {"source": source_id, "reason": UNREADABLE})
 
     def forget(self, source_id: int) -> None:
@@ -105,10 +106,10 @@ class Problems:
     def replace(
         self, source_id: int, reason: str, sessions: set[str], details: dict[int, str], now: int
     ) -> None:
-        """Store the problems of one reason that some sessions have in a source, by their places.
+        """Replace the problems that some sessions have in a source, of one reason.
 
-        The details begin with the uid of a session. Other problems of these sessions with this
-        reason are removed.
+        ``details`` maps places to details. Each detail begins with the uid of a session. Problems
+        of these sessions with this reason that are not in ``details`` are removed.
         """
         where = {"source": source_id, "reason": reason}
         for place, detail in self._db.all(_OF_REASON, where):

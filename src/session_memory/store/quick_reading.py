@@ -27,8 +27,8 @@ class CannotRead(Exception):
 
 
 class QuickReader:
-    """A store that is open for reading. It has those methods of a `Database` that ask questions;
-    statements are the same for SQLite and PostgreSQL."""
+    """A store that is open for reading. It has the reading methods of a `Database`; statements are
+    the same for SQLite and PostgreSQL."""
 
     def __init__(self, where: str) -> None:
         is_server = where.strip().lower().startswith(("postgres://", "postgresql://"))
@@ -104,7 +104,7 @@ class _FileRows:
                 flags = apsw.SQLITE_OPEN_READWRITE
                 connection = apsw.Connection(path, flags=flags)
                 if _size(f"{path}-wal"):
-                    # The last one to leave would copy the WAL into the file, which takes long.
+                    # Closing the last connection would copy the WAL into the file, which is slow.
                     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             else:
                 from urllib.parse import quote
@@ -150,7 +150,7 @@ def _server(where: str) -> "_ServerRows | _LibraryRows":
 
 
 class _LibraryRows:
-    """A server, asked without psycopg."""
+    """A connection to a server through libpq, without psycopg."""
 
     def __init__(self, libpq: "Any", url: str) -> None:
         self._used = import_module("session_memory.store.libpq_rows")

@@ -34,7 +34,7 @@ DICTIONARY_EVERY = 64 * 1024 * 1024
 
 
 class Pack(NamedTuple):
-    """A pack as stored."""
+    """A stored pack: ``length`` bytes of a source from ``start`` on, compressed in ``body``."""
 
     start: int
     length: int
@@ -44,7 +44,7 @@ class Pack(NamedTuple):
 
 
 class Packed(NamedTuple):
-    """A pack that is not stored yet."""
+    """A compressed pack that is not stored yet. Its dictionary may have no id."""
 
     start: int
     length: int
@@ -95,7 +95,10 @@ class Raw:
     def replace_from(
         self, source_id: int, start: int, packs: list[Packed], is_known: bool = True
     ) -> None:
-        """Replace the source's bytes from ``start`` on by ``packs``, then merge small packs."""
+        """Replace the source's bytes from ``start`` on by ``packs``, then merge small packs.
+
+        With ``is_known=False`` the source has no bytes there yet, so nothing is removed.
+        """
         if is_known:
             packs = [*self._kept_part(source_id, start), *packs]
             first = packs[0].start if packs else start
@@ -237,7 +240,11 @@ class Packer:
         self._since_renewed = 0
 
     def packs(self, data: bytes, start: int, cut_at: int | None = None) -> list[Packed]:
-        """``data`` as packs cut at record ends, and at ``cut_at``, the start of a torn line."""
+        """Compress ``data`` into packs, which end at the ends of records.
+
+        ``start`` is the place of ``data`` in its source, ``cut_at`` that of a torn last line in
+        ``data``, which becomes a pack of its own.
+        """
         if start == 0 and len(data) >= SMALL_PACK:
             self._test_dictionary(data[:DICTIONARY_BYTES])
         self._since_renewed += len(data)

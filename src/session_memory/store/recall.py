@@ -1,7 +1,8 @@
-"""The terms of analyzed sessions, by session and by term. They stay when a session is evicted.
+"""The terms (stems of words, parts of names) of analyzed sessions, with their weights.
 
-Rows are replaced in the transaction that stores the session's digest. A term is stored as a number
-in ``recall_terms``, so that this table holds no text of a session.
+They can be read by session and by term, and stay when a session is evicted. Rows are replaced in
+the transaction that stores the session's digest. The table ``recall_terms`` holds numbers of terms,
+so it contains no text of a session.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -72,7 +73,7 @@ class SessionTerms(NamedTuple):
 
 
 def session_terms(terms: Mapping[str, int]) -> SessionTerms:
-    """The terms, which map to weights, for `Recall.save`. Make them before the transaction."""
+    """Pack terms and their weights for `Recall.save`. Call it before the transaction."""
     # Two terms with the same number are one term for the index.
     return SessionTerms(_packed(terms), {_numbers[term]: weight for term, weight in terms.items()})
 
@@ -85,8 +86,10 @@ class Recall:
 
     @contextmanager
     def saving(self, transaction: AbstractContextManager[None]) -> Iterator[None]:
-        """A transaction in which `save` can be called. Rows are written at its end, in their order:
-        those of one term, which several sessions have, lie side by side."""
+        """Open a transaction in which `save` can be called. The rows are written at its end.
+
+        They are sorted then, so that the rows of one term are stored side by side.
+        """
         with transaction:
             self._rows.clear()
             yield
@@ -146,12 +149,12 @@ class Recall:
         return int(self._db.value(_COUNT_OF, _range(term)))
 
     def of_term(self, term: str) -> list[Posting]:
-        """The sessions that have a term."""
+        """All sessions that have a term, with its weight in each."""
         rows = self._db.all(_OF_TERM, _range(term))
         return [(place & _SESSION, weight) for place, weight in rows]
 
     def weights(self, term: str, sessions: Sequence[int]) -> list[Posting]:
-        """Those of the sessions that have a term."""
+        """Those of ``sessions`` that have a term, with its weight in each."""
         places = [_place(term, number) for number in sessions]
         rows = self._db.matching(_AT, places)
         return [(place & _SESSION, weight) for place, weight in rows]
@@ -160,7 +163,7 @@ class Recall:
         return dict(self._db.matching(_UIDS, list(numbers)))
 
     def places(self, numbers: Sequence[int]) -> dict[int, tuple[str, str]]:
-        """The uid of each session and its repository, which is empty if it has none."""
+        """For each session number, the uid and the repository, which is empty if there is none."""
         rows = self._db.matching(_PLACES, list(numbers))
         return {number: (uid, repo) for number, uid, repo in rows}
 
@@ -186,12 +189,12 @@ class Recall:
         return self.count() == int(self._db.value(_SESSIONS))
 
     def of_repo(self, repo: str) -> set[int]:
-        """The sessions of a repository."""
+        """The numbers of the sessions of a repository."""
         return {number for (number,) in self._db.all(_OF_REPO, {"repo": repo})}
 
 
 class _TermNumbers(dict[str, int]):
-    """Term → its number. To ask it is three times as fast as to call a function with a cache."""
+    """Term → its number. A look-up is three times as fast as a call of a function with a cache."""
 
     def __missing__(self, term: str) -> int:
         if len(self) >= MOST_NUMBERS:
@@ -218,5 +221,5 @@ def _packed(terms: Mapping[str, int]) -> bytes:
 
 
 def unpacked_terms(packed: bytes) -> dict[str, int]:
-    """Raises `ZstdError` or `MsgspecError` if the terms are damaged."""
+    """Unpack the terms of a session. Raises `ZstdError` or `MsgspecError` if they are damaged."""
     return _DECODER.decode(zstd.decompress(packed))

@@ -1,6 +1,7 @@
-"""Response ids that several sessions gave to different responses.
+"""Find response ids that belong to different responses in different sessions.
 
-A response counts for one session. So an id has several responses if several of its rows count.
+A response counts for one session only. So if several rows with the same id count, they are
+different responses.
 """
 
 from session_memory.store.database import Database
@@ -28,13 +29,13 @@ _PLACE = """
 
 
 class ResponseIds:
-    """Questions about ids. None of them writes."""
+    """Questions about response ids. This class only reads."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
 
     def owners(self, key: int, most: int) -> list[int]:
-        """The sessions for which responses with this key count, at most so many."""
+        """The sessions for which responses with this key count, at most ``most``."""
         return [row[0] for row in self._db.all(_OWNERS, {"key": key, "most": most})]
 
     def shared_by(self, session_id: int) -> list[int]:
@@ -42,7 +43,10 @@ class ResponseIds:
         return [row[0] for row in self._db.all(_KEYS_OF, {"session": session_id})]
 
     def first_shared_by(self, session_id: int) -> tuple[str, int, int] | None:
-        """The first such response of a session: its id, and the source and place of its event."""
+        """The first response of a session whose id another response has as well.
+
+        Returns its id, and the source and the place of its event.
+        """
         first = self._db.one(_FIRST_OF, {"session": session_id})
         if first is None:
             return None

@@ -11,16 +11,16 @@ from hashlib import sha256
 import msgspec
 
 from session_memory.store.database import Database
-from session_memory.store.figure_marks import mark_session
+from session_memory.store.figure_marks import FigureMarks
 from session_memory.store.live_closed import closed_bytes
 from session_memory.store.raw import Pack
 from session_memory.store.steps import step5_learn
 
 SESSION, SOURCE = "session", "source"
 FORGOTTEN_LIVE = "live"
-"""A forgotten live session. An import leaves it out; its id can be used again."""
+"""The kind of tombstone of a forgotten live session. An import skips it; its id can be reused."""
 UNSWEPT = "unswept"
-"""The tombstone that remembers free pages with deleted data."""
+"""The tombstone that notes that free pages may hold deleted data."""
 DISTILLED = tuple(re.findall(r"^create table (\w+)", step5_learn.SQL, re.MULTILINE))
 """The tables of tier 2. Retention never deletes from them."""
 DAY_MS = 86_400_000
@@ -85,7 +85,8 @@ _TAKE_OVER = """
 _TAKE_OVER_REPORTS = """
     update usage set session_id = :session where reported_for = :session and session_id <> :session
 """
-# What it reports counts again if the session that logged it is forgotten.
+# Rows that the session only reports stay: they count again if the session that logged the response
+# itself is forgotten.
 _DROP_UNCOUNTED = """
     delete from usage where session_id = :session and (owner_id is null or owner_id <> :session)
         and (reported_for is null or reported_for <> :session)
@@ -139,8 +140,9 @@ def source_key(host: str, path: str) -> str:
 
 
 class Retention:
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: Database, marks: FigureMarks) -> None:
         self._db = db
+        self._marks = marks
 
     # ------------------------------------------------------------ sizes and candidates
 
@@ -163,7 +165,7 @@ class Retention:
         return [(source, flavor, native) for source, flavor, native in self._db.all(_SPILLS)]
 
     def row_sources(self) -> set[int]:
-        """Sources that are rows of this store. They have no packs, so nothing can be evicted."""
+        """Sources whose content is rows of this store (live sessions). They have no packs."""
         return {source for (source,) in self._db.all(_OWN_ROWS)}
 
     def distilled_bytes(self) -> int:
@@ -209,6 +211,7 @@ class Retention:
         ]
 
     def drop_raw(self, source: EvictedSource) -> None:
+        """Delete the packs of a source, and record it as evicted."""
         self._db.execute(_DROP_PACKS, {"source": source.source_id})
         values = msgspec.structs.astuple(source)
         self._db.insert("evicted_sources", EvictedSource.__struct_fields__, [values])
@@ -225,7 +228,7 @@ class Retention:
                     statement, {**params, "now": now} if statement is _EVICT else params
                 )
         for session in session_ids:
-            mark_session(self._db, session)
+            self._marks.add(session)
 
     def put_back(self, source_id: int, packs: Iterable[Pack]) -> None:
         """Insert the packs of an evicted source again."""
@@ -237,7 +240,7 @@ class Retention:
     def unfreeze(self, session_id: int) -> None:
         """Mark a session as no longer evicted, and as stale: its events must be derived again."""
         self._db.execute(_UNFREEZE, {"session": session_id})
-        mark_session(self._db, session_id)
+        self._marks.add(session_id)
         self._db.execute(_CLEAR_EVICTED_PROBLEM, {"session": session_id})
 
     def dictionaries(self) -> list[tuple[int, str, bytes]]:

@@ -72,7 +72,7 @@ class ArchiveManifest(msgspec.Struct):
 
 
 class ArchiveContents(msgspec.Struct):
-    """What is written to a file."""
+    """The content of an archive file that `Archive.write` is to write."""
 
     sources: list[ArchivedSource]
     dictionaries: dict[str, tuple[str, bytes]]
@@ -139,7 +139,7 @@ class Archive:
                 raise ArchiveError(f"{file}: {min(known)} is missing")
 
     def dictionaries(self, file: Path) -> dict[str, tuple[str, bytes]]:
-        """Hash → ``(flavor, body as stored)``."""
+        """The dictionaries in an archive file: hash → ``(flavor, body as stored)``."""
         with _opened(file) as archive:
             flavors = _manifest(archive, file).dictionaries
             found = {}

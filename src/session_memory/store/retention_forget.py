@@ -93,7 +93,7 @@ _OF_LIVE = ("live_imports", "live_usage", "live_moves", "live_folds", "live_keys
 def delete_sessions(store: Store, sessions: dict[int, str], sources: Collection[int]) -> None:
     """Delete all rows of sessions (id → uid) and of sources that only they use."""
     db = store.db
-    # They name repositories, and sums of a day may tell what one session used.
+    # Kept figures name repositories, and the sums of a day may tell what one session used.
     store.figures.discard()
     KeptAnswers(db).discard()
     note_digests(db)
@@ -119,7 +119,10 @@ def delete_sessions(store: Store, sessions: dict[int, str], sources: Collection[
 
 
 def children_by_name(db: Database, uid: str) -> list[str]:
-    """The uids of subagents of a session, as names in the store tell. Some were not collected."""
+    """The uids of a session's subagents, found by names in the store.
+
+    Subagents that were never collected may be among them.
+    """
     flavor, native = split_uid(uid)
     # All uids that begin with "<uid>:", because ";" is the character after ":".
     names = {"uid": uid, "native": native, "flavor": flavor}
@@ -223,7 +226,7 @@ def replace_dictionaries(store: Store, numbers: Collection[int]) -> None:
 
 
 def rows_with(db: Database, samples: Collection[bytes]) -> dict[bytes, list[str]]:
-    """Sample → tables whose text columns contain it."""
+    """Each sample that is a text → the tables whose text columns contain it."""
     return {sample: list(_tables_with(db, sample)) for sample in samples if _is_text(sample)}
 
 
@@ -252,13 +255,16 @@ def _text_columns() -> dict[str, set[str]]:
 
 
 def has_owner(db: Database, table: str) -> bool:
-    """Whether each row of a table belongs to a session. Then its texts are of kept sessions."""
+    """Whether each row of a table belongs to a session.
+
+    If so, a text that is still in the table belongs to a session that was not deleted.
+    """
     owned = {*_COLUMNS, *_ALSO.get(table, {})}.intersection(db.columns(table))
     return bool(owned) or table in _LAST or table.startswith("live_")
 
 
 def has_stray_docs(store: Store, words: Collection[str]) -> bool:
-    """Whether the word index has one of these words for an event or a title that is not there."""
+    """Whether the word index has one of these words for an event or a session that is deleted."""
     for word in words:
         query = WordQuery(((QueryWord(word),),))
         events = sorted({event_of(doc) for doc in store.index.find(query, limit=MOST_DOCS)})

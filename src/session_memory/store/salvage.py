@@ -24,7 +24,7 @@ from session_memory.store.sqlite import Sqlite
 from session_memory.store.sqlite_errors import translated
 from session_memory.store.store import Store, open_store
 
-# Each of so many rows behind a damaged one is tried. Then the steps grow, up to the largest row id.
+# So many rows behind a damaged one are tried one by one. Then the steps between tried row ids grow.
 TRIED_ONE_BY_ONE = 1000
 LARGEST = 2**63 - 1
 Row = tuple[Any, ...]
@@ -34,13 +34,16 @@ codecs.register_error(_AS_UNDERSCORES, lambda error: ("_", getattr(error, "end",
 # The kind of a value, and the value. SQLite hands out a text that is not UTF-8 only as bytes.
 _AS_BYTES = "typeof({0}), iif(typeof({0}) = 'text', cast({0} as blob), {0})"
 
-# What a restored log and an export are made of, and the tables whose values are numbers of names.
+# The tables whose values are numbers of names, and those from which logs are restored and exported.
 NAMED_TABLES = ("events", "usage")
 LOG_TABLES = ("sources", "dictionaries", "packs", "evicted_sources", "sessions", "session_sources")
 
 
 class LostRows(msgspec.Struct, frozen=True):
-    """Rows of a table that could not be read: those after ``after``, and before ``before``."""
+    """A range of rows that could not be read: row ids above ``after`` and below ``before``.
+
+    Without ``before`` the range goes to the end of the table.
+    """
 
     table: str
     after: int
@@ -56,9 +59,9 @@ class LostRows(msgspec.Struct, frozen=True):
 def salvaged(
     where: str, tables: Collection[str] = LOG_TABLES, beside: Path | None = None
 ) -> Iterator[tuple[Store, list[LostRows]]]:
-    """A temporary store with what is readable in a damaged file, and what was lost.
+    """Give a temporary store with the readable rows of a damaged file, and the list of lost rows.
 
-    The damaged file is only read. The temporary store is in a directory in ``beside``.
+    The damaged file is only read. The temporary store is in a new directory below ``beside``.
     """
     if is_postgres(where):
         raise StoreDamaged(shown(where), "only the server can repair its files")
@@ -77,7 +80,7 @@ def salvaged(
 
 
 def _opened(path: Path) -> apsw.Connection:
-    """The file for reading, even if it is too short or its table of tables is damaged."""
+    """Open the file for reading, even if it is too short or its table of tables is damaged."""
     try:
         connection = apsw.Connection(str(path))
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
@@ -159,7 +162,7 @@ def _decoded(table: str, row: Row, lost: list[LostRows]) -> Row | None:
 
 
 def _next_readable(connection: apsw.Connection, select: str, first: int) -> int | None:
-    """The first row behind ``first`` and behind the damage. None if there is no such row."""
+    """Return the id of the first readable row after the row ``first``, or None if there is none."""
     failed, place, step = first, first + 1, 1
     while place < LARGEST:
         found, row = _row_from(connection, select, place)
@@ -174,7 +177,10 @@ def _next_readable(connection: apsw.Connection, select: str, first: int) -> int 
 def _nearest(
     connection: apsw.Connection, select: str, failed: int, place: int, row: int | None
 ) -> int | None:
-    """Halve the steps between a place that failed and one that did not."""
+    """Find the first row that can be read between ``failed`` and ``place``, by halving the range.
+
+    Reading from ``place`` on succeeded and gave ``row``.
+    """
     while place - failed > 1:
         middle = (failed + place) // 2
         found, nearer = _row_from(connection, select, middle)
@@ -233,7 +239,7 @@ def _drop_orphans(connection: apsw.Connection) -> list[LostRows]:
 
 
 def _joined(lost: list[LostRows]) -> list[LostRows]:
-    """Ranges that follow each other as one."""
+    """Join ranges of the same table and reason that follow each other."""
     joined: list[LostRows] = []
     for one in lost:
         last = joined[-1] if joined else None

@@ -1,8 +1,8 @@
 """Which parts of the stored logs were searched for secrets, so that they are searched once.
 
-A source is searched in stretches. Of each, only its place is kept and whether it has a secret; the
-secrets are found again when they are asked for. A stretch counts as long as the packs that it was
-read from are the same.
+A source is searched in stretches. The table has the place of each stretch and whether it contains a
+secret, but never the secret: it is found again when somebody asks. The result for a stretch is
+valid as long as the packs with its bytes are the same.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,8 +21,10 @@ _PLACE, _HASH = 8, 8
 
 
 class SearchedStretch(msgspec.Struct, frozen=True, array_like=True):
-    """A searched part of a source: ``length`` bytes from ``start`` on, of which the last ones,
-    after ``end``, belong to the next stretch as well."""
+    """A searched part of a source: ``length`` bytes from ``start`` on.
+
+    The bytes from ``end`` on belong to the next stretch as well.
+    """
 
     start: int
     end: int
@@ -31,7 +33,7 @@ class SearchedStretch(msgspec.Struct, frozen=True, array_like=True):
 
 
 class SecretScan(msgspec.Struct, frozen=True):
-    """A searched source: its row and what was found in it."""
+    """The result of a search of one source. ``size`` and ``packs`` identify its bytes."""
 
     source_id: int
     size: int
@@ -43,7 +45,7 @@ _DECODER = msgspec.msgpack.Decoder(list[SearchedStretch])
 
 
 class SecretScans:
-    """``rules`` is the version of the rules that find secrets."""
+    """The table of searched parts. Only those searched with the version ``rules`` are returned."""
 
     def __init__(self, db: Database, rules: int) -> None:
         self._db = db
@@ -63,12 +65,13 @@ class SecretScans:
         stretches = _DECODER.decode(bytes(row[2]))
         if (row[0], bytes(row[1])) == (size, packs):
             return stretches
-        # What was read up to the end of the log, or of the packs that are still there, goes on.
+        # Other bytes may follow now where the log ended, or where the packs differ. A stretch that
+        # reached up to there is searched again.
         same = min(row[0], _same_to(bytes(row[1]), packs))
         return [one for one in stretches if one.start + one.length < same]
 
     def keep(self, scans: Iterable[SecretScan]) -> None:
-        """Replace what is known about sources. Call it inside a transaction."""
+        """Replace the results for the sources of ``scans``. Call it inside a transaction."""
         some = list(scans)
         ids = [one.source_id for one in some]
         self._db.execute(_DROP.format(keys=", ".join(map(str, ids)) or "null"))

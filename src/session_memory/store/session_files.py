@@ -20,7 +20,7 @@ _TOTALS = f"""
 
 
 class KeptFile(msgspec.Struct, frozen=True):
-    """A file of one or more ``sessions``. ``counts`` are those of ``COUNTS``."""
+    """How often one or more ``sessions`` used a file: a number for each name in ``COUNTS``."""
 
     repo: str | None
     path: str
@@ -36,7 +36,10 @@ class SessionFiles:
     def replace(
         self, set_id: int, ids: Sequence[int], files: Iterable[tuple[int, KeptFile]]
     ) -> None:
-        """Replace the files of sessions, ``(session id, file)``, and remove their marks."""
+        """Replace the files of the sessions ``ids``, and remove the marks of these sessions.
+
+        ``files`` are pairs ``(session id, file)``.
+        """
         given, among = {"set_id": set_id}, listed(ids)
         self._db.execute(_DROP.format(ids=among), given)
         rows = [
@@ -54,7 +57,7 @@ class SessionFiles:
         self._db.execute(_UNMARK.format(ids=among), given)
 
     def totals(self, set_id: int, without: Collection[int]) -> list[KeptFile]:
-        """Each file with the sums over all sessions but some."""
+        """Each file with its sums over all sessions except those in ``without``."""
         others = f"and f.session_id not in ({listed(without)})" if without else ""
         rows = self._db.all(_TOTALS.format(others=others), {"set_id": set_id})
         return [

@@ -1,4 +1,4 @@
-"""Finding sessions by parts of their ids and by their titles.
+"""Find sessions by parts of their ids and by their titles.
 
 Ids are found through the index of ``uid``, by where they begin, and nothing here reads more rows
 than it returns. Both databases compare ids byte by byte.
@@ -85,7 +85,7 @@ class SessionIds:
         return [row[0] for row in self._db.all(_LIKE, given)]
 
     def around(self, place: str, most: int) -> list[str]:
-        """The uids next to where ``place`` is or would be, at most so many on either side."""
+        """The uids next to where ``place`` is or would be, at most ``most`` on either side."""
         given = {"place": place, "most": most}
         before = [row[0] for row in self._db.all(_BEFORE, given)]
         return [*reversed(before), *(row[0] for row in self._db.all(_AFTER, given))]
@@ -112,8 +112,9 @@ class SessionIds:
     def titled(self, text: str, most: int) -> list[str]:
         """Sessions with this title, else those whose title begins so; newest first, no subagents.
 
-        Capital and small letters are the same, as ``str.casefold`` makes them. A text in ASCII is
-        compared with titles that are not only if no other title fits, because they have no index.
+        Capital and small letters are the same, as ``str.casefold`` makes them. Titles with letters
+        outside of ASCII have no index. They are compared only if ``text`` has such letters too, or
+        no other title fits.
         """
         title = text.casefold()
         found = self._titled_in_ascii(title, most)
@@ -125,7 +126,7 @@ class SessionIds:
         return (exact or list(found))[:most]
 
     def _titled_in_ascii(self, title: str, most: int) -> dict[str, bool]:
-        """Uid → whether the whole title is the same, by way of the index."""
+        """Uid → whether the whole title is the same, for sessions in the index of titles."""
         low = title[:TITLE_LENGTH]
         given = {"title": title, "low": low, "high": low + LAST_OF_ALL, "most": most}
         rows = self._db.all(_TITLED, {**given, "begins": f"{like_literal(title)}%"})

@@ -1,4 +1,4 @@
-"""What connects sessions with branches and with each other, for all sessions at once."""
+"""Read which branch, parent and starting call each session has, for all sessions at once."""
 
 from collections.abc import Sequence
 
@@ -25,10 +25,10 @@ class SessionLink(msgspec.Struct, frozen=True, gc=False):
 
 
 def session_links(db: Database) -> dict[str, SessionLink]:
-    """The branch and the parent of every session, by its uid."""
+    """The uid of every session → its branch, its parent and the call that started it."""
     return {row[0]: SessionLink(*row) for row in db.all(_LINKS)}
 
 
 def call_places(db: Database, calls: Sequence[str]) -> dict[tuple[str, str], int]:
-    """Where calls are: ``(uid of the session, id of the call)`` → place."""
+    """``(uid of a session, id of a call)`` → the seq of the call in the session."""
     return {(uid, call): seq for uid, call, seq in db.matching(_CALLS, list(calls))}

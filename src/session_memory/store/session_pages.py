@@ -45,8 +45,9 @@ _COUNT = "select count(*) from sessions s"
 _CHILDREN = """
     select parent_uid, count(*) from sessions where parent_uid in ({keys}) group by parent_uid
 """
-# A subagent is folded if its parent is listed. If its parent is not in the store, the newest of
-# its siblings stands for all of them. Two sessions that claim to be each other's parent are listed.
+# A folded subagent is not listed. A subagent is folded if its parent is listed. If its parent is
+# not in the store, only the newest of its siblings is listed. Two sessions that claim to be each
+# other's parent are listed.
 # The range of `parent_uid` lets a database read only children. `c.uid || ''` keeps it from finding
 # `c` by its uid: few subagents have children of their own, so the index of parents is faster.
 _FOLDED = """(
@@ -77,10 +78,10 @@ _NO_ID = "0"
 
 
 class SessionConditions(msgspec.Struct, frozen=True, kw_only=True):
-    """What a session must have; ``None`` asks for nothing.
+    """Conditions that a session must meet. A field that is ``None`` sets no condition.
 
-    The tuples list exact values, one of which it must have. ``since`` and ``until`` are
-    milliseconds: some of the session lies between them. ``folded`` leaves out the subagents of
+    A session must have one of the values in each tuple. Some of it must lie between ``since`` and
+    ``until`` (milliseconds). ``roots`` leaves out all subagents, ``folded`` only the subagents of
     sessions that match.
     """
 
@@ -151,9 +152,10 @@ class SessionPages:
     def dearest(
         self, conditions: SessionConditions, limit: int, set_id: int, without: Iterable[int]
     ) -> list[tuple[str, int]]:
-        """The ``limit`` dearest sessions and their cost, as a set of kept figures says.
+        """The ``limit`` most expensive sessions and their cost in micro-dollars, from kept figures.
 
-        The sessions ``without`` are left out: the figures do not count for them."""
+        Sessions in ``without`` are left out, because their figures are out of date.
+        """
         where, given = _where(conditions)
         others = f"and s.id not in ({listed(without)})" if without else ""
         sql = f"""
@@ -197,7 +199,7 @@ class SessionPages:
         return (to_session(row) for row in self._db.each(sql, given))
 
     def count(self, conditions: SessionConditions) -> int:
-        """How many match. The folded ones are counted on their own and subtracted, because only
+        """How many sessions match. Folded ones are counted separately and subtracted, because only
         children have to be read for that."""
         matches, given = _matches(conditions)
         number = int(self._db.value(f"{_COUNT} where {matches}", given))
@@ -212,22 +214,21 @@ class SessionPages:
         return int(self._db.value(f"{_COUNT} where {where}", given))
 
     def uids(self, conditions: SessionConditions, among: Iterable[int] | None = None) -> list[str]:
-        """The uids of all that match, newest first; of these ids only, if they are given."""
+        """The uids of all sessions that match, newest first. ``among`` limits them to these ids."""
         where, given = _where(conditions)
         only = "" if among is None else f"and s.id in ({listed(among)})"
         sql = f"select s.uid from sessions s where {where} {only} order by {_NEWEST}"
         return [uid for (uid,) in self._db.all(sql, given)]
 
     def beginning(self, ranges: Sequence[tuple[str, str]], limit: int) -> list[Session]:
-        """The newest sessions whose uid lies in one of the ranges, each from the first up to,
-        and without, the second."""
+        """The newest sessions whose uid is in one of the ranges ``(first, end)``, end excluded."""
         given = {f"u{place}": uid for place, uid in enumerate(chain.from_iterable(ranges))}
         parts = (f"(s.uid >= :u{2 * n} and s.uid < :u{2 * n + 1})" for n in range(len(ranges)))
         sql = f"{SHOWN} where {' or '.join(parts)} order by {_NEWEST} limit {limit:d}"
         return [to_session(row) for row in self._db.all(sql, given)]
 
     def values(self, name: str) -> list[str]:
-        """Every value that sessions have for a tuple of `SessionConditions`."""
+        """Every value that sessions have for the tuple of `SessionConditions` with this name."""
         return [value for (value,) in self._db.all(_VALUES[name])]
 
     def children(self, uids: Iterable[str]) -> dict[str, int]:
@@ -235,7 +236,7 @@ class SessionPages:
         return {row[0]: int(row[1]) for row in self._db.matching(_CHILDREN, sorted(set(uids)))}
 
     def orphans(self, parents: Iterable[str]) -> dict[str, list[str]]:
-        """The subagents of these parents, if the parent itself is not in the store."""
+        """The subagents of each of these parents that is not in the store itself."""
         found: dict[str, list[str]] = {}
         for parent, uid in self._db.matching(_SIBLINGS, sorted(set(parents))):
             found.setdefault(parent, []).append(uid)

@@ -1,4 +1,4 @@
-"""What a page about one session depends on, as a value that changes whenever the page may."""
+"""Values that change whenever a page about a session, or about the newest sessions, may change."""
 
 from session_memory.store.database import Database, Row
 

@@ -1,6 +1,6 @@
-"""What a session without a title could be called by: its first words, files and answers.
+"""Find texts that can stand for a missing title of a session: its first words, files and answers.
 
-Every question is asked for many sessions at once, and reads one event of each.
+Every query is for many sessions at once, and reads one event of each.
 """
 
 from collections.abc import Iterable, Iterator
@@ -63,7 +63,7 @@ class SessionTitles:
         return (TitleRow(*row) for row in self._db.each(_COLUMNS))
 
     def beginnings(self, session_ids: Iterable[int], place: int) -> list[Beginning]:
-        """Of each session the event with the role of the user that is at this place of them."""
+        """For each session, event number ``place`` (from 0) of those with the role ``user``."""
         sql = _NTH.format(column="summary", condition=_USER, place=place)
         return [Beginning(*row) for row in self._db.matching(sql, sorted(session_ids))]
 

@@ -10,7 +10,7 @@ from session_memory.core.schema import Cost, Session
 from session_memory.core.text import escaped
 from session_memory.core.time import format_time
 from session_memory.store.database import Database, Row
-from session_memory.store.figure_marks import mark_session
+from session_memory.store.figure_marks import FigureMarks
 from session_memory.store.row_values import storable
 from session_memory.store.session_columns import HOST, SOURCE_BYTES, TASK, TITLE
 from session_memory.store.usage import BUCKETS
@@ -66,7 +66,7 @@ class CollectedSession(msgspec.Struct, kw_only=True):
 
     @property
     def is_new(self) -> bool:
-        """Whether no record of it was settled yet. It may be stored because a document names it."""
+        """Whether none of its records became events yet. Its row may come from a document alone."""
         return self.revision == 0
 
 
@@ -155,8 +155,9 @@ _UNLINK_SOURCE = """
 """
 _DROP_SOURCES = "delete from session_sources where session_id = :session"
 _ASKED = {"host": HOST, "task_ref": TASK, "title": TITLE}
+_SHOWN_COLUMNS = tuple(name for name in COLUMNS if name not in ("id", "state"))
 SHOWN = f"""
-    select {", ".join(_ASKED.get(name, "s." + name) for name in COLUMNS[1:-1])},
+    select {", ".join(_ASKED.get(name, "s." + name) for name in _SHOWN_COLUMNS)},
         (select min(o.path) from session_sources x join sources o on o.id = x.source_id
          where x.session_id = s.id and o.role in ('log', 'rewritten')),
         {SOURCE_BYTES}
@@ -216,8 +217,9 @@ _COUNT = "select count(*) from sessions"
 
 
 class Sessions:
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: Database, marks: FigureMarks) -> None:
         self._db = db
+        self._marks = marks
 
     # ------------------------------------------------------------ for the writer
 
@@ -231,7 +233,7 @@ class Sessions:
         return found
 
     def rows_by_id(self, session_ids: Sequence[int]) -> dict[int, CollectedSession]:
-        """Those of the sessions that are in the store."""
+        """The rows of those sessions that are in the store, by id."""
         found = self._db.matching(_BY_IDS, session_ids)
         return {row[0]: CollectedSession(**dict(zip(COLUMNS, row, strict=True))) for row in found}
 
@@ -250,7 +252,7 @@ class Sessions:
         else:
             values = list(storable(row).values())
             row.id = self._db.insert_one("sessions", COLUMNS[1:], values[1:])
-        mark_session(self._db, row.id)
+        self._marks.add(row.id)
 
     def link_source(self, session_id: int, source_id: int) -> None:
         self._db.execute(_LINK_SOURCE, {"session": session_id, "source": source_id})
@@ -287,7 +289,7 @@ class Sessions:
         return [row[0] for row in self._db.all(_GREW_AWAY)]
 
     def places(self) -> list[PlacedSession]:
-        """Where sessions worked. Sessions that say the same are one row without an id."""
+        """Where sessions worked. Sessions with the same values are one row, with the id 0."""
         return [PlacedSession(*row) for row in self._db.all(_PLACES)]
 
     def in_directory(self, cwd: str) -> list[PlacedSession]:
@@ -296,7 +298,7 @@ class Sessions:
     def set_repo(self, session_id: int, repo: str | None, domain: str | None) -> None:
         values = {"id": session_id, "repo": repo, "domain": domain}
         self._db.execute(_SET_REPO, values)
-        mark_session(self._db, session_id)
+        self._marks.add(session_id)
 
     def sharing_with(self, session_id: int) -> list[int]:
         return [row[0] for row in self._db.all(_SHARING, {"session": session_id})]
@@ -310,7 +312,7 @@ class Sessions:
         self._db.update_many(_SHARE, ({"one": one, "other": other} for one, other in both))
 
     def wholly_shared(self, flavor: str, *, before: str) -> list[int]:
-        """The sessions with a lower uid of which other sessions hold every record."""
+        """The sessions of which other sessions hold every record, with a uid below ``before``."""
         return [
             row[0] for row in self._db.all(_WHOLLY_SHARED, {"flavor": flavor, "before": before})
         ]
@@ -320,26 +322,26 @@ class Sessions:
             self._db.execute(statement, {"session": session_id})
 
     def begin_again(self, session_ids: Sequence[int]) -> None:
-        """Mark sessions stale and clear what their sources say about them, before these are read
+        """Mark sessions stale and clear the values that come from their sources, which are read
         again. Derived rows stay until the sessions are derived."""
         for statement in (_DROP_SOURCES, _BEGIN_AGAIN):
             self._db.update_many(statement, ({"session": one} for one in session_ids))
         for one in session_ids:
-            mark_session(self._db, one)
+            self._marks.add(one)
 
     def keep_parent(self, row: CollectedSession) -> None:
-        """Give a session without a parent the one of ``row``, which was inferred."""
+        """Give a session without a parent that of ``row``, which was inferred before."""
         if row.relation != "subagent":
             values = {"id": row.id, "parent": row.parent_uid, "relation": row.relation}
             self._db.execute(_KEEP_PARENT, values)
-            mark_session(self._db, row.id)
+            self._marks.add(row.id)
 
     def revisions(self) -> dict[int, tuple[str, int]]:
         """For every session id its uid and revision, in the order of ids."""
         return {row[0]: (row[1], row[2]) for row in self._db.all(_REVISIONS)}
 
     def outermost_first(self) -> list[tuple[int, str]]:
-        """``(id, flavor)`` of every session; those that started others come before them."""
+        """``(id, flavor)`` of every session. A session comes before those that it started."""
         return [(row[0], row[1]) for row in self._db.all(_OUTERMOST_FIRST)]
 
     def existing(self, session_ids: Sequence[int]) -> list[int]:
@@ -367,7 +369,7 @@ class Sessions:
         """Delete a session whose events are deleted already."""
         self.drop_derived(session_id)
         self._db.execute(_DROP, {"session": session_id})
-        mark_session(self._db, session_id)
+        self._marks.add(session_id)
 
     # ------------------------------------------------------------ for readers
 
@@ -417,7 +419,7 @@ _SAME = (
 
 def to_session(row: Row) -> Session:
     """The public value of a row that ``SHOWN`` selects."""
-    fields = dict(zip((*COLUMNS[1:-1], "path", "bytes"), row, strict=True))
+    fields = dict(zip((*_SHOWN_COLUMNS, "path", "bytes"), row, strict=True))
     moments: dict[str, Any] = {
         name: None if fields[name] is None else format_time(fields[name]) for name in _MOMENTS
     }

@@ -48,7 +48,7 @@ class SourceRow(msgspec.Struct, kw_only=True):
 
     @property
     def is_imported(self) -> bool:
-        """Whether nobody compared it with the file on its machine yet."""
+        """Whether it came with an import and was not compared with the file on its machine yet."""
         return self.inode == NO_INODE
 
 
@@ -124,7 +124,8 @@ _BY_VERSION = """
 _NEWEST_ADAPTERS = "select flavor, max(adapter_version) from sources group by flavor"
 
 
-# Records of schema version 1. Of a session with a log of its agent they are a copy.
+# The paths of sources with records of schema version 1. If a session also has a log of its agent,
+# these records are copies.
 _FIRST = {"first": FIRST_PLACE, "last": f"{FIRST_PLACE[:-1]}0"}
 _REPLACED = """
     select o.id from sources o where o.path >= :first and o.path < :last
@@ -192,9 +193,9 @@ class Sources:
         return self._db.one(_EXISTS, {"uid": uid}) is not None
 
     def free_generation(self, host: str, path: str, first: int) -> int:
-        """The first generation from ``first`` on that an import or a rewritten file did not take.
+        """The first generation from ``first`` on that no import and no rewritten file has taken.
 
-        One that is stored and current is returned: another process is reading the file.
+        A stored generation that is current is returned too: another process is reading the file.
         """
         while True:
             row = self.by_uid(source_uid(host, path, first))
@@ -251,7 +252,7 @@ class Sources:
         self._db.execute(_MARK_VANISHED, {"id": source_id})
 
     def mark_unread(self, source_id: int) -> None:
-        """Mark the source: a rebuild reads it again, now or when it is started again."""
+        """Mark that a rebuild must read the source. If it is killed, the next rebuild reads it."""
         self._db.execute(_MARK_UNREAD, {"id": source_id})
 
     def mark_superseded(self, source_id: int) -> None:
@@ -267,7 +268,7 @@ class Sources:
         return cursor != (row.uid, row.read_to, row.kept, row.superseded)
 
     def unlink_first(self, session_id: int) -> bool:
-        """Take the records of schema version 1 from a session. Whether it had some."""
+        """Detach the records of schema version 1 from a session. Returns whether it had some."""
         below = {"session": session_id, **_FIRST}
         if self._db.one(_BELOW, below) is None:
             return False

@@ -28,7 +28,7 @@ from session_memory.store.word_query import TABLE, TITLES
 # After a transaction of this length, others that wait for the lock have a moment to take it. The
 # moment is longer if another process has written lately: on a busy machine it takes a while until
 # one that waits gets a processor.
-LONG_S, GIVE_WAY_S, GIVE_WAY_SHARE = 0.02, 0.004, 0.1
+LONG_S, GIVE_WAY_S, GIVE_WAY_SHARE, GIVE_WAY_AT_MOST_S = 0.02, 0.004, 0.1, 0.02
 GIVE_WAY_TO_WRITERS_S, GIVE_WAY_TO_WRITERS_SHARE = 0.01, 0.3
 PAGE_BYTES = 4096
 CACHE_KIB = 24 * 1024
@@ -256,10 +256,10 @@ class Sqlite:
             self._give_way(min(seconds, 1))
 
     def _give_way(self, seconds: float) -> None:
-        """Sleep after a transaction of so many seconds."""
+        """Sleep after a transaction of so many seconds, so that others can take the lock."""
         before, self._last_seen = self._last_seen, self.value("pragma data_version")
-        if self._last_seen == before:
-            time.sleep(max(GIVE_WAY_S, seconds * GIVE_WAY_SHARE))
+        if before in (None, self._last_seen):
+            time.sleep(max(GIVE_WAY_S, min(GIVE_WAY_AT_MOST_S, seconds * GIVE_WAY_SHARE)))
         else:
             time.sleep(max(GIVE_WAY_TO_WRITERS_S, seconds * GIVE_WAY_TO_WRITERS_SHARE))
 

@@ -29,10 +29,11 @@ from session_memory.store.sqlite_waiting import RETRY_S, busy_until, retry, retr
 if TYPE_CHECKING:
     from session_memory.store.sqlite import Sqlite
 
-# So many pages are moved and cleared under the write lock. If there are more, they are first
-# cleared without it.
+# At most so many pages are moved and cleared under the write lock. If there are more, they are
+# first cleared without it.
 FEW_PAGES = 200
-# After so many times all are cleared under the lock. Otherwise it might never end.
+# After so many rounds, all remaining pages are cleared under the lock. Otherwise beside busy
+# writers it might never end.
 MOST_ROUNDS = 20
 LOCK_S = 1.0
 # A commit without a change would not be noticed by others.
@@ -44,7 +45,7 @@ _descriptors: dict[tuple[int, int], int] = {}
 
 
 def left_open(file: Path) -> int:
-    """A descriptor that stays open. Closing it would drop this process's SQLite locks."""
+    """Open the file, and never close it: that would drop this process's SQLite locks."""
     known = file.stat()
     key = (known.st_dev, known.st_ino)
     if key not in _descriptors:
@@ -151,17 +152,20 @@ class _Clearing:
             self._reader.execute("rollback")
 
     def _move(self) -> bool:
-        """Move what the WAL has into the file, as far as no reader needs the earlier state.
+        """Move pages from the WAL into the file, as far as no reader needs the earlier state.
 
-        Whether everything was moved. Only then all pages in the file are of the same state: a page
-        that was written again later is left out before.
+        Returns whether all were moved. Only then all pages in the file belong to the same state:
+        before that, a page is left out if the WAL has a later version of it.
         """
         self._db.one("pragma wal_checkpoint(passive)")
         last, moved = self._frames()
         return moved == last
 
     def _move_all(self) -> bool:
-        """Move everything. Waits a moment for others that read. Needs the write lock."""
+        """Move all pages from the WAL into the file. Returns whether that succeeded.
+
+        Waits a moment for others that read. Needs the write lock.
+        """
         until = time.monotonic() + HELD_MS / 1000
         while not (is_whole := self._move()) and retry_until(until):
             pass

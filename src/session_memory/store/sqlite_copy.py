@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def write_copy(db: "Sqlite", target: Path) -> None:
-    """Write a consistent copy. The file must not exist, and has its name when it is whole."""
+    """Write a consistent copy. The target must not exist. It appears when the copy is complete."""
     connection = db.connection
     try:
         sweep_unfinished(target.parent)

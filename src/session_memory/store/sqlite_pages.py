@@ -35,14 +35,14 @@ class WalPlace(NamedTuple):
 
 
 def wal_salt(file: Path) -> bytes:
-    """The salt of a WAL file: SQLite changes it when it starts to overwrite the file from its
-    beginning. Empty if the file is."""
+    """The salt of a WAL file. SQLite changes it when it starts to overwrite the file from its
+    beginning. An empty file has an empty salt."""
     with file.open("rb") as opened:
         return os.pread(opened.fileno(), 8, _WAL_SALT)
 
 
 def wal_pages(file: Path, page_bytes: int, since: WalPlace) -> set[int]:
-    """The numbers of the pages that were written to a WAL file since then."""
+    """The numbers of the pages that were written to a WAL file after the place ``since``."""
     numbers: set[int] = set()
     with file.open("rb") as opened:
         salt = os.pread(opened.fileno(), 8, _WAL_SALT)
@@ -72,13 +72,13 @@ class SqlitePages:
         self._trunks = dict(self._free_lists(*struct.unpack_from(">I", head, 32)))
 
     def clear(self, numbers: Iterable[int] | None = None) -> None:
-        """Overwrite deleted data in these pages, or in all."""
+        """Overwrite deleted data in the pages with these numbers, or in all pages."""
         for number in range(1, self.count + 1) if numbers is None else self._with_owners(numbers):
             self._clear_page(number)
         os.fsync(self._file)
 
     def _with_owners(self, numbers: Iterable[int]) -> list[int]:
-        """These pages, and the pages with the rows to which pages with rests of values belong."""
+        """These pages. For a page with the rest of a long value, also the page with its row."""
         all_of_them: set[int] = set()
         for number in numbers:
             while 0 < number <= self.count and number not in all_of_them:

@@ -15,12 +15,15 @@ INCREMENTAL = 2
 """With this setting SQLite keeps track of which page belongs where, so that it can move pages."""
 # So many pages are moved in one step.
 PAGES = 50
-# So long the write lock is held to wait for readers.
+# The write lock is held at most so long to wait for readers.
 HELD_MS = 50
 
 
 def shrink(db: "Sqlite") -> None:
-    """Give all free pages back. A file of an earlier version is rewritten once, as a whole."""
+    """Give all free pages back to the disk.
+
+    A file from an earlier release, without `INCREMENTAL`, is first rewritten as a whole.
+    """
     if db.value("pragma auto_vacuum") != INCREMENTAL:
         # The copy that SQLite makes for this may be larger than the memory.
         db.execute("pragma temp_store = file")
@@ -46,7 +49,8 @@ def checkpoint(db: "Sqlite") -> bool:
     """Move the content of the WAL file into the database. False if a reader prevented it."""
     until = busy_until()
     while True:
-        # Nobody waits for this one. The second one has little left to do and locks out writers.
+        # This checkpoint makes nobody wait. The one in `_emptied_wal`, which locks out writers, has
+        # little left to do then.
         db.one("pragma wal_checkpoint(passive)")
         held = HeldLock()
         is_done = _emptied_wal(db)

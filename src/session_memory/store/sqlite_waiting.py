@@ -13,7 +13,7 @@ SHORTEST_S, SHORT_RETRIES = 0.0002, 9
 
 
 def retry(times: int) -> bool:
-    """Sleep for a moment, then try again to get the lock, for up to a minute.
+    """Sleep for a moment. Returns whether SQLite should try again to get the lock: for a minute.
 
     SQLite's own handler sleeps up to 100 ms at a time and misses the short gaps between the
     transactions of a sync.
@@ -28,7 +28,7 @@ def pause(times: int) -> float:
 
 
 def busy_until() -> float:
-    """Until when to wait for others, as `time.monotonic` counts."""
+    """The time, as `time.monotonic` counts, until which to wait for others."""
     return time.monotonic() + BUSY_S
 
 

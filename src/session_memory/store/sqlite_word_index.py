@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING
 
 from session_memory.core.index_words import JOINT, LONGEST, with_joints
 from session_memory.store.fts5_pages import LEAVES, words_in_pages
-from session_memory.store.word_query import PreparedDocs, QueryWord, WordQuery
+from session_memory.store.word_query import (
+    IndexedText,
+    PreparedDocs,
+    PreparedText,
+    QueryWord,
+    WordQuery,
+)
 
 if TYPE_CHECKING:
     from session_memory.store.sqlite import Sqlite
@@ -20,7 +26,7 @@ HASH_BYTES = 16 * 1024 * 1024
 
 # The greatest character.
 LAST = "\U0010ffff"
-# Written in one step of a merge, and deleted in one step of removing an index.
+# Pages that one step of a merge writes, and rows that one step of removing an index deletes.
 MERGED_PAGES = 32
 ROWS_AT_ONCE = 200
 # Of words that contain a part, at most this many are looked up one by one. Otherwise, and for parts
@@ -44,8 +50,15 @@ CONFIGURE = ";\n".join(
 )
 
 
+def entries_of(text: str) -> tuple[str, ...]:
+    """What the index stores of a text: the text itself, made ready for FTS5."""
+    return (with_joints(text),)
+
+
 class SqliteWordEngine:
+    kind = "sqlite"
     writes_ahead = False
+    loads_faster_alone = False
 
     def __init__(self, db: "Sqlite", table: str) -> None:
         self._db = db
@@ -67,13 +80,18 @@ class SqliteWordEngine:
         self._db.execute(f"alter table {self._table} rename to {table}")
         self._table = table
 
+    def stop_finding(self) -> None:
+        """Nothing to do: an FTS5 table is its own index."""
+
+    def begin_finding(self) -> None:
+        """Nothing to do, as in `stop_finding`."""
+
     def removed(self) -> Iterator[None]:
         for part, first in _PARTS:
             table = f"{self._table}_{part}"
-            if not self._db.has_table(table):
-                continue
             some = f"select id from {table} where id > {first} limit {ROWS_AT_ONCE}"
-            while self._db.value(f"select exists ({some})"):
+            # Another process may delete the table between two steps.
+            while self._db.has_table(table) and self._db.value(f"select exists ({some})"):
                 self._db.execute(f"delete from {table} where id in ({some})")
                 yield
         self.destroy()
@@ -84,8 +102,11 @@ class SqliteWordEngine:
     def add_prepared(self, docs: PreparedDocs) -> None:
         self._db.insert(self._table, ("rowid", "text"), docs)
 
-    def add(self, docs: Iterable[tuple[int, str]]) -> None:
-        rows = ((doc, with_joints(text)) for doc, text in docs)
+    def add(self, docs: Iterable[tuple[int, IndexedText]]) -> None:
+        rows = (
+            (doc, text.entries[0] if isinstance(text, PreparedText) else with_joints(text))
+            for doc, text in docs
+        )
         self._db.insert(self._table, ("rowid", "text"), rows)
 
     def known(self, docs: Sequence[int]) -> list[int]:
@@ -135,8 +156,10 @@ class SqliteWordEngine:
         return [(row[0], row[1]) for row in found if row is not None]
 
     def _known_words(self) -> str:
-        """The statement that lists words. FTS5 cuts very long ones at any byte, so they are cut
-        again at a character."""
+        """The statement that lists words with their number of texts.
+
+        FTS5 cuts very long words at any byte, so they are cut again at a character.
+        """
         view = f"temp.{self._table}_terms"
         self._db.execute(
             f"create virtual table if not exists {view} using fts5vocab"
@@ -148,7 +171,10 @@ class SqliteWordEngine:
         )
 
     def _words_with(self, parts: Sequence[str]) -> list[str] | None:
-        """Words that may contain one of ``parts``, or None if it takes all of them to find out."""
+        """Words that may contain one of ``parts``, from the pages of the index.
+
+        None if the pages are not enough. Then the caller must look at all words.
+        """
         wanted = [part.encode() for part in parts]
         pages = self._db.each(LEAVES.format(table=self._table))
         try:
@@ -162,7 +188,7 @@ class SqliteWordEngine:
             return None  # A word that FTS5 has cut inside of a character.
 
     def beginning(self, text: str, most: int) -> tuple[QueryWord, ...]:
-        """The most frequent words. FTS5 would collect the texts of all of them first."""
+        """The most frequent words. A prefix search of FTS5 would collect the texts of all words."""
         found = sorted(self.terms(first=text, last=text + LAST), key=lambda one: -one[1])
         return tuple(QueryWord(word) for word, _ in found[:most])
 

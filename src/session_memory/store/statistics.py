@@ -81,7 +81,7 @@ class Statistics:
         return self._all(FILES, scope)
 
     def names(self) -> list[str]:
-        """Every name in the name table. Tools are among them."""
+        """Every name in the name table: of tools, kinds, roles, models and others."""
         return [str(name) for (name,) in self._db.all("select name from names")]
 
     def called(self, tools: Iterable[str], state: str | None) -> dict[str, int]:

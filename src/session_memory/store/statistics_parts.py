@@ -11,7 +11,7 @@ QUARTER_MS = 15 * 60 * 1000
 # Integer division rounds towards zero. Adding this first makes it correct for times before 1970.
 SHIFT = 100_000_000
 CAP_MS = 30 * 60 * 1000
-"""The longest wait that is counted. In a longer one, nobody was waiting."""
+"""Only so much of a wait is counted as waiting. The rest of a longer wait is counted separately."""
 BANDS = ((1, 1), (2, 5), (6, 10), (11, 20), (21, 50), (51, 100), (101, 200), (201, None))
 """Ranges of the number of a response in its session, to show how contexts grow."""
 
@@ -19,9 +19,9 @@ BANDS = ((1, 1), (2, 5), (6, 10), (11, 20), (21, 50), (51, 100), (101, 200), (20
 class Scope(msgspec.Struct, frozen=True, kw_only=True):
     """What is counted. ``None`` means no filter; an empty tuple matches nothing.
 
-    ``models`` filters sessions by their model, and responses by their own model. ``ids`` are those
-    of rows of sessions. The period is
-    ``since <= time < until``. An event without a time has the time of its session's start.
+    ``models`` filters sessions by their model, and responses by their own model. ``ids`` are ids of
+    rows in the table of sessions. The period is ``since <= time < until``. An event without a time
+    has the time of its session's start.
     """
 
     ids: tuple[int, ...] | None = None

@@ -11,6 +11,7 @@ from session_memory.store.address import is_postgres, is_unknown_address
 from session_memory.store.copying import copy_everything, refuse_unfinished
 from session_memory.store.database import Database, connect
 from session_memory.store.events import Events
+from session_memory.store.figure_marks import FigureMarks
 from session_memory.store.figures import Figures
 from session_memory.store.fingerprint import fingerprint
 from session_memory.store.given_names import GivenNames
@@ -52,14 +53,15 @@ class Store:
         self.names = NameTable(db)
         self.raw = Raw(db)
         self.sources = Sources(db)
-        self.sessions = Sessions(db)
+        self.figure_marks = FigureMarks(db)
+        self.sessions = Sessions(db, self.figure_marks)
         self.index = WordIndex(db)
         self.events = Events(db, self.names, self.index)
-        self.usage = UsageTable(db, self.names)
+        self.usage = UsageTable(db, self.names, self.figure_marks)
         self.response_ids = ResponseIds(db)
         self.turns = LoggedTurns(db)
         self.problems = Problems(db)
-        self.retention = Retention(db)
+        self.retention = Retention(db, self.figure_marks)
         self.tasks = Tasks(db)
         self.figures = Figures(db)
         self.given_names = GivenNames(db, self.index)
@@ -80,7 +82,11 @@ class Store:
         """
         is_outermost = not self.db.is_writing
         try:
-            with self.db.transaction(), self.index.collecting():
+            with (
+                self.db.transaction(),
+                self.index.collecting(),
+                self.figure_marks.collecting(),
+            ):
                 yield
         except BaseException:
             self.names.forget()
@@ -108,7 +114,7 @@ class Store:
         return row
 
     def fingerprint(self, *, damaged: list[int] | None = None) -> str:
-        """Equal for stores with the same content, after any number and order of syncs."""
+        """A hash that is equal for stores with the same content, however it was collected."""
         return fingerprint(self, damaged=damaged)
 
     def backup(self, target: Path) -> int:

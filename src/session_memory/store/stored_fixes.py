@@ -1,6 +1,6 @@
-"""The rows that say how an error was resolved, for a hook: each question reads an index.
+"""Read how sessions resolved an error, for a hook that must answer fast: each query uses an index.
 
-Only errors that an edit, a command or another call resolved count. See `Digests` for the tables.
+`session_memory.store.digests` writes the tables.
 """
 
 from session_memory.core.short_ids import short_lengths
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from session_memory.store.quick_reading import Row
 
-# An error of more sessions than this says nothing about its cause.
+# An error that more sessions have says nothing about its cause.
 MOST_ERRORS = 200
 _ERRORS = """
     select session_uid, fingerprint, resolution from error_fingerprints
@@ -77,7 +77,7 @@ class StoredFixes:
         return values
 
     def places(self, uid: str, events: "Iterable[str]") -> dict[str, int]:
-        """Event → its number in the session. Events of evicted sessions have none."""
+        """event_uid → the event's seq in the session. Events of evicted sessions are left out."""
         asked = list(dict.fromkeys(events))
         keys = {
             key

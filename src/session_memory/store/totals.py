@@ -1,4 +1,4 @@
-"""How many sessions the store has of each agent. Indexes answer it, in a store of any size."""
+"""Count the sessions of each agent, and find the latest activity. Both use only indexes."""
 
 import msgspec
 
@@ -14,7 +14,7 @@ _RECENT = """
     select flavor || '', count(*) from sessions where ended_at is null and started_at >= :since
     group by 1
 """
-# A session that was never analyzed waits for it. The second condition finds it by an index.
+# The second condition is true for every session that was never analyzed. An index finds it.
 _NEVER_ANALYZED = """
     select flavor || '', count(*) from sessions
     where evicted_at is null and (analyzed_revision is null or analyzed_revision <> revision)
@@ -54,5 +54,5 @@ def totals_by_flavor(db: Database, since: int) -> list[FlavorTotals]:
 
 
 def last_active(db: Database) -> int | None:
-    """The end of the latest session; its start if it has no end."""
+    """The latest end of a session, or start of a session without an end."""
     return max((at for sql in _ACTIVE if (at := db.value(sql)) is not None), default=None)

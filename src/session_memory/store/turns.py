@@ -101,7 +101,7 @@ class LoggedTurns:
         return {model: tuple(map(int, figures)) for model, *figures in rows}
 
     def spent_otherwise(self, session_id: int) -> tuple[int, ...]:
-        """What the session's responses used that are no such turns."""
+        """The usage that counts for a session, without that of its logged turns."""
         (row,) = self._db.all(_SPENT_OTHERWISE, {"session": session_id})
         return tuple(map(int, row))
 

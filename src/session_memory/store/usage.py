@@ -8,7 +8,7 @@ from session_memory.core.schema import Usage
 from session_memory.core.text import escaped
 from session_memory.core.time import format_time
 from session_memory.store.database import Database, Row
-from session_memory.store.figure_marks import mark_session
+from session_memory.store.figure_marks import FigureMarks
 from session_memory.store.name_table import NameTable
 
 BUCKETS = (
@@ -80,8 +80,8 @@ NOBODY = 0
 _COLUMNS = ("session_id", "owner_id", "reported_for", *NewUsage.__struct_fields__)
 _BUCKETS = ", ".join(BUCKETS)
 MANY_ROWS = 100
-"""If two rows for each response and so many more are stored, many sessions have the responses. Then
-only some of the rows are read."""
+"""If more rows are stored than two for each response and so many in addition, many sessions have
+the responses. Then only some of the rows are read."""
 
 _ROWS = f"""
     select id, usage_key, usage_id, session_id, owner_id, reported_for, ts, {_BUCKETS} from usage
@@ -153,17 +153,20 @@ _SUMS = f"""
 
 
 class UsageTable:
-    def __init__(self, db: Database, names: NameTable) -> None:
+    def __init__(self, db: Database, names: NameTable, marks: FigureMarks) -> None:
         self._db = db
         self._names = names
+        self._marks = marks
 
     def stored(self, keys: list[int]) -> list[StoredUsage]:
         """The rows of the responses with these keys."""
         return list(_stored(self._db.matching(_BY_KEY, keys)))
 
     def stored_if_few(self, keys: list[int], *, known: int = 0) -> list[StoredUsage] | None:
-        """The rows of the responses with these keys. None if they are many, beside ``known``
-        ones that the caller expects."""
+        """The rows of the responses with these keys. None if there are many.
+
+        ``known`` is the number of rows that the caller expects.
+        """
         most = known + 2 * len(keys) + MANY_ROWS
         rows = list(_stored(self._db.matching(f"{_BY_KEY} limit {most}", keys)))
         return rows if len(rows) < most else None
@@ -213,7 +216,7 @@ class UsageTable:
             ],
         )
         if owner is not None:
-            mark_session(self._db, owner)
+            self._marks.add(owner)
 
     def replace(self, usage_row_id: int, row: NewUsage) -> None:
         values = msgspec.structs.asdict(row)
@@ -275,13 +278,13 @@ class UsageTable:
         return [row[0] for row in self._db.all(_LOGGERS, {"session": session_id})]
 
     def add_to_sums(self, session_id: int, more: tuple[int, ...]) -> None:
-        """Add to the sums of a session what counts for it now, or no longer (negative figures).
+        """Add ``more`` to the sums of a session. Figures that no longer count for it are negative.
 
-        Its revision grows, because its digest has the sums too. An evicted one was analyzed.
+        Its revision grows, so that its digest is made again. An evicted session keeps its revision.
         """
         added = dict(zip(BUCKETS, more, strict=True))
         self._db.execute(_ADD_TO_SUMS, {**added, "session": session_id})
-        mark_session(self._db, session_id)
+        self._marks.add(session_id)
 
     def sums(self, session_id: int) -> tuple[int, ...]:
         """The sum of all usage that counts for the session, in the order of ``BUCKETS``."""

@@ -1,13 +1,14 @@
-"""A question to the word index, and the interface that each database's word engine implements.
+"""A query of the word index, and the interface that each database's word engine implements.
 
 The engines are in `sqlite_word_index` and `postgres_word_index`. They give the same answers. An
-engine stores no texts, so a question that words alone cannot answer is decided by reading the
-stored logs.
+engine stores no texts. If words alone cannot answer a query, such as one for a phrase, the caller
+reads the texts from the stored logs.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from importlib import import_module
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -31,15 +32,45 @@ class WordQuery(msgspec.Struct, frozen=True):
     without: tuple[QueryWord, ...] = ()
 
 
+class PreparedText(NamedTuple):
+    """A text of ``size`` characters, already split into words for one kind of engine.
+
+    ``entries`` are what that engine stores of it: one entry, or several for a very long text.
+    """
+
+    entries: tuple[Any, ...]
+    size: int
+
+
+IndexedText = str | PreparedText
 PreparedDocs = list[tuple[int, Any]]
 """Docs, each with its words as its engine stores them. A long text may have several entries."""
 
 
+def entries_of(kind: str) -> Callable[[str], tuple[Any, ...]]:
+    """The function that prepares a text for engines of this kind, without a store."""
+    module = import_module(f"session_memory.store.{kind}_word_index")
+    prepare: Callable[[str], tuple[Any, ...]] = module.entries_of
+    return prepare
+
+
 class WordEngine(Protocol):
-    """One index: which texts contain which words. A *doc* is the number of a text in the index."""
+    """An index of the words in texts. A *doc* is the number of a text in the index.
+
+    Methods that work step by step yield after each step, so that the caller can commit there.
+    """
+
+    kind: str
+    """The database of the engine. It names the module whose ``entries_of`` prepares texts."""
 
     writes_ahead: bool
-    """Whether it pays to write docs before a long transaction ends, because a server does it."""
+    """Whether docs should be written before a long transaction ends. It pays if a server does it
+    while this process goes on."""
+
+    @property
+    def loads_faster_alone(self) -> bool:
+        """Whether many docs are loaded faster while words cannot be found quickly."""
+        ...
 
     def create(self) -> None: ...
 
@@ -48,20 +79,26 @@ class WordEngine(Protocol):
     def replace_table(self, table: str, old: str) -> None:
         """Replace the index ``table`` by this one. The replaced one may stay as ``old``."""
 
+    def stop_finding(self) -> None:
+        """Drop what finds words quickly. Docs can be added and dropped as before."""
+
+    def begin_finding(self) -> None:
+        """Make what finds words quickly again, after `stop_finding`."""
+
     def removed(self) -> Iterator[object]:
-        """Delete the index step by step. Nobody may use it any more."""
+        """Delete the index step by step. Call it only when nothing uses the index any more."""
 
     def prepared(self, docs: Iterable[tuple[int, str]]) -> PreparedDocs:
-        """``(doc, text)`` pairs as `add_prepared` takes them. Needs no transaction."""
+        """Convert ``(doc, text)`` pairs to what `add_prepared` takes. Needs no transaction."""
 
     def add_prepared(self, docs: PreparedDocs) -> None:
         """Add docs that are not in the index yet."""
 
-    def add(self, docs: Iterable[tuple[int, str]]) -> None:
+    def add(self, docs: Iterable[tuple[int, IndexedText]]) -> None:
         """Add ``(doc, text)`` pairs whose docs are not in the index yet."""
 
     def known(self, docs: Sequence[int]) -> list[int]:
-        """Those of the docs that are in the index, where a number can be used a second time."""
+        """Those of ``docs`` that are in the index. Empty if the database never reuses an id."""
 
     def drop(self, docs: Sequence[int]) -> None: ...
 
@@ -87,7 +124,7 @@ class WordEngine(Protocol):
         """Indexed words that contain one of ``parts``, as `terms` returns them."""
 
     def beginning(self, text: str, most: int) -> tuple[QueryWord, ...]:
-        """What to ask for, to find words that begin with ``text``: at most so many words."""
+        """The query words that match words which begin with ``text``, at most ``most``."""
 
     def merged(self) -> Iterator[object]:
         """Keep the index quick to read: merge what many transactions have written, step by step."""

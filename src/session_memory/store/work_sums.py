@@ -1,7 +1,8 @@
 """Kept sums of the work of all sessions, by the day on which a session began.
 
-The sums of a day are those of the sessions that `session_days` has on it, unless one of these has a
-mark. A day whose sessions have changed is uncounted until its sums are made again.
+The sums of a day cover the sessions that began on it, as the table ``session_days`` says. They are
+out of date if one of these sessions has a mark. A day that gained or lost a session is uncounted:
+it has no sums until they are made again.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -14,7 +15,7 @@ from session_memory.store.figures import NO_DAY, listed
 
 DAY_MS = 86_400_000
 WIDTH = 32
-"""So many days have sums of their own, beside those of each day."""
+"""Spans of so many days have sums too. So the sums of a long period need fewer rows."""
 _DAYS = ("set_id", "session_id", "day", "first_at", "last_at", "is_long")
 _SUMS = ("set_id", "width", "day", "part", "figures")
 # Each event and each response has a time from the first to the last moment.
@@ -61,7 +62,10 @@ _MARKED_ON = """
 
 
 class SessionDay(msgspec.Struct, frozen=True):
-    """When a session began, as a day since 1970, and its first and last moment."""
+    """The day on which a session began, counted from 1970, and its first and last moment.
+
+    ``is_long`` is 1 if it ended on a later day.
+    """
 
     session_id: int
     day: int
@@ -95,9 +99,9 @@ class WorkSums:
         return {row[0]: row[1] for row in self._db.all(_LONG, given)}
 
     def place(self, ids: Sequence[int]) -> dict[int, SessionDay]:
-        """Note the present days of sessions. Days that gain or lose one become uncounted.
+        """Store on which days sessions began. Days that gain or lose a session become uncounted.
 
-        Call it inside a transaction. Returns the days of those that still exist.
+        Call it inside a transaction. Returns the days of the sessions that still exist.
         """
         before, now = self.known(ids), self._present(ids)
         changed = [one for one in ids if before.get(one) != now.get(one)]
@@ -114,7 +118,7 @@ class WorkSums:
         for session_id, start, *moments in self._db.all(_MOMENTS.format(ids=listed(ids))):
             times = [one for one in (start, *moments) if one is not None]
             if start is None:
-                # What has no time counts in no period, and it may have no time.
+                # Its events may have no time either. Then they count in no period.
                 found[session_id] = SessionDay(session_id, NO_DAY, None, None, 0)
                 continue
             first, last = min(times), max(times)
@@ -163,7 +167,7 @@ class WorkSums:
         self._db.insert("work_sums", _SUMS, rows)
 
     def wide_days(self, part: str) -> set[int]:
-        """The first days of sums of several days."""
+        """The first day of each span of `WIDTH` days that has sums."""
         given = {**self._set, "part": part, "width": WIDTH}
         return {row[0] for row in self._db.all(_WIDE, given)}
 

@@ -1,10 +1,11 @@
-"""Tools for testing adapters and code that uses the store. They are shipped, for packages of yours.
+"""Tools for testing adapters and code that uses the store. They are a part of the package, so that
+other packages can use them.
 
 - `adapters.AdapterContract`: a pytest suite that any adapter can run over its samples
 - `claude.ClaudeHome`, `codex.CodexHome`, `grok.GrokHome`: write logs as the agents write them
 - `collecting`: a store of such logs, and checks that hold for every store
 - `stores`, `postgres`: empty stores on SQLite and PostgreSQL, and a PostgreSQL server for tests
-- `agents.installed`: install and remove agents for the length of a test
-- `planted`: sessions in which it is known what a detector must find
+- `agents.installed`: install and remove agents while a test runs
+- `planted`: sessions with a known mistake each, which a detector must find
 - `secrets`: invented secrets, and texts that only look like secrets
 """

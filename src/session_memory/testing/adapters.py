@@ -1,15 +1,16 @@
-"""The contract of an adapter as a pytest suite. An adapter runs it over its own samples:
+"""The contract of an adapter as a pytest suite. A package with an adapter runs it over its samples:
 
     class TestParley(AdapterContract):
         adapter = parley_adapter.AGENT
         samples = Path(__file__).parent / "samples"
         unknown = b'{"what":"something new","at":"2026-07-01T10:00:00Z"}\\n'
 
-pytest finds the tests in the base class. ``samples`` is a directory of logs, laid out as the agent
-does it. ``unknown`` is a line of a kind that the adapter does not know, in the agent's format.
+pytest finds the tests in the base class. ``samples`` is a directory of logs, with the same
+directories as the agent makes. ``unknown`` is a line of a kind that the adapter does not know, in
+the agent's format.
 
-The suite cannot tell whether the events are right. For that, run the real program with a script and
-compare the events with what the script did.
+The suite cannot tell whether the events are right. To test that, run the real program with a script
+and compare the events with what the script did.
 """
 
 import io
@@ -56,7 +57,7 @@ HOSTILE = (
 
 
 def lines_of(document: bytes) -> bytes:
-    """The lines that are kept of a document when it is first read."""
+    """Return the lines that the store keeps for a rewritten document when it is first read."""
     return DocumentLines().add(document)
 
 
@@ -72,13 +73,14 @@ class BytesSource:
 
 
 class AdapterContract:
-    """Subclass it in a test module and set ``adapter`` and ``samples``."""
+    """Tests that every adapter must pass. Subclass it in a test module and set ``adapter`` and
+    ``samples``."""
 
     adapter: ClassVar[Agent]
     samples: ClassVar[Path]
     unknown: ClassVar[bytes] = b""
     malformed: ClassVar[bytes] = b"{neither a record nor the beginning of one\n"
-    # Only a file of lines can have half a line or a malformed line.
+    # False for logs that are no JSON lines, such as plain text, where no line is malformed.
     is_line_based: ClassVar[bool] = True
     has_usage: ClassVar[bool] = True
 
@@ -143,7 +145,7 @@ class AdapterContract:
         if self.adapter.texts is None:
             return
         for source in self._logs():
-            # A line alone does not name the session of a log that lies beside it.
+            # A line alone does not name the session, so a subagent's log gets some session.
             ref = msgspec.structs.replace(source.ref, session=source.ref.session or " ")
             for line in (*source.data.split(b"\n"), self.unknown[:-1], *HOSTILE):
                 texts = self.adapter.texts(line.rstrip(b"\n"))
@@ -156,7 +158,7 @@ class AdapterContract:
     def test_the_beginning_of_a_log_gives_the_beginning_of_its_items(self) -> None:
         for source in self._logs():
             whole = list(self.adapter.read(source, Cursor()))
-            # A line that is no record ends with its newline only: it may be torn before.
+            # A line that is no record counts only with its newline. Before, it may be incomplete.
             ends = [cursor.offset + bool(record.problem) for cursor, record in whole]
             cuts = {end + step for end in ends for step in (-1, 0, 1)}
             for size in sorted(cut for cut in cuts if cut <= len(source.data)):
@@ -290,7 +292,8 @@ class AdapterContract:
             assert usage.reasoning_tokens <= usage.output_tokens, usage
 
     def test_a_store_of_the_samples_is_sound_and_gives_them_back(self, tmp_path: Path) -> None:
-        """The adapter must be registered: by name, or by an entry point of its package."""
+        """Collect the samples into a store and restore them. The adapter must be installed: built
+        in, or announced by an entry point of its package."""
         with collected(self.samples, flavor=self.adapter.flavor) as store:
             check_sound(store)
             before = store.fingerprint()
@@ -350,12 +353,15 @@ def _check_event(event: NativeEvent) -> None:
 
 
 def _ended(data: bytes) -> bytes:
-    """A log without its last line if that does not end in a newline."""
+    """Return a log without a last line that has no newline."""
     return data[: data.rfind(b"\n") + 1]
 
 
 def _lines(data: bytes) -> Iterator[tuple[int, int]]:
-    """Offset and length of every line but a torn last one; blank lines and line ends left out."""
+    """Yield the offset and the length of every line that is not blank, without its line end.
+
+    A last line without a newline is left out if it is no whole object.
+    """
     offset = 0
     last = data.rpartition(b"\n")[2]
     is_torn = last and not jsonl.is_object(last)

@@ -1,4 +1,4 @@
-"""Installing and removing agents for the length of a test."""
+"""Install and remove agents while a test runs."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,9 +14,11 @@ from session_memory.adapters.agent import Agent
 def installed(
     *agents: Agent, beside_ours: bool = False, broken: dict[str, Exception] | None = None
 ) -> Iterator[None]:
-    """Exactly these agents are installed; ``beside_ours`` keeps the built-in ones as well.
+    """Within this context, exactly these agents are installed; with ``beside_ours``, the installed
+    ones stay, too.
 
-    Loading an agent in ``broken`` raises its exception, as a plugin does that cannot be imported.
+    ``broken`` maps flavors to exceptions. Loading such an agent raises the exception, as for a
+    plugin that cannot be imported.
     """
     found = dict(registry.loaders()) if beside_ours else {}
     for agent in agents:

@@ -1,7 +1,7 @@
-"""Render training rows in chat templates, and say what is wrong with the result.
+"""Render rows of training data with the chat templates of models, and check the result.
 
-A row is rendered rightly if the template raises nothing, every text of a person and every result is
-there, and the arguments of calls are objects, not quoted texts.
+A row is rendered correctly if the template raises nothing, every text of a person and every result
+of a call is in the output, and the arguments of calls are objects, not quoted texts.
 """
 
 import json
@@ -20,10 +20,35 @@ Row = dict[str, Any]
 MOST_ROWS = 60
 _WORD = re.compile(r"[A-Za-z]{5,}")
 _TWICE = re.compile(r'"(?:arguments|parameters)":\s*"\{')
+_PROBE_WORDS = ("probed_tool", "probed_argument", "probed_value", "probed_result")
+_PROBE: list[Row] = [
+    {"role": "user", "content": "hi"},
+    {
+        "role": "assistant",
+        "content": "",
+        "tool_calls": [
+            {
+                "id": "probe0001",
+                "type": "function",
+                "function": {
+                    "name": "probed_tool",
+                    "arguments": {"probed_argument": "probed_value"},
+                },
+            }
+        ],
+    },
+    {
+        "role": "tool",
+        "name": "probed_tool",
+        "tool_call_id": "probe0001",
+        "content": "probed_result",
+    },
+]
 
 
 class Generation(Extension):
-    """``{% generation %}`` marks what the model writes; here it is just its contents."""
+    """The Jinja tag ``{% generation %}``, which marks what the model writes. Here it only renders
+    its contents."""
 
     tags = {"generation"}
 
@@ -34,7 +59,7 @@ class Generation(Extension):
 
 
 def environment() -> ImmutableSandboxedEnvironment:
-    """An environment as libraries for language models set it up."""
+    """Return a Jinja environment like the one that libraries for language models use."""
     made = ImmutableSandboxedEnvironment(
         trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols, Generation]
     )
@@ -42,6 +67,20 @@ def environment() -> ImmutableSandboxedEnvironment:
     made.globals["raise_exception"] = _refuse
     made.globals["strftime_now"] = datetime(2026, 1, 1, tzinfo=UTC).strftime
     return made
+
+
+def supports_tools(text: str) -> bool:
+    """Whether a template renders a call and its result, in the form that transformers documents.
+
+    This is the test of ``trl.chat_template_utils.supports_tool_calling``: the name of the tool, the
+    argument and the result must be in the output. TRL's fallback for templates that fail because
+    the arguments are an object is left out.
+    """
+    try:
+        shown = environment().from_string(text).render(messages=_PROBE, bos_token="", eos_token="")
+    except (TemplateError, TypeError, ValueError, KeyError):
+        return False
+    return all(word in shown for word in _PROBE_WORDS)
 
 
 def _as_json(value: Any, ensure_ascii: bool = False, **how: Any) -> str:
@@ -53,7 +92,7 @@ def _refuse(message: str) -> None:
 
 
 def conversations(row: Row) -> Iterator[list[Row]]:
-    """The conversations in a row of any kind."""
+    """Yield the conversations in a row of training data of any kind."""
     if "messages" in row:
         yield row["messages"]
     for answer in ("completion", "chosen", "rejected"):
@@ -62,7 +101,7 @@ def conversations(row: Row) -> Iterator[list[Row]]:
 
 
 def wrong(template: Any, messages: list[Row], tools: list[Row]) -> str | None:
-    """What is wrong with a rendered conversation; None if nothing is."""
+    """Return what is wrong with a conversation that ``template`` renders; None if nothing is."""
     try:
         text = template.render(
             messages=messages,
@@ -91,7 +130,7 @@ def _wrong_call(function: Row, text: str) -> str | None:
     if _TWICE.search(text):
         return "quotes the arguments twice"
     for name, value in function["arguments"].items():
-        # Templates quote in their own ways, so words are compared.
+        # Templates quote texts in different ways, so only words are compared.
         words = _WORD.findall(str(value)[:200]) if isinstance(value, str) else []
         if name not in text or any(word not in text for word in words):
             return "lacks an argument"
@@ -106,7 +145,10 @@ def rows_in(data: Path) -> list[Row]:
 
 
 def rendered(data: Path, templates: dict[str, str]) -> dict[str, str | None]:
-    """By template: the first thing that is wrong, or None."""
+    """Return for each template the first thing that is wrong with the rows in ``data``, or None.
+
+    ``templates`` maps names to texts of templates.
+    """
     made, rows = environment(), rows_in(data)
     step = max(1, len(rows) // MOST_ROWS)
     found: dict[str, str | None] = {}

@@ -1,4 +1,4 @@
-"""Writes Claude Code logs for tests: the lines that the real program writes.
+"""Write Claude Code logs for tests, with the lines that the real program writes.
 
     home = ClaudeHome(tmp_path)
     log = home.session("alpha")
@@ -49,7 +49,7 @@ class ClaudeHome:
     def session(
         self, session: str = "alpha", *, version: str = VERSION, slug: str = ""
     ) -> ClaudeLog:
-        """A new session. ``slug`` is the name of its project's directory."""
+        """Add a new session and return its log. ``slug`` is the name of its project's directory."""
         directory = _PROJECTS / (slug or slug_of(self.cwd))
         return self.keep(
             ClaudeLog(
@@ -68,7 +68,7 @@ class ClaudeHome:
         return self.keep(log.subagent(agent, **how))
 
     def keep(self, log: ClaudeLog) -> ClaudeLog:
-        """Add a log that `write` shall write, too."""
+        """Add a log, so that `write` writes it, too."""
         self.logs.append(log)
         return log
 
@@ -83,5 +83,5 @@ class ClaudeHome:
 
 
 def slug_of(cwd: str) -> str:
-    """The name of the directory below ``projects`` for a working directory."""
+    """Return the name of the directory below ``projects`` for a working directory."""
     return "".join(c if c.isascii() and (c.isalnum() or c == "-") else "-" for c in cwd)

@@ -1,4 +1,4 @@
-"""The parts that Claude Code logs are made of: blocks of a message, usage, and lines."""
+"""Make the parts of Claude Code logs for tests: blocks of a message, usage, and lines."""
 
 import json
 from typing import Any
@@ -9,24 +9,25 @@ REJECTED = (
     "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was"
     " a file edit, the new_string was NOT written to the file)."
 )
-# The user's own words follow.
+# The user's reason for the rejection follows this text.
 REASON_FOLLOWS = " To tell you how to proceed, the user said:\n"
 STOP_AND_WAIT = " STOP what you are doing and wait for the user to tell you how to proceed."
 CONTINUED = "This session is being continued from a previous conversation"
 
 
 def text(words: str) -> Json:
-    """A block of plain text."""
+    """Return a block of plain text."""
     return {"type": "text", "text": words}
 
 
 def thinking(words: str) -> Json:
-    """A block of the model's thoughts."""
+    """Return a block of the model's thoughts."""
     return {"type": "thinking", "thinking": words, "signature": "c2lnbmF0dXJl"}
 
 
 def call(tool: str, call_id: str | None = None, **arguments: Any) -> Json:
-    """A tool call. Without ``call_id`` the log that it is written to makes an id."""
+    """Return a block with a tool call. Without ``call_id``, the log to which it is added makes an
+    id."""
     return {"type": "tool_use", "id": call_id, "name": tool, "input": arguments}
 
 
@@ -40,8 +41,8 @@ def usage(
     searches: int = 0,
     speed: str = "standard",
 ) -> Json:
-    """The usage of a response. ``write`` counts all cache writes, ``one_hour`` those that last an
-    hour and cost more."""
+    """Return the usage of a response. ``write`` counts all tokens written to the cache,
+    ``one_hour`` those of them that stay for an hour and cost more."""
     return {
         "input_tokens": input,
         "output_tokens": output,
@@ -58,5 +59,5 @@ def usage(
 
 
 def line_of(record: Json) -> bytes:
-    """A record as a line of a log, with its newline."""
+    """Return a record as a line of a log, with its newline."""
     return json.dumps(record, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"

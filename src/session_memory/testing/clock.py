@@ -1,4 +1,4 @@
-"""The time in a log that a test writes."""
+"""A clock for the times in logs that a test writes."""
 
 from session_memory.core.time import format_time, parse_time
 
@@ -7,13 +7,14 @@ TICK_MS = 1000
 
 
 class Clock:
-    """A time that only `tick` moves on, so that the same calls write the same times."""
+    """A clock that moves only when `tick` is called, so that a test always writes the same
+    times."""
 
     def __init__(self, start: str = START, tick_ms: int = TICK_MS) -> None:
         self.ms = parse_time(start)
         self._tick_ms = tick_ms
 
     def tick(self, ms: int | None = None) -> str:
-        """Move on by ``ms``, or by the usual step, and return the new time."""
+        """Move the clock by ``ms`` or by its usual step, and return the new time as a text."""
         self.ms += self._tick_ms if ms is None else ms
         return format_time(self.ms)

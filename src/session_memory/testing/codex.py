@@ -1,4 +1,4 @@
-"""Writes Codex logs for tests, in the three generations of the format.
+"""Write Codex logs for tests, in the three generations of the format.
 
     home = CodexHome(tmp_path)
     log = home.session("alpha")
@@ -35,7 +35,7 @@ _USED = (*_FIELDS, "reasoning_output_tokens", "total_tokens")
 
 
 def ran(exit_code: int, output: str = "") -> str:
-    """The output of ``exec_command`` when a command has ended."""
+    """Return the output of ``exec_command`` for a command that has ended."""
     header = f"Chunk ID: 1f\nWall time: 0.4000 seconds\nProcess exited with code {exit_code}"
     return f"{header}\nOutput:\n{output}"
 
@@ -43,7 +43,8 @@ def ran(exit_code: int, output: str = "") -> str:
 def tokens(
     *, input: int = 0, read: int = 0, write: int = 0, output: int = 0, reasoning: int = 0
 ) -> Json:
-    """Token counts as Codex writes them: ``input`` contains what was read from the cache."""
+    """Return token counts as Codex writes them. ``input`` includes the tokens read from the
+    cache."""
     return dict(zip(_USED, (input, read, write, output, reasoning, input + output), strict=True))
 
 
@@ -52,14 +53,14 @@ def line_of(record: Json) -> bytes:
 
 
 def thread_id(ms: int, name: str) -> str:
-    """A UUID of version 7: the time, then bytes that depend on the name."""
+    """Return a UUID of version 7: the time ``ms``, then bytes that depend on ``name``."""
     tail = uuid5(_IDS, name).hex
     head = f"{ms:012x}"
     return f"{head[:8]}-{head[8:]}-7{tail[:3]}-a{tail[3:6]}-{tail[6:18]}"
 
 
 class Rollout:
-    """One log file. Every method appends lines in the format of its generation."""
+    """One log file of Codex. Most methods append lines in the format of its ``generation``."""
 
     def __init__(
         self, home: "CodexHome", name: str, generation: str, *, rollout: str = "", first: int = 0
@@ -119,12 +120,12 @@ class Rollout:
             self.line("event_msg", {"type": type, **fields})
 
     def item(self, type: str, **fields: Any) -> None:
-        """A finished item of the turn, which only the third generation writes."""
+        """Append a finished item of the turn. Only the third generation has such lines."""
         item = {"type": type, **fields}
         self.event("item_completed", thread_id=self.thread, turn_id=self.turn_id, item=item)
 
     def meta(self, **fields: Any) -> None:
-        """The first line, which resuming writes again."""
+        """Append the first line of a log. Codex writes it again when a session is resumed."""
         version, git = VERSIONS[self.generation], {"branch": "main"}
         payload: Json = {"id": self.thread, "timestamp": self.started}
         if self.generation == BARE:
@@ -165,7 +166,7 @@ class Rollout:
             self.item("UserMessage", id=self._id("u"), content=[{"type": "text", "text": words}])
 
     def say(self, role: str, words: str, **fields: Any) -> None:
-        """A message as the model's own item, without the line for the user interface."""
+        """Append a message as an item for the model, without the line for the person."""
         kind = "output_text" if role == "assistant" else "input_text"
         content = [{"type": kind, "text": words}]
         self.line("response_item", {"type": "message", "role": role, "content": content, **fields})
@@ -223,7 +224,8 @@ class Rollout:
     # ------------------------------------------------------------ usage
 
     def used(self, response_id: str | None = None, **counts: int) -> None:
-        """The usage of the response before: a record of its own, or a new total."""
+        """Append the usage of the response before: a new running total, and in the third generation
+        a record of its own."""
         last = tokens(**counts)
         self.total = {name: self.total[name] + last[name] for name in _USED}
         if self.generation == PAGINATED:
@@ -232,15 +234,15 @@ class Rollout:
         self.count(last)
 
     def count(self, last: Json | None = None) -> None:
-        """The running total. Without ``last`` it repeats the total that is known."""
+        """Append the running total. Without ``last``, it repeats the total before."""
         info = {"total_token_usage": self.total, "last_token_usage": last or tokens()}
         self.event("token_count", info=info, rate_limits=None)
 
     # ------------------------------------------------------------ copies
 
     def copy(self, lines: list[bytes]) -> None:
-        """Copy lines of another log, as a fork of the second generation does: each line has the
-        time of the copy."""
+        """Append copies of lines of another log, as a fork of the second generation does: each line
+        gets the time of the copy."""
         for line in lines:
             record = json.loads(line)
             self.line(record["type"], record["payload"], after_ms=1)
@@ -267,7 +269,7 @@ class CodexHome:
         return log
 
     def fork(self, parent: Rollout, name: str) -> Rollout:
-        """A fork of the third generation: it refers to its origin and copies nothing."""
+        """Add a fork of the third generation, which refers to ``parent`` and copies no lines."""
         self.clock.tick()
         log = Rollout(self, name, PAGINATED, first=parent.ordinal)
         self.logs.append(log)

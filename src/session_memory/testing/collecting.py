@@ -33,13 +33,15 @@ _make: Callable[[], Store] | None = None
 
 
 def new_store() -> Store:
-    """An empty store that is removed when it is closed: in memory, or as `stores_made_by` says."""
+    """Return an empty store that is removed when it is closed. It is in memory, unless
+    `stores_made_by` says otherwise."""
     return temporary_store() if _make is None else _make()
 
 
 @contextmanager
 def stores_made_by(make: Callable[[], Store]) -> Iterator[None]:
-    """Let `new_store` call ``make``, for example to test on another database."""
+    """Within this context, let `new_store` call ``make``, for example to test on another
+    database."""
     global _make
     before, _make = _make, make
     try:
@@ -58,35 +60,38 @@ def collect(
 
 
 def collected(root: Path, where: str | Path = "", *, flavor: str | None = None) -> Store:
-    """A new store after one sync of ``root``."""
+    """Return a new store after one sync of ``root``.
+
+    ``where`` is its path or address; without one, it is a `new_store`.
+    """
     store = open_store(where, durability="normal") if where else new_store()
     collect(store, root, flavor=flavor)
     return store
 
 
 def rebuilt(store: Store) -> Store:
-    """The same store after a rebuild: everything derived is made again from the stored logs."""
+    """Rebuild a store and return it: everything derived is made again from the stored logs."""
     done = rebuild(store, now_ms(), lambda repo, cwd: None, lambda source: None)
     assert not done.skipped, done.skipped
     return store
 
 
 def events_of(store: Store, uid: str) -> list[SessionEvent]:
-    """A session's own events."""
+    """Return a session's own events, without those that it inherited."""
     row = store.sessions.row(uid)
     assert row is not None, f"no session {uid}"
     return store.events.of(row.id, uid)
 
 
 def inherited_by(store: Store, uid: str) -> list[tuple[int, SessionEvent]]:
-    """The events that a session inherited, each with its seq in this session."""
+    """Return the events that a session inherited, each with its seq in this session."""
     row = store.sessions.row(uid)
     assert row is not None, f"no session {uid}"
     return store.events.inherited(row.id)
 
 
 def usage_of(store: Store, uid: str) -> list[Usage]:
-    """The usage of every response that counts for a session."""
+    """Return the usage of every response that counts for a session."""
     row = store.sessions.row(uid)
     assert row is not None, f"no session {uid}"
     return store.usage.of(row.id, uid)
@@ -97,20 +102,20 @@ def every_usage(store: Store) -> list[Usage]:
 
 
 def contents(store: Store) -> list[str]:
-    """The parts of the fingerprint as text, so that two stores can be compared."""
+    """Return the parts of a store's fingerprint as texts, to compare two stores."""
     return [json.dumps(part, sort_keys=True) for part in parts(store)]
 
 
 def check_same(one: list[str], other: list[str]) -> None:
-    """Fail with the differing lines unless two `contents` are equal."""
+    """Fail with the differing lines unless the `contents` of two stores are equal."""
     only = "\n".join(line for line in unified_diff(one, other, lineterm="", n=0))
     assert not only, only
 
 
 def lines_below(root: Path) -> int:
-    """The number of whole, non-blank lines of all logs, counted without the code under test.
+    """Return the number of whole, non-blank lines of all logs, counted without the code under test.
 
-    A document with messages counts one for each of them, and three for what is around them.
+    A document with messages counts one line for each message, and three for the rest.
     """
     logs = [path.read_bytes() for path in root.rglob("*.jsonl") if path.is_file()]
     lines = [(data, line) for data in logs for line in data.split(b"\n") if line.strip()]
@@ -120,7 +125,7 @@ def lines_below(root: Path) -> int:
 
 
 def _is_line(data: bytes, line: bytes) -> bool:
-    """Whether a line is whole. Only the last one may not be."""
+    """Whether a line is whole. Only the last line of a log may be incomplete."""
     if not data.endswith(line):
         return True
     try:
@@ -132,8 +137,8 @@ def _is_line(data: bytes, line: bytes) -> bool:
 def check_sound(store: Store, *, sample: int = 1000) -> None:
     """Check that a store verifies, accounts for every line and counts nothing twice.
 
-    So many sessions are derived again. With 0 that is left to the caller, who compares the
-    `contents` with those of a store that was checked.
+    ``sample`` is the number of sessions that are derived again for it. With 0, the caller should
+    compare the `contents` with those of a store that was checked.
     """
     findings = verify(store, sample=sample).findings
     assert not findings, findings
@@ -146,8 +151,8 @@ def check_sound(store: Store, *, sample: int = 1000) -> None:
 
 
 def _check_usage(store: Store) -> None:
-    """Check that nothing counts twice, and that a session which has the response id of another one
-    has a problem that says so."""
+    """Check that no usage counts twice, and that sessions which have a response id in common have
+    a problem that says so."""
     every = every_usage(store)
     times = Counter((usage.session_uid, usage.usage_id) for usage in every)
     assert not [one for one, count in times.items() if count > 1]
@@ -161,7 +166,7 @@ def _check_usage(store: Store) -> None:
     expected = {usage.session_uid for usage in every if responses[usage.usage_id] > 1}
     noted = [p.detail.split(": ")[0] for p in store.problems.every() if p.reason == SHARED_ID]
     assert len(noted) == len(set(noted)) and set(noted) <= expected, (noted, expected)
-    # The place of a response is not known if its session has no event, or is evicted.
+    # A session without an event, or an evicted one, has no place for such a problem.
     assert all(_has_no_place(store, uid) for uid in expected.difference(noted))
 
 
@@ -172,7 +177,7 @@ def _has_no_place(store: Store, uid: str) -> bool:
 
 
 def check_index(store: Store) -> None:
-    """Check that the index counts every word in as many events and titles as there are."""
+    """Check that the search index counts for each word the events and titles that contain it."""
     expected: Counter[str] = Counter()
     for session_id, (uid, _) in store.sessions.revisions().items():
         for _, text in docs_of(store, session_id, uid):
@@ -209,13 +214,16 @@ def _check_session(store: Store, uid: str) -> None:
 
 
 def check_restores(store: Store, root: Path | None, target: Path, logs: str = "*.jsonl") -> None:
-    """Check that restored files equal the collected ones, for all ``logs`` below ``root``."""
+    """Restore the collected files to ``target`` and check that they equal the native ones.
+
+    With ``root``, also check that every file below it whose name matches ``logs`` was collected.
+    """
     written = {item.path.relative_to(target) for item in restore_native(store, None, target)}
     kept = [row for row in store.sources.every() if not row.superseded and row.ingested_at]
     assert len(written) == len(kept)
     for row in kept:
         again, native = target / row.home_path, Path(row.path)
-        # A log that was moved or compressed since cannot be compared.
+        # A log that was moved or compressed after the sync cannot be compared.
         assert not native.exists() or again.read_bytes() == native.read_bytes(), row.path
     if root is None:
         return

@@ -1,5 +1,5 @@
-"""A git repository with a generated history: sessions and a person change files, commit, move and
-reformat them, revert, squash and rebase. Who wrote each line is known."""
+"""Generate a git repository in which sessions and a person change files, commit, move and reformat
+them, revert, squash and rebase. The author of each line is known."""
 
 import os
 import random
@@ -22,7 +22,7 @@ class WrittenLine:
 
 
 def _kept_where_same(old: list[WrittenLine], new: list[WrittenLine]) -> list[WrittenLine]:
-    """A line that a change replaces by itself stays its author's, as git sees it."""
+    """Return the new lines. A line that is also in the old ones keeps its author, as in git."""
     merged = list(new)
     before, after = [line.text for line in old], [line.text for line in new]
     matcher = SequenceMatcher(None, before, after, autojunk=False)
@@ -32,6 +32,8 @@ def _kept_where_same(old: list[WrittenLine], new: list[WrittenLine]) -> list[Wri
 
 
 class GeneratedRepository:
+    """A repository with a generated history, and the logs of the sessions that changed it."""
+
     def __init__(
         self,
         directory: Path,
@@ -41,10 +43,12 @@ class GeneratedRepository:
         noted: float = 1,
         tags: int = 10_000,
     ) -> None:
-        """``shell`` is the share of whole files that sessions write with a shell command.
+        """Create the repository in ``directory``. ``chance`` makes all random choices.
 
-        ``noted`` is the share of results that say what was there before, as Claude Code's do.
-        With few ``tags``, several authors write the same lines."""
+        ``shell`` is the share of whole files that sessions write with a shell command. ``noted`` is
+        the share of results that have the text before the change, as Claude Code's do. With few
+        ``tags``, several authors write the same lines.
+        """
         self.directory, self._chance = directory, chance
         self._shell, self._noted, self._tags = shell, noted, tags
         self.root, self.home = directory / "code" / "demo", directory / "home"
@@ -58,6 +62,7 @@ class GeneratedRepository:
         self._commit("Begin")
 
     def truth(self) -> dict[str, list[str | None]]:
+        """Return for each file the author of each line: the uid of a session, None for a person."""
         return {path: [line.author for line in lines] for path, lines in self._files.items()}
 
     def live(self, steps: int) -> None:
@@ -218,7 +223,7 @@ class GeneratedRepository:
         self._commit("Squashed")
 
     def _rebase(self) -> None:
-        """New hashes and new commit times for the last commits."""
+        """Give the last commits new hashes and new commit times."""
         self._commit("Before the rebase")
         count = int(self._git("rev-list", "--count", "HEAD").strip())
         if count < 5:

@@ -1,4 +1,4 @@
-"""Writes Grok sessions for tests: the files that the real program writes.
+"""Write Grok sessions for tests, with the files that the real program writes.
 
     home = GrokHome(tmp_path)
     log = home.session("alpha")
@@ -39,7 +39,8 @@ def used(
     model: str = MODEL,
     more: dict[str, Json] | None = None,
 ) -> Json:
-    """The usage of a turn as Grok counts it: ``input`` contains what was read from the cache."""
+    """Return the usage of a turn as Grok counts it. ``input`` includes the tokens read from the
+    cache (``cached``)."""
     figures = {
         "inputTokens": input,
         "outputTokens": output,
@@ -53,7 +54,7 @@ def used(
 
 
 def both(*turns: Json) -> Json:
-    """The sum of several usages, as in a parent's turn that contains its subagents."""
+    """Return the sum of several usages, as for a parent's turn with its subagents."""
     figures: dict[str, Json] = {}
     for turn in turns:
         for model, more in turn["modelUsage"].items():
@@ -65,7 +66,7 @@ def both(*turns: Json) -> Json:
 
 
 class GrokLog:
-    """One session directory. Every method that appends a line returns its ``eventId``."""
+    """The directory of one Grok session. Methods that append a line return its ``eventId``."""
 
     def __init__(self, place: Path, session: str, clock: Clock, cwd: str) -> None:
         self.place = place
@@ -86,7 +87,7 @@ class GrokLog:
         return _jsonl(self.lines)
 
     def line(self, kind: str, *, own: bool = False, meta: Json | None = None, **fields: Any) -> str:
-        """Append any update. ``own``: one of Grok's own, which the protocol does not define."""
+        """Append an update of any kind. ``own``: it is an extension of Grok to the protocol."""
         self._made += 1
         event_id = f"{self.session}-{self._made}"
         update = {"sessionUpdate": kind, **fields}
@@ -111,13 +112,13 @@ class GrokLog:
         return event_id
 
     def moment(self, kind: str, **fields: Any) -> None:
-        """A line of ``events.jsonl``."""
+        """Append a line to ``events.jsonl``."""
         self.moments.append({"ts": format_time(self.clock.ms), "type": kind, **fields})
 
     # ------------------------------------------------------------ the user
 
     def prompt(self, text: str, *, hidden: bool = False, **meta: Any) -> str:
-        """A prompt that begins a turn."""
+        """Append a prompt that begins a turn."""
         self.turn = str(uuid5(_IDS, f"{self.session}/{self._made}"))
         marks: Json = {"modelId": MODEL, "promptIndex": self.prompt_index, **meta}
         if hidden:
@@ -126,7 +127,8 @@ class GrokLog:
         return self._chunk("user_message_chunk", text, marks)
 
     def interject(self, text: str) -> str:
-        """A prompt that the user typed while the agent worked, in the frame that Grok adds."""
+        """Append a prompt that the user typed while the agent worked, in the text that Grok writes
+        around it."""
         framed = (
             f"The user sent a message while you were working:\n<user_query>\n{text}\n</user_query>"
         )
@@ -154,7 +156,7 @@ class GrokLog:
         return self.line(kind, meta=meta, content={"type": "text", "text": text})
 
     def call(self, tool: str, *, kind: str = "other", **arguments: Any) -> str:
-        """A tool call and the update that follows it. ``log.call_id`` is its id."""
+        """Append a tool call and the update that follows it. ``self.call_id`` is its id then."""
         self.call_id = f"call_{self.session}_{self._made}"
         meta = {"x.ai/tool": {"version": 1, "name": tool, "kind": kind}}
         self.line("tool_call", meta=meta, toolCallId=self.call_id, title=tool, rawInput=arguments)
@@ -179,7 +181,7 @@ class GrokLog:
         )
 
     def run(self, command: str, output: str = "", exit_code: int = 0) -> str:
-        """A shell command and its output, which Grok writes in three forms."""
+        """Append a shell command and its output, which Grok writes in three forms."""
         self.call("run_terminal_command", kind="execute", command=command)
         return self.result(output, raw=bash(command, output, exit_code))
 
@@ -194,7 +196,7 @@ class GrokLog:
         )
 
     def reject(self, tool: str) -> str:
-        """The user rejects the last call, which ends the turn."""
+        """Append the user's rejection of the last call, which ends the turn."""
         self.moment("permission_requested", tool_name=tool)
         self.moment("permission_resolved", tool_name=tool, decision="deny", wait_ms=4000)
         self.completed(tool, "permission_rejected")
@@ -217,7 +219,7 @@ class GrokLog:
         by: str | None = None,
         **fields: Any,
     ) -> str:
-        """The end of a turn. ``by`` says what cancelled it."""
+        """Append the end of a turn. ``by`` says what cancelled it."""
         if usage is not None:
             fields["usage"] = usage
         fields = {"prompt_id": self.turn, "stop_reason": stop, **fields, "elapsed_ms": 1500}
@@ -251,7 +253,7 @@ class GrokLog:
         )
 
     def meta_of(self, child: str, description: str, **fields: Any) -> None:
-        """The file about a subagent in its parent's directory."""
+        """Add the file about a subagent to this directory, which is its parent's."""
         known = {
             "subagent_id": child,
             "parent_session_id": self.session,
@@ -263,7 +265,7 @@ class GrokLog:
         self.files[f"subagents/{child}/meta.json"] = json.dumps(known).encode()
 
     def contents(self) -> dict[Path, bytes]:
-        """Every file of the session's directory."""
+        """Return every file of the session's directory, by its path."""
         found = {
             "updates.jsonl": self.data,
             "summary.json": json.dumps(self.summary, indent=2).encode(),
@@ -290,14 +292,18 @@ class GrokHome:
         return log
 
     def subagent(self, parent: GrokLog, child: str, description: str) -> GrokLog:
-        """A subagent is a session of its own. Only its parent's directory names the parent."""
+        """Add a subagent and return its log. It is a session of its own; only a file in its
+        parent's directory names the parent."""
         log = self.session(child)
         log.summary["session_kind"] = "subagent"
         parent.meta_of(child, description)
         return log
 
     def fork(self, log: GrokLog, session: str, *, lines: int | None = None) -> GrokLog:
-        """Another session that starts with a copy of this one's lines, with new times."""
+        """Add another session that begins with copies of the lines of ``log``, with new times.
+
+        ``lines`` is the number of lines that are copied; None copies all.
+        """
         forked = self.session(session)
         forked.summary |= {
             "session_kind": "fork",
@@ -321,7 +327,8 @@ class GrokHome:
 
 
 def bash(command: str, output: str, exit_code: int = 0, **more: Any) -> Json:
-    """The raw result of a shell command: its output as byte values and as the model got it."""
+    """Return the raw result of a shell command: its output as byte values and as the model got
+    it."""
     return {
         "type": "Bash",
         "output": list(output.encode()),

@@ -1,7 +1,7 @@
-"""Secrets as logs really show them: coloured, escaped, with invisible characters, wrapped.
+"""Hide secrets in texts as real logs do: by colours, escapes, invisible characters, line breaks.
 
-`FORMS` changes the text of a secret, `SPELLINGS` writes a text into a line of JSON, and `seen` is
-what a reader of the result sees.
+`FORMS` changes the text of a secret, `SPELLINGS` writes a text into a line of JSON, and `seen`
+returns what a reader of the result sees.
 """
 
 import json
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from session_memory.testing.secrets import Planted
 
 Form = Callable[[str], str]
-"""A secret → the characters that stand for it in a text."""
+"""A function that returns the characters with which a secret is shown in a text."""
 
 
 def _coloured(start: str, end: str) -> Form:
@@ -28,7 +28,7 @@ def _inside(sequence: str, places: int = 1) -> Form:
 
 
 def _highlighted(secret: str) -> str:
-    """As grep marks what it searched for."""
+    """Colour a part of the secret, as grep marks a match."""
     return f"{secret[:2]}\x1b[01;31m\x1b[K{secret[2:5]}\x1b[m\x1b[K{secret[5:]}"
 
 
@@ -86,7 +86,7 @@ def _units(text: str) -> list[int]:
 
 
 def _html_safe(_: str, text: str) -> str:
-    """As Go and PHP write JSON."""
+    """Write JSON with the escapes that Go and PHP use."""
     line = _json(text).replace("/", "\\/")
     for sign in "&<>'=+":
         line = line.replace(sign, f"\\u{ord(sign):04x}")
@@ -107,9 +107,10 @@ SPELLINGS: dict[str, Callable[[str, str], str]] = {
 
 
 def wrapped(planted: Planted, width: int, at: int, line: str = "\n") -> str:
-    """The text on a terminal of this width, with the break before character ``at`` of the secret.
+    """Return the text as a terminal of this width wraps it: a line ends before character ``at`` of
+    the secret.
 
-    The padding before it consists of words.
+    Words fill the line before the text. ``line`` is the line break.
     """
     before, _, after = planted.text.partition(planted.secret)
     padding = ("some words of a prompt " * 20)[: max(width - at - len(before), 0)]
@@ -126,7 +127,10 @@ _UNSEEN = re.compile(
 
 
 def seen(text: str) -> str:
-    """A text without everything that hides a secret in it. Written independently of the rules."""
+    """Return a text without all that hides a secret in it.
+
+    This code is independent of the masking rules that it tests.
+    """
     for _ in range(4):
         text = re.sub(r"\\+u([0-9a-fA-F]{4})", lambda m: chr(int(m[1], 16)), text)
         text = re.sub(r"\\+x([0-9a-fA-F]{2})", lambda m: chr(int(m[1], 16)), text)
@@ -139,7 +143,7 @@ def seen(text: str) -> str:
 
 
 def leaked(planted: Planted, text: str) -> str:
-    """A part of the secret that a reader of the text sees, or an empty text."""
+    """Return a part of the secret that a reader of the text sees; "" if there is none."""
     readable = seen(text)
     lines = planted.secret.split("\n")
     # The first and the last line of a key are no secret.

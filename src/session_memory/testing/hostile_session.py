@@ -1,10 +1,12 @@
-"""A log whose texts, names and paths try to be more than data."""
+"""Write a log whose texts, names and paths are attacks: injected prompts, escape sequences, paths
+outside of the project, a secret."""
 
 from pathlib import Path
 
 from session_memory.testing.claude import ClaudeHome, call
 
-# What a hostile session says must stay what a person, a model or a tool said.
+# This word is in every hostile text. A test looks for it where it must not be, such as in a system
+# prompt.
 CANARY = "CANARY-7f3a"
 SECRET = "sk-ant-api03-" + "Qx7bN2kV" * 11 + "-AAAA"
 _HOSTILE = (
@@ -18,7 +20,7 @@ _HOSTILE = (
 
 
 def hostile_logs(home: Path) -> Path:
-    """A home with the session ``claude:evil``, in which a secret is printed too."""
+    """Write the session ``claude:evil`` with its attacks below ``home``, and return ``home``."""
     claude = ClaudeHome(home)
     log = claude.session("evil")
     log.cwd = "/home/mira/code/demo"
@@ -38,7 +40,7 @@ def hostile_logs(home: Path) -> Path:
     log.result(CANARY)
     log.answer(f"The end {CANARY}")
     claude.write()
-    # Half a character: valid JSON, and no text.
+    # Half a character (a lone surrogate): it is valid JSON, but no valid text.
     file = claude.path / log.place
     file.write_bytes(file.read_bytes().replace(b"@lone@", b"\\ud800 \\udfff"))
     return claude.path

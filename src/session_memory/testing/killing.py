@@ -1,4 +1,4 @@
-"""Killing work at a chosen moment: in a fork of this process, at the n-th call of a function."""
+"""Kill work at a chosen moment: in a fork of this process, at its n-th function call."""
 
 import os
 import signal
@@ -12,14 +12,15 @@ from contextlib import AbstractContextManager
 def run_and_kill(
     prepared: Callable[[], AbstractContextManager[Callable[[], object]]], at: int = 0
 ) -> int:
-    """Do the work in a fork that is killed at its ``at``-th call. 0 means: it is not killed.
+    """Run a function in a forked process, and kill the process at its function call number ``at``.
 
-    ``prepared`` opens what the work needs, in the fork; those calls are not counted. Returns the
-    number of calls, or 0 if the fork was killed.
+    If ``at`` is 0, the process is not killed. ``prepared`` returns a context manager that gives the
+    function; the calls of the context manager are not counted. Return the number of function
+    calls, or 0 if the process was killed.
     """
     reading, writing = os.pipe()
     with warnings.catch_warnings():
-        # Newer Pythons warn of a fork beside the threads of pytest-xdist.
+        # Newer versions of Python warn of a fork in a process with threads, as pytest-xdist has.
         warnings.simplefilter("ignore", DeprecationWarning)
         pid = os.fork()
     if pid == 0:

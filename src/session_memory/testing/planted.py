@@ -1,11 +1,11 @@
-"""Sessions in which it is known what detectors must find, and what they must not find.
+"""Write sessions for tests of detectors. It is known what the detectors must find in each.
 
     home = ClaudeHome(tmp_path)
     truth = plant(home, sessions=100, seed=1)      # uid -> the types of its signals
     home.write()
 
-Every session consists of harmless work, near misses, and at most one thing that a detector must
-find. The same seed writes the same bytes.
+Every session has harmless work, things that a detector must not find although they look alike, and
+at most one thing that it must find. The same seed writes the same bytes.
 """
 
 from collections import defaultdict
@@ -26,10 +26,10 @@ _MODULES = ("orjsonx", "pydantix", "numpyro_lite")
 
 
 class Planting:
-    """A session that is being written.
+    """A session while it is written.
 
-    ``shares`` lists what counts only if several sessions have it: the type of signal, and what the
-    sessions have in common.
+    ``shares`` lists signals that count only if several sessions have them: the type of the signal,
+    and what the sessions have in common.
     """
 
     def __init__(self, log: ClaudeLog, random: Random) -> None:
@@ -175,7 +175,7 @@ def context_overflow(p: Planting) -> set[str]:
 
 
 def repeated_instruction(p: Planting) -> set[str]:
-    # Words that no other session has: else the instruction recurs there.
+    # These words are in no other session. Otherwise the instruction would recur there.
     order = f"{p.word()} the {p.word()} of {p.word()}"
     p.log.prompt(f"please don't {order}")
     p.log.answer("Understood.")
@@ -331,7 +331,7 @@ TO_FIND: tuple[Part, ...] = (
     *(undone_by_hand, rewound),
     *(context_overflow, repeated_instruction, failed, nothing_worked, abandoned, clean_pass),
     # A test is not flaky if something was done between its failing and its passing run, such as
-    # `pip install` (SWITCHING 0.85).
+    # `pip install`.
     *(
         recovery,
         installed_between,
@@ -346,17 +346,21 @@ HARMLESS: tuple[Part, ...] = (
     *(two_failures, read_on, nothing_found, long_but_bearable, another_branch, asked_again),
     *(compacted_once, edited_and_read),
 )
-# A clean pass has no error in the whole session, so it goes with these only.
+# The session of a clean pass has no error at all, so only these parts may be in it.
 _WITHOUT_ERRORS: tuple[Part, ...] = (read_on, long_but_bearable, another_branch, edited_and_read)
 
 
 def plant(home: ClaudeHome, *, sessions: int, seed: int, clean: float = 0.3) -> Truth:
-    """Add sessions to ``home`` and return the signals of each. The part ``clean`` has none."""
+    """Add sessions to ``home`` and return the types of signals in each, by its uid.
+
+    ``clean`` is the share of sessions without a signal.
+    """
     random = Random(seed)
     truth: Truth = {}
     shared: dict[tuple[str, str], list[str]] = defaultdict(list)
     for number in range(sessions):
-        # What is asked twice on one day is one task, and no instruction that recurs.
+        # Each session is on another day: an instruction that is given twice on one day is one task
+        # and does not recur.
         home.clock.tick(_DAY_MS)
         log = home.session(f"planted-{seed}-{number:05}")
         planting = Planting(log, random)
@@ -372,7 +376,8 @@ def plant(home: ClaudeHome, *, sessions: int, seed: int, clean: float = 0.3) -> 
 
 
 def write_session(p: Planting, part: Part | None) -> set[str]:
-    """Write one session, with ``part`` in it if given, and return the types of its signals."""
+    """Write one session with ``part`` in it, or without if it is None. Return the types of signals
+    in it."""
     others = _WITHOUT_ERRORS if part is clean_pass else HARMLESS
     p.log.prompt(f"work on {p.word()} {p.word()} {p.word()}")
     p.log.answer(f"I look at {p.word()}.")
@@ -390,7 +395,7 @@ def write_session(p: Planting, part: Part | None) -> set[str]:
     return found
 
 
-# These must come last: work after them would change the outcome.
+# These parts must come last in a session: work after them would change its outcome.
 _LAST: tuple[Part, ...] = (
     *(abandoned, nothing_worked, failed, flaky_then_failed, flaky_between_looks),
 )

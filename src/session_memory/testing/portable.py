@@ -1,4 +1,5 @@
-"""Portable files made by hand, also wrong ones, for tests of imports."""
+"""Write portable files (the files of ``session-memory export``) for tests of imports, even wrong
+ones."""
 
 import io
 import json
@@ -18,9 +19,9 @@ Described = tuple[dict[str, Any], bytes]
 
 
 def write_portable(target: Path, sources: Iterable[Described], extra: bytes = b"null") -> Path:
-    """Write a portable file with exactly these sources. Only the uids are made to fit.
+    """Write a portable file with exactly these sources. A source without a uid gets one.
 
-    ``extra`` is the JSON of a field that no source has.
+    Each source also gets a field ``extra`` with this JSON, which the format does not know.
     """
     listed = list(sources)
     manifest = {
@@ -34,7 +35,7 @@ def write_portable(target: Path, sources: Iterable[Described], extra: bytes = b"
         _add(archive, "manifest.json", msgspec.json.encode(manifest))
         for fields, body in listed:
             uid = fields.get("uid") or _uid(fields)
-            # Unlike msgspec, this module writes texts that are not valid.
+            # The json module, unlike msgspec, writes invalid texts too.
             described = json.dumps({**fields, "uid": uid}).encode()
             _add(archive, f"sources/{uid}.json", described[:-1] + b', "extra": ' + extra + b"}")
             _add(archive, f"raw/{uid}", body)

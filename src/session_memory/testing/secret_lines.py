@@ -1,8 +1,8 @@
-"""Lines as logs have them, with a secret or with something that only looks like one.
+"""Make lines like those in logs, with a secret or with something that only looks like one.
 
-The forms are in ``benchmarks/secret_lines.txt`` and ``harmless_lines.txt``, written by hand after
-the manuals of the tools. ``{p}`` is a password, the other names in braces are random texts. The
-same seed gives the same lines.
+The forms of the lines are in ``benchmarks/secret_lines.txt`` and ``harmless_lines.txt``. They were
+written by hand from the manuals of the tools. In a form, ``{p}`` is a password; other names in
+braces are other random texts. The same seed gives the same lines.
 """
 
 import base64
@@ -28,7 +28,7 @@ class SecretLine(NamedTuple):
 
 
 def filled_lines(path: Path, seed: int = 0) -> list[SecretLine]:
-    """A line for each form in a file."""
+    """Return a line for each form in the file ``path``."""
     return [_filled(form, seed) for form in path.read_text("utf-8").splitlines()]
 
 

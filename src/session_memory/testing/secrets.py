@@ -1,7 +1,7 @@
-"""Invented secrets of every kind, and texts that only look like secrets.
+"""Make invented secrets of every kind, and texts that only look like secrets.
 
-Secrets are built from parts when they are asked for, so that scanners find none in our sources.
-The same seed gives the same secrets.
+A secret is put together from parts when it is made, so that scanners find none in this file. The
+same seed gives the same secrets.
 """
 
 import base64
@@ -43,7 +43,7 @@ class _Maker:
         return self._random.randbytes(count)
 
     def checked(self, prefix: str) -> str:
-        """A token with the checksum at its end that GitHub and npm use."""
+        """Return a token with a checksum at its end, as GitHub and npm make them."""
         body, rest = self.some(30), ""
         number = crc32(body.encode())
         signs = string.digits + string.ascii_uppercase + string.ascii_lowercase
@@ -63,13 +63,13 @@ class _Maker:
 
 
 def planted_secrets(seed: int = 0) -> list[Planted]:
-    """A secret of every kind, each in a text of its own."""
+    """Return a secret of every kind, each in a text of its own."""
     make = _Maker(seed)
     return [*_tokens(make), *_named(make), *_rare_tokens(make), *_rare_named(make)]
 
 
 def _tokens(make: _Maker) -> list[Planted]:
-    """Secrets that are recognized by their own form, in any text."""
+    """Return secrets that are recognized by their own form, in any text."""
     some = make.some
     tokens: tuple[tuple[str, str], ...] = (
         ("aws-access-key-id", "AK" + "IA" + some(16, _BASE32)),
@@ -122,7 +122,7 @@ def _tokens(make: _Maker) -> list[Planted]:
 
 
 def _named(make: _Maker) -> list[Planted]:
-    """Secrets that are recognized by the name or the text before them."""
+    """Return secrets that are recognized by the name or the text before them."""
     some = make.some
     named: tuple[tuple[str, str, Callable[[str], str]], ...] = (
         ("aws-secret-key", some(40, _BASE64), "aws_secret_access_key = {}".format),
@@ -167,7 +167,7 @@ def _named(make: _Maker) -> list[Planted]:
 
 
 def _rare_tokens(make: _Maker) -> list[Planted]:
-    """Secrets of less common issuers, recognized by their own form."""
+    """Return secrets of less common issuers that are recognized by their own form."""
     some = make.some
     upper = string.ascii_uppercase + string.digits
     tokens: tuple[tuple[str, str], ...] = (
@@ -198,7 +198,8 @@ def _rare_tokens(make: _Maker) -> list[Planted]:
 
 
 def _rare_named(make: _Maker) -> list[Planted]:
-    """Secrets of less common issuers, recognized by the name or the text before them."""
+    """Return secrets of less common issuers that are recognized by the name or the text before
+    them."""
     some = make.some
     putty = "\n".join(some(64, _BASE64) for _ in range(4))
     named: tuple[tuple[str, str, Callable[[str], str]], ...] = (
@@ -239,7 +240,7 @@ def _rare_named(make: _Maker) -> list[Planted]:
 
 
 def lookalikes(seed: int = 0) -> list[str]:
-    """Texts that look like secrets and are none."""
+    """Return texts that look like secrets but are none."""
     make = _Maker(seed)
     some = make.some
     image = base64.b64encode(make.noise(6000)).decode()

@@ -1,6 +1,6 @@
-"""Empty stores for tests, on either database.
+"""Make empty stores for tests, on SQLite or PostgreSQL.
 
-A contract suite asks a `Stores` object for stores and does not know which database it runs on:
+A test suite asks a `Stores` object for stores and need not know which database it runs on:
 
     stores = SqliteStores(tmp_path)                          # or PostgresStores(url)
     with stores.new() as store: ...                          # removed when it is closed
@@ -38,26 +38,26 @@ _RELATIONS = """
 
 
 class Stores(Protocol):
-    """Makes empty stores for tests."""
+    """An object that makes empty stores for tests on one kind of database."""
 
     def new(self) -> Store:
-        """An empty store that is removed when it is closed."""
+        """Return an empty store that is removed when it is closed."""
 
     def place(self, name: str) -> str:
-        """The address of an empty store that can be closed and opened again.
+        """Return the address of an empty store that can be closed and opened again.
 
         The same name gives the same address until the end of the test.
         """
 
     def empty_place(self, name: str) -> str:
-        """Like `place`, for tests in which the store must not exist yet."""
+        """Return the address of a store that does not exist yet; otherwise as `place`."""
 
     def remove(self) -> None:
         """Remove every store that was made."""
 
 
 class SqliteStores:
-    """Stores in memory, or as files of one directory."""
+    """Makes SQLite stores: in memory, or as files in one directory."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -79,7 +79,7 @@ class SqliteStores:
 
 
 def write_empty_store(path: Path) -> None:
-    """Write a store as if it was just created. That takes a tenth of the time of creating it."""
+    """Write the file of an empty store, in a tenth of the time that creating one takes."""
     create_private(path)
     path.write_bytes(_empty_store())
 
@@ -93,10 +93,10 @@ def _empty_store() -> bytes:
 
 
 class PostgresStores:
-    """Stores on one PostgreSQL server, each in a schema of its own.
+    """Makes stores on one PostgreSQL server, each in its own schema.
 
     Creating the tables takes ten times as long as emptying them. So when a test is done with a
-    store, the store is emptied and given to the next test. If the test changed the tables
+    store, the store is emptied and used for the next test. If the test changed the tables
     themselves, the schema is dropped instead.
     """
 
@@ -126,9 +126,10 @@ class PostgresStores:
         return self._address(self._named[name])
 
     def filled_place(self, name: str, origin: str, fill: Callable[[str], object]) -> str:
-        """The address of a store that can be opened again, filled by ``fill(address)``.
+        """Return the address of a store that can be opened again, filled by ``fill(address)``.
 
-        ``fill`` is called once for each ``origin``. Later calls copy what it wrote.
+        ``fill`` is called only once for each ``origin``. Later calls with this origin copy what it
+        wrote.
         """
         if origin not in self._filled:
             schema = self._create_tables()
@@ -139,7 +140,7 @@ class PostgresStores:
         return address
 
     def close_places(self) -> None:
-        """Take back the stores that a test made by name. Call it after each test."""
+        """Empty the stores that a test got by name, for the next test. Call it after each test."""
         named, self._named = self._named, {}
         for schema in named.values():
             self._give_back(schema)
@@ -169,7 +170,7 @@ class PostgresStores:
         return schema
 
     def _take(self) -> str:
-        """The name of a schema with the tables of a store that was just created."""
+        """Return the name of a schema with the tables of an empty store."""
         return self._free.pop() if self._free else self._create_tables()
 
     def _give_back(self, schema: str) -> None:
@@ -182,7 +183,7 @@ class PostgresStores:
             else:
                 self._drop(schema)
         except StoreBusy:
-            # A process of the test still uses the schema. It goes with the whole server.
+            # A process of the test still uses the schema. It is removed with the whole server.
             pass
 
     def _drop(self, schema: str) -> None:
@@ -192,7 +193,7 @@ class PostgresStores:
 
 
 class _Template:
-    """A schema whose contents are copied to others that have the same tables."""
+    """A schema whose contents are copied to other schemas with the same tables."""
 
     def __init__(self, server: Postgres, schema: str) -> None:
         self.schema = schema
@@ -221,7 +222,8 @@ class _Template:
     def reset(self, schema: str) -> None:
         """Replace all rows of ``schema`` by those of the template.
 
-        A function is one round trip and one transaction, and the server plans it once.
+        A database function does it: one round trip and one transaction, which the server plans
+        only once.
         """
         function = f"{self.schema}.reset_{schema}()"
         if schema not in self._known:
@@ -243,7 +245,7 @@ class _Template:
 
 
 class _Lent(Store):
-    """A store that is given back when it is closed."""
+    """A store whose schema is reused when it is closed."""
 
     def __init__(self, db: Database, give_back: Callable[[], None]) -> None:
         super().__init__(db)

@@ -23,7 +23,10 @@ _HOUR_MS = 3_600_000
 
 
 class BudgetPeriod(msgspec.Struct, frozen=True):
-    """A day or a month with its spending, its limit and a forecast."""
+    """A day or a month with its spending, its limit and a forecast, in micro-dollars.
+
+    ``begins``, ``ends`` and ``now`` are milliseconds since 1970.
+    """
 
     period: str
     begins: int
@@ -90,7 +93,7 @@ class Budget(msgspec.Struct, frozen=True):
 def budget(
     store: Store, limits: Limits, *, tz: tzinfo | None = None, now: datetime | None = None
 ) -> Budget:
-    """Today and this month in the time zone ``tz``, with or without a limit."""
+    """Return the spending of today and of this month in the time zone ``tz``, beside ``limits``."""
     now = now or datetime.now(UTC)
     begins, ends = month_of(now, tz)
     filters = UsageFilter(since=begins, until=ends)
@@ -103,7 +106,7 @@ def budget(
 def periods(
     found: list[Charge], limits: Limits, tz: tzinfo | None, now: datetime
 ) -> Iterator[BudgetPeriod]:
-    """Today and this month. ``found`` are charges by day that cover this month."""
+    """Yield the budget of today, then of this month. ``found`` are this month's charges by day."""
     today, at = now.astimezone(tz).date(), int(now.timestamp() * 1000)
     of_today = [charge for charge in found if _is_on(charge, today)]
     of_month = [charge for charge in found if _is_in_month(charge, today)]
@@ -114,7 +117,7 @@ def periods(
 
 
 def month_of(now: datetime, tz: tzinfo | None) -> tuple[int, int]:
-    """The start of the month and the start of the next one, in milliseconds."""
+    """Return the start of the month of ``now`` and of the next month, in milliseconds."""
     return period(now.astimezone(tz).strftime("%Y-%m"), now, tz)
 
 

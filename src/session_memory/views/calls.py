@@ -36,7 +36,10 @@ class ToolCall(msgspec.Struct, frozen=True):
 
 
 def calls_of(store: Store, uid: str) -> Iterator[ToolCall]:
-    """The session's own calls, in order. Those of an evicted session come from the archive."""
+    """Yield the tool calls that a session made itself, in order, without those of subagents.
+
+    The calls of an evicted session are read from its archive.
+    """
     store = readable_store(store, uid)
     row = store.sessions.row(uid)
     if row is None:
@@ -55,7 +58,7 @@ def calls_of(store: Store, uid: str) -> Iterator[ToolCall]:
 
 
 def with_subagents(store: Store, uid: str) -> Iterator[str]:
-    """The uid of the session and of every subagent below it, each once."""
+    """Yield the uid of a session and of every subagent below it, each once."""
     waiting, seen = [uid], {uid}
     while waiting:
         one = waiting.pop()

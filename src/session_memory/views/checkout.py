@@ -1,6 +1,6 @@
-"""The repository that a directory is in, by files alone. Git is not started.
+"""Find the repository that a directory is in, from its files. Git is not started.
 
-A hook asks this while an agent waits, so it loads next to nothing.
+A hook uses this module while an agent waits, so the module imports almost nothing.
 """
 
 import os
@@ -11,7 +11,10 @@ LONGEST_CONFIG = 1 << 18
 
 
 def light_names(directory: str) -> list[str]:
-    """What sessions in the repository of ``directory`` mostly call it."""
+    """Return the likely names of the repository at ``directory``: its remote's, its directory's.
+
+    The result is empty outside of a repository.
+    """
     root = root_of(directory)
     if root is None:
         return []
@@ -21,7 +24,7 @@ def light_names(directory: str) -> list[str]:
 
 
 def root_of(directory: str) -> str | None:
-    """The root of the checkout that a directory is in."""
+    """Return the root of the checkout that a directory is in; None if it is in none."""
     if not os.path.isabs(directory):
         return None
     while not os.path.exists(os.path.join(directory, ".git")):
@@ -33,7 +36,10 @@ def root_of(directory: str) -> str | None:
 
 
 def main_checkout(root: str) -> str:
-    """The main checkout of a worktree, whose ``.git`` is a file that names a directory there."""
+    """Return the main checkout of the worktree at ``root``; ``root`` itself if it is no worktree.
+
+    The ``.git`` of a worktree is a file that names a directory in the main checkout.
+    """
     link = os.path.join(root, ".git")
     if os.path.isfile(link):
         named = _beginning(link).removeprefix("gitdir:").strip()
@@ -44,7 +50,7 @@ def main_checkout(root: str) -> str:
 
 
 def remote_of(main: str) -> str | None:
-    """The name in the URL of the remote ``origin``, or of the only remote."""
+    """Return the repository name in the URL of the remote ``origin``, or of the only remote."""
     urls: dict[str, str] = {}
     section = ""
     for line in _beginning(os.path.join(main, ".git", "config")).splitlines():

@@ -1,4 +1,4 @@
-"""What a person chose when the agent asked: each question with its answer."""
+"""Read what a person chose when the agent asked: each question with its answer."""
 
 import re
 from collections.abc import Iterator
@@ -8,25 +8,28 @@ from session_memory.core.text import one_line
 
 LONGEST_QUESTION = 140
 ARROW = " → "
-# The answers to several questions in one text, as agents write them into their logs.
+# How agents write the answers to several questions into one text of their logs.
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.){3,1000}?)"="((?:[^"\\]|\\.){1,1000}?)"')
 _NAMED = re.compile(r'"(\w{1,200})":\{"answers":\["((?:[^"\\]|\\.){1,1000}?)"')
 
 
 class ChosenAnswer(NamedTuple):
-    """A question, or its name, and what was chosen. Without a question, ``asked`` is empty."""
+    """An agent's question (or only its name) and the person's answer. ``asked`` may be empty."""
 
     asked: str
     chosen: str
 
     def __str__(self) -> str:
-        """The whole answer behind the beginning of the question."""
+        """Return the beginning of the question, an arrow, and the whole answer."""
         asked = one_line(self.asked, LONGEST_QUESTION)
         return f"{asked}{ARROW}{self.chosen}" if asked else self.chosen
 
 
 def choices_in(text: str) -> list[ChosenAnswer]:
-    """The questions and answers in the text of a decision; else the text itself."""
+    """Return the questions and answers in the text of a decision event.
+
+    A text without such pairs is one answer without a question.
+    """
     found = list(_pairs(text))
     return found or [ChosenAnswer("", text)]
 

@@ -30,9 +30,12 @@ class CommandRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CommandList(msgspec.Struct, frozen=True):
-    """Commands, and how many match. ``total`` is exact if all commands were read. Otherwise it is
-    the number of calls of shell tools or, for a search by text, one more than those listed.
-    ``evicted`` more sessions match and were not read."""
+    """Commands, and how many match in all.
+
+    ``total`` is exact if all commands were read. Otherwise it is the number of calls of shell tools
+    or, for a search by text, one more than the number listed. ``evicted`` counts the sessions that
+    were not read because their logs were moved to the archive.
+    """
 
     commands: list[CommandRun]
     total: int
@@ -55,10 +58,11 @@ def list_commands(
     limit: int = 0,
     from_archive: bool = False,
 ) -> CommandList:
-    """Commands of the sessions ``uids``, in order; ``text`` matches anywhere in a command.
+    """List the shell commands of the sessions ``uids``, in order.
 
-    Commands are read from the stored logs, so only as many are read as fill the list. Evicted
-    sessions are only counted, unless they are to be read ``from_archive``.
+    ``text`` matches anywhere in a command. Every command is read from the stored logs, so reading
+    stops when ``limit`` commands are found. Evicted sessions are only counted, unless
+    ``from_archive`` is set.
     """
     asked = Statistics(store.db)
     counted = asked.called([name for name in asked.names() if is_shell(name)], state)

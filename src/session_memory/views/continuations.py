@@ -1,7 +1,7 @@
-"""In which session the work of another one was continued.
+"""Find the session that carries out the accepted plan of another session.
 
-A digest knows only its own session. An accepted plan is the first prompt of the session that
-carries it out, so the two are connected by the words of the plan.
+A digest (the result of an analysis) knows only its own session. The session that carries out a plan
+begins with it as its first prompt, so the two sessions are matched by the text of the plan.
 """
 
 from session_memory.derive.agents import about
@@ -17,10 +17,10 @@ _SHORTEST = 12
 
 
 def continued_in(store: Store, digest: Digest) -> str | None:
-    """The uid of the session that carries out the plan of this one; None if it is not found.
+    """Return the uid of the session that carries out the plan of this digest's session, or None.
 
-    Some agents write another text than the one that was shown. Then it is the one session that
-    began with a plan in the same directory right after.
+    Some agents log another text than the plan that was shown. Then the result is the only session
+    that began with a plan in the same directory within two minutes.
     """
     row = store.sessions.row(digest.session_uid)
     if digest.outcome.reason != "plan" or row is None or row.ended_at is None:
@@ -47,7 +47,7 @@ def _is_same(plan: str, other: str) -> bool:
 
 
 def _plan(store: Store, session_id: int, digest: Digest) -> str:
-    """The beginning of the plan that was accepted."""
+    """Return the beginning of the plan that was accepted at the end of the digest's session."""
     wanted = digest.outcome.evidence[0] if digest.outcome.evidence else ""
     events = store.events.each_of(session_id, digest.session_uid)
     return next((event.summary for event in events if event.event_uid == wanted), "")

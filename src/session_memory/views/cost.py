@@ -39,7 +39,8 @@ from session_memory.views.tasks import is_task, task_names
 from session_memory.views.usage_notes import usage_notes
 from session_memory.views.used_prices import prices_used
 
-# The database keys of each grouping. Model and flavor are part of every charge.
+# The keys by which the database sums usage for each grouping. Every charge has its model and
+# flavor without a key.
 _KEYS: dict[str, tuple[str, ...]] = {
     "day": ("day",),
     "week": ("day",),
@@ -59,10 +60,11 @@ IN_TIME = ("day", "week", "month", "block")
 
 
 class CostFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Selects and groups usage. ``flavor`` and ``repo`` are names or patterns.
+    """Selects usage, and groups it ``by`` one of `GROUPINGS`.
 
-    ``task`` is a name of `views.tasks`. ``model`` matches any part of a model's name. ``session``
-    is a uid and includes its subagents.
+    ``flavor`` and ``repo`` are names or patterns. ``task`` is the name of a task as `views.tasks`
+    gives it. ``model`` matches any part of a model's name. ``session`` is a uid and includes its
+    subagents.
     """
 
     by: str = "day"
@@ -96,7 +98,10 @@ class CostRow(msgspec.Struct, frozen=True):
 
 
 class CostReport(msgspec.Struct, frozen=True):
-    """``notes`` say which agents round their figures or leave tokens out, by flavor."""
+    """A cost report: its rows, their sum, and the models without a price.
+
+    ``notes`` tells by flavor which agents round their figures or leave tokens out.
+    """
 
     by: str
     totals: CostTally
@@ -117,13 +122,13 @@ class CostReport(msgspec.Struct, frozen=True):
 
 
 def cost_report(store: Store, filters: CostFilter, *, now: int | None = None) -> CostReport:
-    """The report: periods in the order of time, other rows with the highest cost first."""
+    """Build a cost report. Periods are in the order of time, other rows by cost, highest first."""
     if filters.tz is None:
-        # Figures for other zones than the local one would seldom be asked for again.
+        # Sums are saved for the local time zone only. Others are seldom asked for twice.
         keep_figures(store, offsets(None))
     with store.db.snapshot():
         usage = usage_filter(store, filters)
-        # The session decides about the task, so it is a key as well, the last one.
+        # A task is a property of a session, so the uid is needed as the last key.
         keys = _KEYS[filters.by] if filters.task is None else (*_KEYS[filters.by], "session")
         found = charges(store, tuple(dict.fromkeys(keys)), usage, clock=offsets(filters.tz))
         tasks = task_names(store) if filters.by == "task" or filters.task is not None else {}
@@ -204,7 +209,7 @@ def _blocks(found: list[Charge]) -> dict[int | None, str]:
 
 
 def _block(row: CostRow, now: int) -> CostRow:
-    """The row with the end of its block; for the current block also a forecast of its cost."""
+    """Return the row with the end of its block; for the current block also a cost forecast."""
     if row.key is None:
         return row
     start = int(datetime.fromisoformat(row.key).timestamp() * 1000)
@@ -218,9 +223,10 @@ def _block(row: CostRow, now: int) -> CostRow:
 
 
 def _with_subagents(store: Store, rows: list[CostRow], root: str | None) -> list[CostRow]:
-    """Add to each session the cost with its subagents, as far as they match the filters.
+    """Add to each session's row its cost with subagents, as far as they match the filters.
 
-    A session without own usage is listed if its subagents have some, unless it is above ``root``.
+    A session without usage of its own gets a row if its subagents have usage. Sessions above
+    ``root`` get none.
     """
     below, facts = subagents(store), session_facts(store)
     own = {str(row.key): row for row in rows}
@@ -241,7 +247,7 @@ def _with_subagents(store: Store, rows: list[CostRow], root: str | None) -> list
 
 
 def _unpriced(found: list[Charge]) -> list[dict[str, Any]]:
-    """Models without a price, and web searches without a fee; most tokens first."""
+    """Return the models without a price or without a fee for web searches, most tokens first."""
     tokens: dict[str, int] = {}
     searches: dict[str, int] = {}
     for charge in found:

@@ -1,7 +1,7 @@
 """The audit of a session's cost: each response with its tokens, price row and rule.
 
-The amounts equal those in cost reports. Each comes with the products it was rounded from, so
-that anybody can check it by hand.
+The amounts equal those in cost reports. Each amount comes with the products (tokens × price) that
+it was rounded from, so anybody can check it by hand.
 """
 
 from typing import Any
@@ -22,7 +22,7 @@ ROUNDING = "rounded once per response, half a micro-dollar upwards"
 
 
 class CostPart(msgspec.Struct, frozen=True):
-    """The tokens of one bucket and their price in picodollars."""
+    """The tokens of one bucket, such as ``input``, and the price of one token in picodollars."""
 
     bucket: str
     count: int
@@ -37,7 +37,7 @@ class CostPart(msgspec.Struct, frozen=True):
 
 
 class AuditedResponse(msgspec.Struct, frozen=True):
-    """One response with its usage, its rate and its cost."""
+    """One response of a model with its usage, its rate (price and rule) and its cost."""
 
     usage: Usage
     event_uid: str | None
@@ -69,8 +69,11 @@ class AuditedResponse(msgspec.Struct, frozen=True):
 
 
 class CostAudit(msgspec.Struct, frozen=True):
-    """How the cost of a session was computed. ``own`` is the sum of its records; abandoned branches
-    are included, because they were billed. ``whole`` adds the subagents."""
+    """How the cost of a session was computed.
+
+    ``own`` is the sum of its responses. Abandoned branches are included, because they were billed.
+    ``whole`` adds the subagents.
+    """
 
     uid: str
     records: list[AuditedResponse]
@@ -106,7 +109,7 @@ class CostAudit(msgspec.Struct, frozen=True):
 
 
 def audit(store: Store, uid: str) -> CostAudit:
-    """Every response whose usage counts for the session, in order."""
+    """Return the audit of a session: every response whose usage counts for it, in order."""
     with store.db.snapshot():
         row = store.sessions.row(uid)
         if row is None:
@@ -126,9 +129,10 @@ def audit(store: Store, uid: str) -> CostAudit:
 def response_near(
     store: Store, uid: str, seq: int, *, is_before: bool = False
 ) -> AuditedResponse | None:
-    """The first response that ends at this event or after it, or the last one before it.
+    """Return the first response that ends at event ``seq`` or after it, with its cost.
 
-    Usage is stored at the last event of its response. Only this response is priced.
+    With ``is_before``: the last response that ends before that event. Usage is stored at the last
+    event of its response. Only this one response is priced.
     """
     with store.db.snapshot():
         row = store.sessions.row(uid)
@@ -158,7 +162,7 @@ def _audited(store: Store, session_id: int, usage: Usage, charge: Charge) -> Aud
 
 
 def parts_of(usage: Usage, rate: Rate) -> list[CostPart]:
-    """The usage by bucket, each token once."""
+    """Split a usage record into buckets with their prices. Each token is in one bucket."""
     price = rate.price
     counts = {
         "input": usage.input_tokens,

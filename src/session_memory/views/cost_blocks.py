@@ -1,6 +1,6 @@
-"""The cost of a session as blocks: turns, their steps and subagents, down to single responses.
+"""The cost of a session as nested blocks: turns, their steps and subagents, single responses.
 
-The blocks below a block add up to it to the micro-dollar.
+The blocks inside a block add up to its cost to the micro-dollar.
 """
 
 from bisect import bisect_left
@@ -31,9 +31,10 @@ _STEPS = {
 
 
 class CostBlock(msgspec.Struct, frozen=True):
-    """A part of the cost. ``below`` add up to ``microdollars``, unless there are none.
+    """A part of a session's cost. The blocks ``below`` are its own parts and add up to it.
 
-    ``look`` is what it was made of (``read``, ``written``, ``output``), a detour, or ``agent``.
+    ``look`` decides how a map draws it: the kind of tokens that cost most (``read``, ``written``,
+    ``output``), a detour such as ``failed``, or ``agent`` for a subagent.
     """
 
     title: str
@@ -45,7 +46,10 @@ class CostBlock(msgspec.Struct, frozen=True):
 
 
 def cost_blocks(store: Store, outline: Outline) -> tuple[CostBlock, ...]:
-    """The turns with what they cost, subagents included. Together they are the whole cost."""
+    """Return a block for each turn that cost something, subagents included.
+
+    Together the blocks are the whole cost of the session.
+    """
     lanes = [lane for lane in outline.lanes if lane.uid and lane.sort == "subagent"]
     agents = _agents(store, [lane for lane in lanes if lane.microdollars])
     turns = []
@@ -77,7 +81,7 @@ def _turn(
 
 
 def _largest(blocks: Sequence[CostBlock]) -> str:
-    """What most of some blocks were made of. A detour is shown by the blocks themselves."""
+    """Return the ``look`` that cost most. Detours and subagents do not count: they have blocks."""
     sums: dict[str, int] = {}
     for block in blocks:
         sums[block.look] = sums.get(block.look, 0) + block.microdollars
@@ -86,7 +90,10 @@ def _largest(blocks: Sequence[CostBlock]) -> str:
 
 
 def _steps(responses: list[OutlineResponse], agents: list[CostBlock]) -> Iterator[CostBlock]:
-    """Neighbouring responses of the same sort are one step. Subagents stand where they began."""
+    """Join neighbouring responses of one detour or tool into steps.
+
+    The block of a subagent stands at the place where it was started.
+    """
     waiting = sorted(agents, key=lambda one: one.seq or 0)
 
     def sort(one: OutlineResponse) -> tuple[int, str, str]:
@@ -112,14 +119,18 @@ def _response(one: OutlineResponse) -> CostBlock:
 
 
 def _agents(store: Store, lanes: list[OutlineLane]) -> list[CostBlock]:
-    """Subagents with what they used: their responses, or themselves and their own subagents."""
+    """Return a block for each subagent in ``lanes``.
+
+    It contains the responses of the subagent. If subagents below it cost something, it contains
+    their blocks and one block for the subagent itself.
+    """
     uids = [lane.uid for lane in lanes if lane.uid]
     below = subagents(store, uids) if uids else {}
     members = {one for uid in uids for one in family(uid, below)}
     own = session_amounts(store, members) if members else {}
     titles = best_titles(store, members) if members else {}
     responses = _single_responses(store, sorted(members))
-    # A log may claim a circle: each subagent is counted once.
+    # Logs may claim that two subagents started each other. Each is counted once.
     seen = set(uids)
 
     def block(uid: str, title: str, seq: int | None, depth: int = 0) -> CostBlock:
@@ -157,7 +168,7 @@ def _single_responses(store: Store, uids: list[str]) -> dict[str, list[CostBlock
 
 
 class CostCause(msgspec.Struct, frozen=True):
-    """One reason why a session cost what it cost. ``what`` and ``which`` say it in words."""
+    """A part of a session that cost much. ``what`` and ``which`` name it in words."""
 
     what: str
     which: str
@@ -166,7 +177,7 @@ class CostCause(msgspec.Struct, frozen=True):
 
 
 def detour_sums(outline: Outline) -> dict[str, int]:
-    """What the detours cost, by sort, the largest first. Only the session itself, not subagents."""
+    """Return the cost of each sort of detour, highest first; that of subagents is not included."""
     sums: dict[str, int] = {}
     for one in outline.responses:
         if one.detour and one.microdollars:
@@ -175,7 +186,10 @@ def detour_sums(outline: Outline) -> dict[str, int]:
 
 
 def largest_cause(outline: Outline, blocks: Sequence[CostBlock]) -> CostCause | None:
-    """The largest cause of the cost: a subagent or a detour if it is a fifth of it, else a turn."""
+    """Return the largest cause of a session's cost.
+
+    That is a subagent or a sort of detour with at least a fifth of the cost, else the dearest turn.
+    """
     total = sum(block.microdollars for block in blocks)
     if not total:
         return None

@@ -1,9 +1,9 @@
-"""The agents' own cost figures beside ours, by agent and model.
+"""Compare the costs that agents logged with the costs that we compute, by agent and model.
 
 A figure is compared with our amount for the same response, or for the same session where the agent
-only logs what the whole session cost. A figure of $0 for tokens that have a price says that the
-agent knows no price, and one for a model that we have no price for cannot be compared. Both are
-counted and are in no sum.
+only logs what the whole session cost. Two sorts of figures are counted and are in no sum: $0 for
+tokens that have a price (the agent knows no price), and figures for a model that we have no price
+for.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,12 +25,13 @@ RESPONSE, SESSION = "response", "session"
 
 
 class ComparedCost(msgspec.Struct, frozen=True, kw_only=True):
-    """Figures of an agent and a model, in micro-dollars.
+    """The costs that an agent logged for one model, beside ours. Amounts are in micro-dollars.
 
-    ``per`` says of what there is one figure each: a response or a session. ``compared`` figures
-    are in ``reported``, and ``ours`` is our amount for the same. ``zero`` figures are $0 where ours
-    is not, ``unpriced`` ones are of a model without a price here (``unpriced_reported`` in all).
-    ``responses`` is the number of all responses, with a figure or without.
+    ``per`` says whether the agent logs a cost per ``response`` or per ``session``. ``compared`` is
+    the number of figures in the sum ``reported``; ``ours`` is our amount for the same. ``zero``
+    counts figures of $0 where ours is more. ``unpriced`` counts figures for models that we have no
+    price for; their sum is ``unpriced_reported``. ``responses`` counts all responses, also those
+    without a figure.
     """
 
     flavor: str
@@ -47,12 +48,12 @@ class ComparedCost(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def difference(self) -> int:
-        """Ours minus theirs."""
+        """Our amount minus the agent's, in micro-dollars."""
         return self.ours - self.reported
 
     @property
     def is_rounding(self) -> bool:
-        """Both round: a micro-dollar for each figure is no difference."""
+        """Whether rounding explains the difference: at most one micro-dollar for each figure."""
         return abs(self.difference) <= self.compared
 
     def __add__(self, other: "ComparedCost") -> "ComparedCost":
@@ -71,8 +72,11 @@ _SUMS = ("compared", "zero", "unpriced", "unpriced_reported", "reported", "ours"
 
 
 class CostComparison(msgspec.Struct, frozen=True):
-    """``rows`` by agent and model, ``differences`` by session, the largest first. ``notes`` say
-    which agents round their figures or leave tokens out."""
+    """The agents' figures beside ours: ``rows`` by agent and model, ``differences`` by session.
+
+    The largest difference comes first. ``notes`` tells which agents round their figures or leave
+    tokens out.
+    """
 
     rows: list[ComparedCost]
     differences: list[ComparedCost]
@@ -89,7 +93,7 @@ class CostComparison(msgspec.Struct, frozen=True):
 
 
 def compare_costs(store: Store, filters: CostFilter) -> CostComparison:
-    """All figures that agents logged, compared with our amounts."""
+    """Compare all costs that agents logged with ours. ``filters`` selects the usage."""
     with store.db.snapshot():
         usage = usage_filter(store, filters)
         by_session = [*_responses(store, usage), *_sessions(store, filters, usage)]
@@ -102,7 +106,7 @@ def compare_costs(store: Store, filters: CostFilter) -> CostComparison:
 
 
 def _responses(store: Store, usage: UsageFilter) -> list[ComparedCost]:
-    """The figures of responses, summed for each session and model."""
+    """Compare the figures of responses, summed for each session and model."""
     logged = msgspec.structs.replace(usage, has_reported_cost=True)
     return _sum(_response(one) for one in charges(store, ("session", "reported"), logged))
 
@@ -123,7 +127,7 @@ def _compared(there: ComparedCost, reported: int, ours: int, count: int) -> Comp
 
 
 def _sessions(store: Store, filters: CostFilter, usage: UsageFilter) -> Iterator[ComparedCost]:
-    """The figures of whole sessions. A period selects the sessions that started in it."""
+    """Compare the figures of whole sessions. A period selects the sessions that started in it."""
     figures = [one for one in session_figures(store) if _admits(one, filters, usage)]
     if not figures:
         return
@@ -166,7 +170,7 @@ def _session(
 
 
 def _is_same(kind: UsageKind, model: str) -> bool:
-    """Claude Code adds the size of the context to a name: ``claude-opus-4-8[1m]``."""
+    """Whether usage is of ``model``. Claude Code adds the context size: ``claude-opus-4-8[1m]``."""
     return kind.model.partition("[")[0] == model.partition("[")[0]
 
 
@@ -181,7 +185,7 @@ def _count_responses(store: Store, usage: UsageFilter) -> dict[tuple[str, str], 
 def _sum(
     found: Iterable[ComparedCost], counted: dict[tuple[str, str], int] | None = None
 ) -> list[ComparedCost]:
-    """One for each session, agent, model and kind of figure, in this order."""
+    """Add up figures of the same session, agent, model and ``per``; sort the sums by these."""
     sums: dict[tuple[str, ...], ComparedCost] = {}
     for one in found:
         key = one.uid, one.flavor, one.model, one.per

@@ -19,22 +19,22 @@ _LAST_MS = 4_102_444_800_000  # 2100
 
 
 def day_of(number: int) -> date:
-    """The date ``number`` days after 1970-01-01, limited to the years 1 to 9999."""
+    """Return the date ``number`` days after 1970-01-01, limited to the years 1 to 9999."""
     return date.fromordinal(min(max(number + _EPOCH_ORDINAL, 1), date.max.toordinal()))
 
 
 def week_of(day: date) -> str:
-    """The ISO week of a day, such as ``2026-W19``."""
+    """Return the ISO week of a day, such as ``2026-W19``."""
     year, week, _ = day.isocalendar()
     return f"{year:04}-W{week:02}"
 
 
 def offsets(tz: tzinfo | None) -> Callable[[int, int], Sequence[tuple[int, int]]]:
-    """A function that returns the UTC offsets of ``tz`` between two moments.
+    """Return a function that lists the UTC offsets of ``tz`` between two moments.
 
     Each offset comes with the exact moment it starts, so days with 23 or 25 hours are right.
     """
-    # The local zone may be another one later in the same process.
+    # The local zone is in the key of the cache, because it may change while the process runs.
     return _offsets(tz, (*time.tzname, time.timezone, time.altzone))
 
 
@@ -48,7 +48,7 @@ def _offsets(
         offset = read(ms).utcoffset() or timedelta()
         return int(offset.total_seconds() * 1000)
 
-    # All changes of a century take 20 ms.
+    # Finding all offset changes of a century takes 20 ms.
     @lru_cache(maxsize=64)
     def between(first: int, last: int) -> Sequence[tuple[int, int]]:
         first, last = max(first, _FIRST_MS), min(last, _LAST_MS)
@@ -63,7 +63,7 @@ def _offsets(
 
 
 def _change(ahead: Callable[[int], int], early: int, late: int) -> int:
-    """The first moment after ``early`` that has the same offset as ``late``."""
+    """Find the first moment after ``early`` that has the same UTC offset as ``late``."""
     shown = ahead(late)
     while late - early > 1:
         middle = (early + late) // 2
@@ -75,9 +75,9 @@ def _change(ahead: Callable[[int], int], early: int, late: int) -> int:
 
 
 def block_starts(hours: Iterable[int]) -> Iterator[int]:
-    """The hours at which blocks start. ``hours`` are those with usage, in order.
+    """Yield the hours at which blocks start. ``hours`` are the hours with usage, in order.
 
-    A block starts with the first hour with usage after the previous block, and lasts five hours.
+    A block lasts five hours. It starts at the first hour with usage after the previous block.
     """
     end = None
     for hour in hours:
@@ -87,7 +87,7 @@ def block_starts(hours: Iterable[int]) -> Iterator[int]:
 
 
 def hour_time(hour: int) -> str:
-    """An hour, counted from 1970, as a time; at most the end of the year 9999."""
+    """Format an hour, counted from 1970, as a time; at most the end of the year 9999."""
     return format_time(min(hour * HOUR_MS, MAX_MS))
 
 

@@ -1,7 +1,7 @@
-"""Which commit, branch or pull request the cost of a session belongs to, by what its log shows.
+"""Find the commit, branch or pull request that a cost belongs to, from the session's log.
 
-What a session used up to a commit belongs to that commit, what it used after its last one to none.
-A subagent belongs where its parent started it.
+What a session used up to a commit belongs to that commit. What it used after its last commit
+belongs to none. The cost of a subagent belongs to the place where its parent started it.
 """
 
 import re
@@ -27,13 +27,16 @@ _PULL = re.compile(r"https?://[\w.-]+/([\w.-]+/[\w.-]+)/(?:pull|merge_requests)/
 
 
 class CostLinks:
-    """Names the commit, branch or pull request of a charge. Read what it needs only once."""
+    """Names the commit, branch or pull request of a charge. It reads what it needs only once."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def naming(self, by: str) -> Callable[[Charge], str | None]:
-        """The name for a charge with the keys ``session`` and ``seq``; None if it has none."""
+        """Return a function that names the ``by`` of a charge: its branch, pr or commit.
+
+        The charge needs the key ``session``, for commits also ``seq``. The result may be None.
+        """
         if by == "branch":
             return lambda charge: self._branch(str(charge.key[0]))
         if by == "pr":
@@ -47,7 +50,7 @@ class CostLinks:
         return session_links(self._store.db)
 
     def _root(self, uid: str) -> str:
-        """The session that started this one, or started the one that did."""
+        """Return the topmost session: the one that started this subagent, directly or not."""
         for _ in range(_DEEPEST):
             link = self._links.get(uid)
             if link is None or link.relation != "subagent" or link.parent_uid not in self._links:
@@ -63,8 +66,8 @@ class CostLinks:
 
     @cached_property
     def _pulls(self) -> dict[str, str]:
-        """The pull request of each session: the last one that it opened, or that another session
-        opened for its branch."""
+        """The pull request of each session: the last one that it opened, or the one that another
+        session opened for the same branch."""
         own: dict[str, str] = {}
         for uid, text in self._opening_results():
             if found := list(_PULL.finditer(text)):
@@ -77,7 +80,10 @@ class CostLinks:
         return {**{uid: name for uid, name in named.items() if name}, **own}
 
     def _opening_results(self) -> Iterator[tuple[str, str]]:
-        """What calls printed that open a pull request. Others may print the address of any."""
+        """Yield the uid and the output of each call that opens a pull request.
+
+        Other calls are left out, because they may print the address of any pull request.
+        """
         events, bodies = self._store.events, Bodies(self._store)
         calls: dict[int, list[str]] = defaultdict(list)
         found, names = self._found(CALL, *_OPENING)
@@ -107,13 +113,13 @@ class CostLinks:
 
     @cached_property
     def _spawned(self) -> dict[tuple[str, str], int]:
-        """Where subagents were started."""
+        """The seq of each call that started a subagent, by ``(parent's uid, call id)``."""
         calls = {link.spawn_call_id for link in self._links.values() if link.spawn_call_id}
         return call_places(self._store.db, sorted(calls))
 
     @cached_property
     def _commits(self) -> dict[str, list[tuple[int, str]]]:
-        """The place and the name of every commit of a session, in order."""
+        """``(seq, name)`` of every commit, in order, by the uid of its session."""
         found: dict[str, list[tuple[int, str]]] = defaultdict(list)
         # "[main 1a2b3c4] subject", and below it "2 files changed".
         for uid, seq, text in self._outputs(("file", "changed"), ("files", "changed")):
@@ -122,7 +128,7 @@ class CostLinks:
         return {uid: sorted(some) for uid, some in found.items()}
 
     def _outputs(self, *asked: tuple[str, ...]) -> Iterator[tuple[str, int, str]]:
-        """Outputs that have all words of one of the questions: session, place, text."""
+        """Yield ``(uid, seq, text)`` of each output with all words of one of ``asked``."""
         bodies = Bodies(self._store)
         found, names = self._found(OUTPUT, *asked)
         for hit in found:
@@ -132,7 +138,7 @@ class CostLinks:
     def _found(
         self, text_class: int, *asked: tuple[str, ...]
     ) -> tuple[list[Hit], dict[int, HitSession]]:
-        """Events that have all words of one of the questions, in order, and their sessions."""
+        """Return the events with all words of one of ``asked``, in order, and their sessions."""
         docs: set[int] = set()
         for words in asked:
             query = WordQuery(tuple((QueryWord(word),) for word in words))

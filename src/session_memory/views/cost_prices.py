@@ -24,7 +24,7 @@ class PriceRows(msgspec.Struct, frozen=True):
 
 
 def price_rows(store: Store, filters: CostFilter) -> PriceRows:
-    """Every rate of every kind of usage in the store, even if no usage falls under it."""
+    """Return every rate of the models in the store, even rates that no usage falls under."""
     with store.db.snapshot():
         used = {charge.rate.kind for charge in charges(store, (), usage_filter(store, filters))}
     order = sorted(used, key=lambda kind: (kind.model, kind.flavor, kind.label, kind.tier or ""))
@@ -32,7 +32,7 @@ def price_rows(store: Store, filters: CostFilter) -> PriceRows:
 
 
 def _price_row(rate: Rate) -> dict[str, Any]:
-    """A rate as JSON values. Prices are picodollars per token."""
+    """Return a rate as JSON values. Prices are picodollars per token."""
     price = rate.price
     return {
         **msgspec.to_builtins(rate.kind),

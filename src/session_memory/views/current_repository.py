@@ -1,6 +1,6 @@
 """The repository of the working directory, and what git says about its files.
 
-Git is only asked to read, inside this repository, and for at most `GIT_SECONDS`.
+Git only reads inside this repository, and each call is stopped after `GIT_SECONDS`.
 """
 
 from collections import defaultdict
@@ -27,8 +27,8 @@ class FileThen(NamedTuple):
 
 
 class CurrentRepository:
-    """The repository that ``directory`` is in. ``root`` is None outside of one. ``stored_name`` is
-    what the store calls it, once that is known."""
+    """The repository that ``directory`` is in. ``root`` is None outside of one. A caller sets
+    ``stored_name`` to the name that the store has for it."""
 
     def __init__(self, directory: Path | str) -> None:
         root = root_of(str(directory))
@@ -37,7 +37,7 @@ class CurrentRepository:
 
     @cached_property
     def names(self) -> list[str]:
-        """What sessions in this repository may call it, the most telling name first."""
+        """The names that sessions in this repository may have for it, the best one first."""
         if self.root is None:
             return []
         main = Path(main_checkout(str(self.root)))
@@ -47,14 +47,14 @@ class CurrentRepository:
         return list(dict.fromkeys(name for name in own if name))
 
     def changes_since(self, asked: Iterable[FileThen]) -> dict[FileThen, str]:
-        """What happened to files after a moment: ``unchanged since``, ``2 commits since``,
-        ``gone now``. Files elsewhere, and all if git is slow, are left out."""
+        """Say what happened to files since a moment: ``unchanged since``, ``2 commits since``,
+        ``gone now``. Files elsewhere are left out, and changed ones too if git is slow."""
         if self.root is None:
             return {}
         known = {one: inside for one in asked if (inside := self._inside(one.path)) is not None}
         known = dict(list(known.items())[:MOST_FILES])
         written = {one: self._written(inside) for one, inside in known.items()}
-        # A file that is not newer was not changed by any commit, and git need not be asked.
+        # No commit changed a file that was not written since, so git is not asked about it.
         newer = {one: known[one] for one, ms in written.items() if ms and ms > one.moment}
         found = {one: "unchanged since" if ms else "gone now" for one, ms in written.items()}
         if not newer:
@@ -79,9 +79,12 @@ class CurrentRepository:
         return found.st_mtime_ns // 1_000_000 if S_ISREG(found.st_mode) else None
 
     def _inside(self, path: str) -> str | None:
-        """A path of a log below the root, also if the log is from another checkout."""
+        """Return a logged path relative to the root, also if the log is from another checkout.
+
+        None if the path is outside of this repository.
+        """
         assert self.root is not None
-        # Git writes other names in quotes.
+        # Git prints other names in quotes, so they would not be recognized in its output.
         if not path.isprintable() or '"' in path or "\\" in path or len(path) > 1_000:
             return None
         if path.startswith("/"):
@@ -98,9 +101,9 @@ class CurrentRepository:
         return path if path and ".." not in parts and ".git" not in parts else None
 
     def _commits(self, paths: list[str], oldest: int) -> dict[str, list[int]] | None:
-        """The times of the commits since ``oldest`` that changed each file.
+        """Return for each file the times of the commits since ``oldest`` that changed it.
 
-        Reads at most 100 commits. None if git gives no answer.
+        At most 100 commits are read. None if git gives no answer.
         """
         since = f"--since=@{oldest // 1000}"
         words = ("log", since, "--max-count=100", "--format=%x01%ct", "--name-only", "--no-renames")

@@ -1,4 +1,4 @@
-"""The dearest sessions of a period, without a report about all of them."""
+"""Find the sessions of a period that cost most, without a report about all sessions."""
 
 from heapq import nsmallest
 
@@ -14,7 +14,7 @@ from session_memory.views.cost_days import offsets
 
 
 class DearSession(msgspec.Struct, frozen=True):
-    """``own`` is what a session used itself, ``total`` with its subagents, in micro-dollars."""
+    """A session with its cost in micro-dollars: ``own`` without, ``total`` with its subagents."""
 
     session: Session
     own: int
@@ -24,9 +24,9 @@ class DearSession(msgspec.Struct, frozen=True):
 def dearest_sessions(
     store: Store, *, since: int | None, until: int | None, limit: int
 ) -> list[DearSession]:
-    """The sessions that cost most with their subagents, in the order of a cost report by session.
+    """Return the sessions that cost most with their subagents, in the order of a cost report.
 
-    Subagents count with their sessions and are not listed. ``until`` is not included."""
+    Subagents are not listed; their cost counts for their session. ``until`` is not included."""
     clock, usage = offsets(None), UsageFilter(since=since, until=until)
     keep_figures(store, clock)
     with store.db.snapshot():
@@ -37,7 +37,8 @@ def dearest_sessions(
         totals = _totals(own, parents)
         listed = ((-total, uid) for uid, total in totals.items() if uid not in parents)
         found: list[DearSession] = []
-        # Some may be subagents whose parent is unknown, or parents that are not in the store.
+        # More than ``limit`` are looked at: some may be subagents whose parent is unknown, others
+        # parents that are not in the store.
         for less, uid in nsmallest(limit * 8, listed):
             session = store.sessions.get(uid)
             if session is not None and session.relation != "subagent":
@@ -54,7 +55,10 @@ def _amounts(store: Store, usage: UsageFilter) -> dict[str, int]:
 
 
 def _totals(own: dict[str, int], parents: dict[str, str]) -> dict[str, int]:
-    """What each session cost, with all sessions below it. Logs may claim a circle."""
+    """Return the cost of each session with all subagents below it.
+
+    Logs may claim that two sessions started each other. Each is counted once.
+    """
     totals = dict(own)
     for uid, amount in own.items():
         seen, above = {uid}, parents.get(uid)

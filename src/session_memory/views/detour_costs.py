@@ -1,7 +1,7 @@
-"""What detours cost in a period: the problems that analysis found, with their share of the cost.
+"""Sum the cost of the problems that analysis found in the sessions of a period.
 
-Problems may overlap, so their amounts are not to be added up. ``basis`` says whether the tokens of
-a problem were measured or estimated.
+Problems may overlap, so their amounts must not be added up. ``basis`` says whether the tokens of a
+problem were measured or estimated.
 """
 
 import msgspec
@@ -20,7 +20,7 @@ _SIGNALS = """
 
 
 class DetourCost(msgspec.Struct, frozen=True):
-    """One sort of problem. ``dearest`` are the sessions in which it cost most, with its amounts."""
+    """The cost of one sort of problem. ``dearest`` lists the sessions in which it cost most."""
 
     type: str
     title: str
@@ -31,7 +31,7 @@ class DetourCost(msgspec.Struct, frozen=True):
 
 
 def detour_costs(store: Store, since: int | None, until: int | None) -> list[DetourCost]:
-    """The problems of analyzed sessions in a period, the dearest first."""
+    """Return what each sort of problem cost in the analyzed sessions of a period, dearest first."""
     found: dict[tuple[str, str], list[tuple[str, int]]] = {}
     given = {
         "since": MIN_MS if since is None else since,

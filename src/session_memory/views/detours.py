@@ -1,12 +1,12 @@
-"""Responses that were a detour: they failed, were paid for twice, or were left behind.
+"""Find the responses that were a detour: they failed, were paid for twice, or were left behind.
 
-A response is one detour at most, so detours never add up to more than the session's own cost. All
-amounts are those of whole responses, as they were measured.
+A response is at most one of these detours, so detours never cost more than the session itself:
 
-``failed``: every call of the response failed, or it stands between a call that failed and the one
-that then worked. ``uncached``: the cache was gone, so that most of the
-former context was paid for twice. ``reread``: every call read a file again that a compaction had
-folded away. ``left``: a rewind left the response behind.
+- ``failed``: every call of the response failed, or it stands between a call that failed and the
+  call that then worked.
+- ``uncached``: the cache was gone, so that most of the former context was paid for twice.
+- ``reread``: every call read a file again that a compaction had removed from the context.
+- ``left``: a rewind left the response behind.
 """
 
 from bisect import bisect_left
@@ -23,7 +23,8 @@ LEAST_CACHED = 4096
 
 
 class SentTokens(msgspec.Struct, gc=False):
-    """What a response was sent: tokens from the cache, written to it, and all together."""
+    """The input tokens of one response: ``read`` from the cache, ``written`` to it, and all of
+    them (``context``)."""
 
     seq: int
     read: int
@@ -37,8 +38,11 @@ def detours(
     reads: dict[int, str],
     spans: Sequence[tuple[int, int]] = (),
 ) -> dict[int, str]:
-    """The sort of each response that was a detour, by its seq. ``reads`` are paths by seq, and
-    ``spans`` go from a call that failed to the one that worked."""
+    """Return the detour of each response that was one, by the seq of the response.
+
+    ``reads`` are the paths of file reads by the seq of the call. Each of ``spans`` goes from the
+    seq of a call that failed to the seq of the call that then worked.
+    """
     own = [event for event in events if not event.is_inherited]
     made = _calls_of(own, sent)
     folds = [event.seq for event in own if _is_fold(event)]
@@ -60,7 +64,7 @@ def detours(
 
 
 def _until_success(spans: Sequence[tuple[int, int]], sent: Sequence[SentTokens]) -> Iterable[int]:
-    """The responses from the one that failed to the last before the one that worked."""
+    """Yield the responses from the one that failed to the last before the one that worked."""
     seqs = [one.seq for one in sent]
     for first, last in spans:
         yield from seqs[bisect_left(seqs, first) : bisect_left(seqs, last)]
@@ -73,7 +77,7 @@ def _by_a_person(event: OutlineEvent) -> bool:
 def _calls_of(
     events: Iterable[OutlineEvent], sent: Sequence[SentTokens]
 ) -> dict[int, list[OutlineEvent]]:
-    """The calls of each response. Usage is stored at the last event of its response."""
+    """Return the calls of each response, by the seq of its last event, where its usage is."""
     seqs = [one.seq for one in sent]
     made: dict[int, list[OutlineEvent]] = {seq: [] for seq in seqs}
     for event in events:
@@ -89,13 +93,13 @@ def _is_fold(event: OutlineEvent) -> bool:
 
 
 def _uncached(folds: Sequence[int], sent: Sequence[SentTokens]) -> Iterable[int]:
-    """Responses for which most of what was cached before had to be sent anew."""
+    """Yield responses for which most of the context that was cached had to be sent again."""
     for before, one in zip(sent, sent[1:], strict=False):
         cached = before.read + before.written
         if cached < LEAST_CACHED or one.read * 2 >= cached:
             continue
         is_folded = bisect_left(folds, before.seq) != bisect_left(folds, one.seq)
-        # A smaller context is that of other work, such as a sidechain, or of a rewind.
+        # A context that is much smaller belongs to other work (a sidechain), or follows a rewind.
         is_same = one.context * 5 >= before.context * 4
         if is_same and not is_folded:
             yield one.seq
@@ -104,7 +108,7 @@ def _uncached(folds: Sequence[int], sent: Sequence[SentTokens]) -> Iterable[int]
 def _read_again(
     folds: Sequence[int], made: dict[int, list[OutlineEvent]], reads: dict[int, str]
 ) -> Iterable[int]:
-    """Responses that only read files which were read before the last compaction."""
+    """Yield responses that only read files which were already read before the last compaction."""
     if not reads or not folds:
         return
     first: dict[str, int] = {}

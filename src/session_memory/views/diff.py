@@ -1,4 +1,4 @@
-"""What a session changed, file by file, built from the edits in its log.
+"""Build the diff of what a session changed, file by file, from the edits in its log.
 
 If the log holds a file as it was before the first edit, the result is one exact diff. If it only
 holds excerpts, the excerpts are shown, and a note says so.
@@ -29,7 +29,8 @@ OUT_OF_SIGHT = "(a file the log does not name)"
 
 
 class FileDiff(msgspec.Struct, frozen=True, kw_only=True):
-    """One file. If ``is_whole``, ``lines`` lead exactly from before the session to after it."""
+    """The changes of one file. If ``is_whole``, ``lines`` is the exact diff from before the session
+    to after it; otherwise ``lines`` are excerpts, and ``notes`` says why."""
 
     path: str
     action: str
@@ -78,9 +79,9 @@ class SessionDiff(msgspec.Struct, frozen=True):
 def diff_session(
     store: Store, session: Session, *, text: str | None = None, children: bool = True
 ) -> SessionDiff:
-    """Every changed file, in the order of first edits. ``text``: only files with it in their path.
+    """Return the diff of every file that a session changed, in the order of first edits.
 
-    ``children`` adds the changes of subagents.
+    ``text`` selects files with it in their path. ``children`` adds the changes of subagents.
     """
     uid = session.session_uid
     files: dict[str, _History] = {}
@@ -118,7 +119,7 @@ def _changes(call: ToolCall, bodies: Bodies, payloads: Payloads) -> Iterator[Cha
 
 
 class _History:
-    """One file through the edits of a session. ``_now`` is its content, None if unknown."""
+    """Follows one file through the edits of a session. ``_now`` is its content, if known."""
 
     def __init__(self, path: str) -> None:
         self._path = path

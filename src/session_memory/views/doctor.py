@@ -20,6 +20,7 @@ from session_memory.config import Config, RetentionConfig
 from session_memory.core.time import now_ms
 from session_memory.derive.evicted import archive_of
 from session_memory.derive.readers import unusable_flavors
+from session_memory.retain.demo_sources import is_demo_path
 from session_memory.store import Store
 from session_memory.store.address import is_postgres, shown
 from session_memory.store.digests import Digests
@@ -64,11 +65,16 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
 def examine(
     config: Config, where: str, store: Store | None, problem: Check | None, host: str
 ) -> Diagnosis:
-    """The whole report. ``problem`` says why there is no ``store`` to examine."""
+    """Build the report of ``doctor``. Without a ``store``, ``problem`` says why there is none.
+
+    ``where`` is the address of the store, ``host`` the name of this machine.
+    """
     path = None if is_postgres(where) else Path(where)
     known_at: KnownAt = partial(store.sources.known_at, host) if store else lambda paths: {}
     now_s = time.time()
-    where_logs = [*roots(config), *(repository_roots(store, config) if store else ())]
+    in_repositories = repository_roots(store, config) if store else ()
+    own = (one for one in in_repositories if not is_demo_path(str(one.path)))
+    where_logs = [*roots(config), *own]
     found = [root_state(root, config, known_at, now_s) for root in where_logs]
     checks = [*_logs(found), *_expiry(found), *_adapters(config, store)]
     facts: dict[str, Any] = {"path": shown(where), "exists": store is not None}
@@ -133,7 +139,7 @@ def _expiry(found: list[RootState]) -> Iterator[Check]:
 
 
 def _adapters(config: Config, store: Store | None) -> Iterator[Check]:
-    """Adapters that cannot be used, and sessions in the store that have none."""
+    """Warn of adapters that cannot be used, and of sessions in the store that have no adapter."""
     broken = adapter_problems(config)
     for flavor, reason in broken.items():
         hint = "Update or remove the package that brings it; all other agents are collected."
@@ -165,7 +171,7 @@ def _contents(facts: dict[str, Any]) -> Iterator[Check]:
     sizes = f"{size(facts['bytes'])} for {size(facts['raw_bytes'])} of logs"
     yield Check("store", "ok", f"{facts['path']}: {text}, {sizes}")
     if count := facts["problems"]:
-        # A broken line stays broken. It is kept, and nothing can be done about it.
+        # This is no warning, because nobody can repair a broken line of a log.
         text = f"{plural(count, 'piece')} of bad input, kept as found: session-memory problems"
         yield Check("problems", "ok", text)
 
@@ -175,12 +181,12 @@ OUR_DIRECTORY = ".session-memory"
 
 def _permissions(path: Path | None) -> Iterator[Check]:
     if path is None:
-        # Whoever runs the server decides who may read its files.
+        # The store is in a PostgreSQL server, whose files are not ours.
         return
     files = [path, *(Path(f"{path}{end}") for end in ("-wal", "-shm", ".lock"))]
     modes = [(file, stat.S_IMODE(file.stat().st_mode)) for file in files if file.exists()]
     if path.parent.name == OUR_DIRECTORY:
-        # Any other directory belongs to the user, and the file is private anyway.
+        # Any other directory belongs to the user, and the store file in it is private anyway.
         modes.append((path.parent, stat.S_IMODE(path.parent.stat().st_mode)))
     fine = True
     for file, mode in modes:
@@ -213,7 +219,8 @@ ANALYZE = "Analyze them: session-memory analyze, or always: session-memory servi
 
 
 def _analysis(store: Store, config: Config, facts: dict[str, Any]) -> Iterator[Check]:
-    """What waits for analysis: a warning only if retention needs it or a digest is outdated."""
+    """Say how many sessions wait for analysis. It is a warning only if retention waits for them,
+    or if digests (results of analyses) are outdated."""
     if waiting := facts["waiting_for_analysis"]:
         verb = "waits" if waiting == 1 else "wait"
         text = f"{waiting:,} of {plural(facts['sessions'], 'session')} {verb} for analysis"
@@ -227,7 +234,7 @@ def _analysis(store: Store, config: Config, facts: dict[str, Any]) -> Iterator[C
 
 
 def _archive(store: Store, config: Config) -> Iterator[Check]:
-    """Whether the archive files with evicted sessions are there. They are not read."""
+    """Check that the archive files with evicted sessions exist. Their content is not read."""
     files = {one.file for one in store.retention.evicted().values() if one.file is not None}
     archive = archive_of(store, config)
     if not files or archive is None:
@@ -242,7 +249,7 @@ def _archive(store: Store, config: Config) -> Iterator[Check]:
 
 
 def _free_bytes(path: Path | None) -> "tuple[Path, int] | None":
-    """The free space where the store is; None for a server."""
+    """Return the directory of the store and its free bytes; None for a store in a server."""
     if path is None:
         return None
     place = next(parent for parent in path.absolute().parents if parent.exists())

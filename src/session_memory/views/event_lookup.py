@@ -1,4 +1,4 @@
-"""Finding the event of a session that somebody names by its number or its id."""
+"""Find the event of a session that somebody names by its number or its id."""
 
 from session_memory.core.errors import UnknownEvent, UnknownSession
 from session_memory.core.text import short_repr
@@ -12,9 +12,9 @@ MOST_DIGITS = 18
 
 
 def find_event(store: Store, uid: str, text: str) -> int:
-    """The ``seq`` of the event that has this number, this id, or an id that begins like this.
+    """Return the ``seq`` of the event whose number is ``text``, or whose id begins with it.
 
-    Events that a fork inherited count as well, with the number they have in the fork.
+    Events that a fork inherited are found too, by the number they have in the fork.
     """
     store = readable_store(store, uid)
     row = store.sessions.row(uid)
@@ -35,7 +35,7 @@ def find_event(store: Store, uid: str, text: str) -> int:
     if text in known:
         return known[text]
     alike = [name for name in known if len(text) >= SHORTEST and name.startswith(text)]
-    # Each block of a record is an event. Without a block, the id means the first of them.
+    # A record has an event for each of its blocks. An id without a block means the first event.
     records = {name.rpartition(":")[0] for name in alike}
     if len(records) > 1:
         begin = f"{len(records):,} events of {uid} begin with {short_repr(text)}"
@@ -46,7 +46,7 @@ def find_event(store: Store, uid: str, text: str) -> int:
 
 
 def _place_of(store: Store, session_id: int, text: str) -> int | None:
-    """The place of the event with exactly this id, by the index. None if that does not find it."""
+    """Return the seq of the event with exactly this id, by an index; None if there is none."""
     native, _, block = text.rpartition(":")
     if not native or not block.isdecimal() or len(block) > MOST_DIGITS:
         return None

@@ -1,4 +1,4 @@
-"""One event with its text from the stored logs, the changes it made, and its duration."""
+"""Read an event as an item of a transcript: its text, the changes it made, and its duration."""
 
 from itertools import islice
 from typing import Any
@@ -25,12 +25,15 @@ from session_memory.views.transcript_items import (
 
 MOST_OPEN_CALLS = 10_000
 MOST_GIVEN, LONGEST_GIVEN = 6, 60
+# Arguments that say what a call searches for.
+_SEARCHED = ("pattern", "query", "regex")
 # Kinds that are named beside an event.
 _WORTH_A_WORD = frozenset({"human_intervention", "decision", "retry", "test_run", "error"})
 
 
 class EventReader:
-    """Turns the events of one session into items of a transcript."""
+    """Turns the events of one session into items of a transcript. ``depth`` is 0 for the session
+    that the user named, 1 for its subagents, and so on."""
 
     def __init__(
         self, store: Store, session: Session, options: TranscriptOptions, depth: int
@@ -45,7 +48,10 @@ class EventReader:
         self._called: dict[str, int] = {}
 
     def of(self, seq: int, owner: str | None, event: SessionEvent) -> TranscriptEvent | None:
-        """The event at ``seq``. None if it is bookkeeping or has no text, and may be left out."""
+        """Return the item for the event at ``seq``, which ``owner`` has if it is inherited.
+
+        None if it is bookkeeping or has no text, unless the options ask for it.
+        """
         is_kept = self._options.is_complete or (seq == self._options.kept and not self._depth)
         if not is_kept and is_bookkeeping(event):
             return None
@@ -79,7 +85,7 @@ class EventReader:
             seq=seq,
             event=event,
             text=text,
-            title=event.summary or _unsaid(event, sort) or _given(event, sort, body.arguments),
+            title=title_of(event, sort, body.arguments),
             command=command,
             arguments=body.arguments,
             changes=changes,
@@ -92,7 +98,7 @@ class EventReader:
         )
 
     def _readable(self, shown: TranscriptEvent) -> TranscriptEvent:
-        """The event with its text as a person sees it, without the tags of its agent."""
+        """Return the item with its text as a person wrote or saw it, without the agent's tags."""
         if shown.sort in ("call", "answer", "thinking"):
             return shown
         text = self._agent.readable(shown.text)
@@ -106,7 +112,8 @@ class EventReader:
         return self._payloads[uid]
 
     def _marks(self, event: SessionEvent, owner: str | None) -> tuple[str, ...]:
-        """Words beside the event: its other kinds, and whether it is inherited or abandoned."""
+        """Return the words to show beside the event, such as ``retry``, ``inherited`` or
+        ``abandoned branch``."""
         marks = [mark for mark in (event.kind, *event.marks) if mark in _WORTH_A_WORD]
         if owner is not None:
             marks.append("inherited")
@@ -135,7 +142,7 @@ class EventReader:
 
 
 def _is_empty(shown: TranscriptEvent) -> bool:
-    """Whether there is nothing to read: unlogged thinking, or a notice without text."""
+    """Whether an item has nothing to read: thinking that is not in the log, or an empty notice."""
     if shown.images or shown.sort in ("prompt", "call", "result") or is_compaction(shown.event):
         return False
     is_bad = shown.event.kind in ("error", "retry", "human_intervention")
@@ -143,8 +150,30 @@ def _is_empty(shown: TranscriptEvent) -> bool:
     return not is_bad and is_unsaid and not shown.text.strip()
 
 
+def title_of(event: SessionEvent, sort: str, arguments: Any) -> str:
+    """Return the line that stands for an event."""
+    return (
+        _search(event, sort, arguments)
+        or event.summary
+        or _unsaid(event, sort)
+        or _given(event, sort, arguments)
+    )
+
+
+def _search(event: SessionEvent, sort: str, arguments: Any) -> str:
+    """Return what a call searches for and where, if its summary says only where."""
+    place = event.path
+    if sort != "call" or not place or event.summary != place or not isinstance(arguments, dict):
+        return ""
+    for name in _SEARCHED:
+        words = arguments.get(name)
+        if isinstance(words, str) and words.strip():
+            return one_line(words if place in (".", "./") else f"{words} in {place}")
+    return ""
+
+
 def _unsaid(event: SessionEvent, sort: str) -> str:
-    """A title for an event without text."""
+    """Return a title for an event without text."""
     if sort == "thinking":
         return "(the log keeps none of it)"
     if is_compaction(event):
@@ -153,7 +182,7 @@ def _unsaid(event: SessionEvent, sort: str) -> str:
 
 
 def _given(event: SessionEvent, sort: str, arguments: Any) -> str:
-    """The arguments of a call that has neither a text nor a file as its summary: ``n=1``."""
+    """Return a call's arguments as its title, such as ``n=1``; empty if it names a file."""
     if sort != "call" or event.path or not isinstance(arguments, dict):
         return ""
     shown = (f"{name}={_brief(value)}" for name, value in islice(arguments.items(), MOST_GIVEN))

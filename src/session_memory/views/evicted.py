@@ -1,4 +1,4 @@
-"""What an answer says about evicted sessions: read from the archive, or missing."""
+"""Read evicted sessions, whose logs were moved to the archive, or say that they are missing."""
 
 import msgspec
 
@@ -21,7 +21,7 @@ class MissingEvents(msgspec.Struct, frozen=True):
 
 
 def readable_events(store: Store, uid: str) -> tuple[Store, MissingEvents | None]:
-    """The store to read the events of a session from, and why it has none."""
+    """Return the store to read a session's events from, and if they are missing, why."""
     try:
         return readable_store(store, uid), None
     except (ArchiveError, SessionEvicted) as error:
@@ -29,19 +29,22 @@ def readable_events(store: Store, uid: str) -> tuple[Store, MissingEvents | None
 
 
 def count_evicted(store: Store, filters: Filters) -> int:
-    """How many evicted sessions could have events that the filters admit."""
+    """Count the evicted sessions that could have events that the filters admit."""
     found = Hits(store.db, store.names).evicted()
     return sum(filters.may_hold_for_evicted(session) for session in found)
 
 
 def left_out_sentence(evicted: int) -> str:
-    """That an answer about many sessions was made without the evicted ones."""
+    """Return a sentence which says how many evicted sessions an answer does not include."""
     are = "is" if evicted == 1 else "are"
     count = plural(evicted, "session")
     return f"{count} {are} evicted and not included. Bring them back: {RESTORE}"
 
 
 def partly_sentence(evicted: int, what: str) -> str:
-    """That only a part of each evicted session was used: ``only the titles were searched``."""
+    """Return a sentence which says that only a part of each evicted session was used.
+
+    ``what`` names the part: ``only the titles were searched``.
+    """
     count = plural(evicted, "evicted session")
     return f"Of {count} {what}. Bring them back: {RESTORE}"

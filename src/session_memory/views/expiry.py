@@ -1,4 +1,4 @@
-"""Where agents keep logs, which logs they delete soon, and whether the store has them."""
+"""Find out where agents keep logs, which logs they delete soon, and whether the store has them."""
 
 import os
 from collections.abc import Callable, Collection, Iterator
@@ -27,7 +27,8 @@ class Expiring(msgspec.Struct, frozen=True):
 
 
 class RootState(msgspec.Struct, frozen=True, kw_only=True):
-    """One place where an agent keeps its logs. ``retention_days`` is the agent's own setting."""
+    """One directory where an agent keeps its logs. ``retention_days`` is the agent's own setting:
+    it deletes older logs. ``kept`` counts the files that the store has whole."""
 
     flavor: str
     path: str
@@ -46,7 +47,8 @@ class RootState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _File(msgspec.Struct):
-    """A file; of a database also the stamps of its parts, by their paths."""
+    """A file with logs. If it is a database with many sessions, ``stamps`` has the time of the last
+    change of each session, by the path of its source."""
 
     path: str
     status: os.stat_result | None
@@ -69,7 +71,10 @@ class _File(msgspec.Struct):
 
 
 def root_state(root: Root, config: Config, known_at: KnownAt, now_s: float) -> RootState:
-    """The state of a root. ``known_at`` returns the stored sources at some paths of this host."""
+    """Examine a root, a directory with the logs of an agent.
+
+    ``known_at`` returns what the store has read from some paths of this machine.
+    """
     state = RootState(
         flavor=root.flavor, path=str(root.path), exists=root.exists, is_default=root.is_default
     )
@@ -93,7 +98,7 @@ def root_state(root: Root, config: Config, known_at: KnownAt, now_s: float) -> R
 def _expiring(
     files: list[_File], known: dict[str, SourceRow], days: int, now_s: float
 ) -> list[Expiring]:
-    """Files that the agent deletes soon, the next one first."""
+    """Return the files that the agent deletes soon, the next one first."""
     soon = []
     for file in files:
         if file.status is None:
@@ -109,7 +114,7 @@ def _files(root: Root, config: Config) -> Iterator[_File]:
     databases: dict[Path, _File] = {}
     for found in discover(config, [root]):
         for part in (found.ref, *getattr(found.ref, "companions", ())):
-            # Only a source has a place. Any other path is one that cannot be read.
+            # A path that cannot be read has no ``place``; every source has one.
             place, stamp = getattr(part, "place", None), getattr(part, "stamp", None)
             path = escaped(str(part.path))
             if stamp is None or place is None:

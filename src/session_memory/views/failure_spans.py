@@ -1,7 +1,7 @@
-"""The parts of a session between a call that failed and the same call when it worked.
+"""Find the spans of a session from a call that failed to the same call when it worked.
 
-The digest says which call failed and which one then worked. A part ends with its turn at the
-latest: after that, somebody may have asked for something else.
+The digest (the result of the analysis) names both calls. A span ends at the next prompt at the
+latest, because a person may ask for something else there.
 """
 
 from bisect import bisect_right
@@ -34,7 +34,10 @@ _ERRORS = msgspec.json.Decoder(_DigestErrors)
 def failure_spans(
     store: Store, uid: str, events: Sequence[OutlineEvent]
 ) -> tuple[tuple[int, int], ...]:
-    """``(seq of the call that failed, seq of the call that worked)``; none without an analysis."""
+    """Return ``(seq of the call that failed, seq of the end)`` of each span, in order.
+
+    The end is the call that worked, or an earlier prompt. There are no spans without an analysis.
+    """
     body = Digests(store.db).body(uid)
     resolved = [] if body is None else _pairs(_ERRORS.decode(body))
     if not resolved:

@@ -133,9 +133,9 @@ def _root(store: Store, uid: str) -> Session:
 
 
 def _below(store: Store, root: Session) -> tuple[dict[str, tuple[Session, list[str]]], int]:
-    """Every session below ``root`` once, to a limited depth, with the uids of its children.
+    """Return every session below ``root`` once, to a limited depth, with the uids of its children.
 
-    Also returns how many sessions are deeper.
+    The second value is the number of sessions that are deeper.
     """
     found: dict[str, tuple[Session, list[str]]] = {}
     seen = {root.session_uid}

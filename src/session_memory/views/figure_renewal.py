@@ -1,4 +1,4 @@
-"""Figures that are kept are made again after collecting, so that no report waits for them."""
+"""Bring sums that are saved in the store up to date after a sync, so that no report waits."""
 
 from session_memory.pricing.figure_sets import keep_figures
 from session_memory.store import Store
@@ -8,13 +8,12 @@ from session_memory.views.cost_days import offsets
 
 
 def renew_figures(store: Store) -> None:
-    """Make the figures of costs and of statistics if they are out of date and somebody has used
-    some before."""
+    """Update the saved sums of costs and of statistics, each only if a report used it before."""
     used = {one.prices for one in store.figures.sets()}
     if used - set(UNPRICED):
         keep_figures(store, offsets(None))
     if STATISTICS in used:
-        # A sync without such sums does not load it.
+        # Imported only if it is needed, so that other syncs do not load it.
         from session_memory.views.stats.keeping import keep_statistics  # noqa: PLC0415
 
         keep_statistics(store, Scope(), None)

@@ -1,4 +1,4 @@
-"""Numbers, sizes, durations and times as people read them."""
+"""Format numbers, sizes, durations and times for people."""
 
 from datetime import datetime, tzinfo
 
@@ -6,7 +6,7 @@ _STEPS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 def count(number: int) -> str:
-    """``950``, ``1.2k``, ``34k``, ``5.6M``; zero is a dash."""
+    """Format a number briefly: ``950``, ``1.2k``, ``34k``, ``5.6M``; zero is a dash."""
     if not number:
         return "-"
     for step, sign in _STEPS:
@@ -22,7 +22,7 @@ def count_or_zero(number: int) -> str:
 
 
 def size(number: int) -> str:
-    """``812 B``, ``1.2 kB``, ``3.4 MB``."""
+    """Format a number of bytes: ``812 B``, ``1.2 kB``, ``3.4 MB``."""
     for step, sign in _STEPS:
         if number >= step:
             return f"{number / step:,.1f} {sign}B"
@@ -30,7 +30,7 @@ def size(number: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """``0.04 s``, ``12 s``, ``3 min``, ``2 h 5 min``."""
+    """Format a duration: ``0.04 s``, ``12 s``, ``3 min``, ``2 h 5 min``."""
     if seconds < 10:
         return f"{seconds:.2f} s" if seconds < 1 else f"{seconds:.1f} s"
     if seconds < 120:
@@ -40,29 +40,30 @@ def duration(seconds: float) -> str:
 
 
 def local(time: str | None, style: str = "%Y-%m-%d %H:%M", tz: tzinfo | None = None) -> str:
-    """A stored time in the time zone ``tz``, else in local time."""
+    """Format a stored time in the time zone ``tz``, by default in local time."""
     if time is None:
         return "-"
     try:
         return datetime.fromisoformat(time).astimezone(tz).strftime(style)
-    except (ValueError, OverflowError):  # The years 1 and 9999 have no neighbours.
+    except (ValueError, OverflowError):  # The time zone may lead out of the years 1 to 9999.
         return time
 
 
 def brief_time(time: str | None, tz: tzinfo | None = None) -> str:
-    """A stored time in few columns: ``07-12 06:32`` of this year, ``2025-07-12`` of another."""
+    """Format a stored time briefly: ``07-12 06:32`` in this year, ``2025-07-12`` in another."""
     year = local(time, "%Y", tz)
     this_year = datetime.now(tz).strftime("%Y")
     return local(time, "%m-%d %H:%M" if year == this_year else "%Y-%m-%d", tz)
 
 
 def plural(number: int, noun: str, several: str | None = None) -> str:
-    """``1 session``, ``2 sessions``, ``3 retries`` of a retry."""
+    """Format a number with its noun: ``1 session``, ``2 sessions``. ``several`` is an irregular
+    plural, such as ``retries``."""
     return f"{number:,} {noun if number == 1 else several or f'{noun}s'}"
 
 
 def age(ts: int | None, now: int) -> str:
-    """``5 min ago``, ``3 h ago``, ``2 days ago``, ``4 months ago``."""
+    """Format the time from ``ts`` to ``now``: ``5 min ago``, ``3 h ago``, ``4 months ago``."""
     if ts is None:
         return ""
     minutes = max(now - ts, 0) // 60_000

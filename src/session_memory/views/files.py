@@ -1,4 +1,4 @@
-"""Which files sessions read, edited and wrote, and how often.
+"""Count how often sessions read, edited and wrote each file.
 
 A call counts as a read or a change if its result is in the log and is no error. A failed call only
 counts as failed, and a call without a result only as open.
@@ -29,7 +29,8 @@ SORTS = ("path", "read", "changed", "recent")
 
 
 class FileRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One file of the given sessions; ``other`` counts calls that only named it (searches)."""
+    """One file and the calls that used it. ``other`` counts calls that only named it, such as
+    searches."""
 
     repo: str | None = None
     path: str
@@ -48,7 +49,8 @@ class FileRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FileList(msgspec.Struct, frozen=True):
-    """Files of ``sessions`` sessions. ``evicted`` more sessions match and were not read."""
+    """The files of ``sessions`` sessions. ``evicted`` counts further sessions that match and were
+    not read, because their logs are in the archive."""
 
     files: list[FileRow]
     total: int
@@ -69,9 +71,9 @@ def list_files(
     limit: int = 0,
     from_archive: bool = False,
 ) -> FileList:
-    """Files by how often they were changed, then read; ``limit`` 0 means all.
+    """List the files that sessions used; ``sort`` is one of `SORTS`, and ``limit`` 0 means all.
 
-    Evicted sessions are only counted, unless they are to be read ``from_archive``.
+    Evicted sessions are only counted, unless ``from_archive`` is set.
     """
     counted: FilesByName = {}
     number = evicted = 0
@@ -85,7 +87,7 @@ def list_files(
 
 
 def count_files(store: Store, session: Session, counted: "FilesByName") -> None:
-    """Add the files of a session."""
+    """Add the files that a session used to ``counted``."""
     touched = set()
     for call, state, paths in _calls(store, session):
         for path in paths:
@@ -114,13 +116,13 @@ _KEYS = {
 
 
 def _calls(store: Store, session: Session) -> Iterator[tuple[CallRow, str, list[str]]]:
-    """Each call that names files, whether it is ``ok``, ``failed`` or ``open``, and the files."""
+    """Yield each call, its state (``ok``, ``failed`` or ``open``), and the files that it names."""
     store = readable_store(store, session.session_uid)
     row = store.sessions.row(session.session_uid)
     rows = store.events.calls(row.id) if row else []
     results = [one for one in rows if "tool_result" in one.kinds]
     ended = {one.call_id: "failed" if one.is_error else "ok" for one in results}
-    # An agent that applies what its model wrote into the answer edits without a call.
+    # Some agents apply an edit that the model wrote into its answer. Such an edit has no call.
     calls = [one for one in rows if "tool_call" in one.kinds or _is_plain_edit(one)]
     patched = {}
     if any(_is_patch(one) for one in calls):
@@ -140,7 +142,7 @@ def _is_patch(call: CallRow) -> bool:
 
 
 def _patched(store: Store, uid: str) -> dict[int, list[str]]:
-    """One patch may change many files; its event names the first."""
+    """Return all files that each patch changes, by seq. The event of a patch names only one."""
     bodies = Bodies(store)
     found = {}
     for call in calls_of(store, uid):
@@ -152,7 +154,7 @@ def _patched(store: Store, uid: str) -> dict[int, list[str]]:
 
 
 class TouchedFile:
-    """The calls that named one file, by what they did."""
+    """Counts the calls that named one file, by what they did: reads, edits, writes, …"""
 
     def __init__(self) -> None:
         self.calls: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""How errors were resolved: the edit or the command, and the session."""
+"""Find how an error was resolved in earlier sessions: by which edit or command."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -41,11 +41,12 @@ class FixStep(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Remedy(msgspec.Struct, frozen=True, kw_only=True):
-    """The error in one session. ``kind`` is the kind of its resolution, or None without one.
+    """The error in one session, and what resolved it there.
 
-    ``certainty`` is ``certain``, ``likely`` or ``possible``, and ``said`` is what the model said
-    before the change. ``lines`` are the changed lines that matter most; ``steps`` are empty if the
-    session was evicted and its archive cannot be read. ``again`` is the call that failed.
+    ``kind`` is the kind of the resolution, None if there is none. ``certainty`` is ``certain``,
+    ``likely`` or ``possible``. ``said`` is what the model said before the change, and ``lines`` are
+    the changed lines that matter most. ``steps`` are empty if the session was evicted and its
+    archive cannot be read. ``again`` is the call that failed.
     """
 
     session_uid: str
@@ -68,9 +69,9 @@ class Remedy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Remedies(msgspec.Struct, frozen=True, kw_only=True):
-    """How an error was resolved before. ``basis``: these are the ``same`` error, ``similar`` ones
-    or ``nothing``. If no analyzed session has the error, ``mentions`` are error events with similar
-    words."""
+    """How an error was resolved before. ``basis`` says what was found: sessions with the ``same``
+    error, with ``similar`` errors, or ``nothing``. In the last case, ``mentions`` are error events
+    with similar words."""
 
     asked: str
     fingerprint: str
@@ -102,7 +103,10 @@ def remedies(store: Store, text: str, *, now: int, limit: int = DEFAULT_LIMIT) -
 
 
 def _mentions(store: Store, asked: str, now: int, limit: int) -> list[ShownHit]:
-    """Error events with the longest words of the line, also in sessions without a digest."""
+    """Search for error events with the longest words of the error line ``asked``.
+
+    Sessions that were not analyzed are searched too.
+    """
     words = sorted(content_words(asked), key=lambda word: (-len(word), word))[:MOST_WORDS]
     plain = [word for word in words if word.isalnum()]
     if not plain:
@@ -151,7 +155,10 @@ def _steps(store: Store, occurrence: ErrorOccurrence) -> Iterator[FixStep]:
 
 
 def _steps_of(event: SessionEvent, bodies: Bodies, names: frozenset[str]) -> Iterator[FixStep]:
-    """What a call did: its command, or each file it changed, those that the error names first."""
+    """Yield what a call did: its command, or each file that it changed.
+
+    Files come first if they have more of ``names``, the names in the error.
+    """
     body = bodies.of(event)
     text = command_of(event.tool or "", body.arguments) or body.text
     step = FixStep(
@@ -166,7 +173,7 @@ def _steps_of(event: SessionEvent, bodies: Bodies, names: frozenset[str]) -> Ite
         return
     asked = changes_asked(event.session_uid, body.arguments, body.text, event.path)
     changes = [(change.path, mask_lines(change.lines)) for change in asked if change.lines]
-    # Sorting keeps the order of changes that name as much.
+    # Changes with equally many names keep their order.
     changes.sort(key=lambda one: -len(names & names_in("\n".join((one[0], *one[1])))))
     for path, lines in changes[:MOST_FILES]:
         shown = tuple(line[:LONGEST] for line in telling_lines(lines, names, MOST_LINES))

@@ -8,7 +8,7 @@ from session_memory.store import Store
 
 
 class NamedSessions(msgspec.Struct, frozen=True):
-    """The sessions that a person named, by uid."""
+    """The names that people gave to sessions, by the uid of the session."""
 
     names: dict[str, str]
 

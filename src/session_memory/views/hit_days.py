@@ -1,4 +1,4 @@
-"""On which days the hits of a search happened."""
+"""Count the hits of a search by day."""
 
 from collections import Counter
 from datetime import date, datetime
@@ -17,8 +17,8 @@ MOST_HITS = 2000
 
 
 class HitDays(msgspec.Struct, frozen=True):
-    """Hits by day of the reader's clock. ``counted`` of ``total`` hits are in it; a hit without a
-    time is in none."""
+    """The number of search hits on each day in local time. Only the best ``counted`` of ``total``
+    hits were looked at. A hit without a time is on no day."""
 
     days: dict[date, int]
     counted: int
@@ -31,7 +31,7 @@ class HitDays(msgspec.Struct, frozen=True):
 
 
 def hit_days(store: Store, text: str, *, now: int, most: int = MOST_HITS) -> HitDays:
-    """The days of the best ``most`` hits. Titles count on the day on which their session ended."""
+    """Count the best ``most`` hits by day. A hit in a title is on the day its session ended."""
     query = parse(text)
     bodies = Bodies(store)
 
@@ -42,7 +42,7 @@ def hit_days(store: Store, text: str, *, now: int, most: int = MOST_HITS) -> Hit
     answer = find_hits(store, query, filters, text_of=text_of, now=now, limit=most)
     days: Counter[date] = Counter()
     for one in answer.found:
-        # The same times as those by which a search filters.
+        # A search filters by these times, too.
         session = one.session
         ts = session.ended_at if one.hit is None else one.hit.ts
         ts = session.started_at if ts is None else ts

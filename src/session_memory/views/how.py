@@ -1,4 +1,4 @@
-"""How a task was done before: sessions about it, with their commands and edited files."""
+"""Find how a task was done before: sessions about it, with their commands and edited files."""
 
 from typing import Any
 
@@ -26,8 +26,9 @@ LEAST = 0.02
 
 
 class TaskSession(msgspec.Struct, frozen=True, kw_only=True):
-    """A session about the task. ``fit`` is 0 to 1. ``answer`` is the beginning of its last answer.
-    Commands, files, commits and texts are empty unless ``is_analyzed``."""
+    """A session about the task. ``fit`` says how well it fits, from 0 to 1. ``answer`` is the
+    beginning of its last answer. Commands, files, commits and texts are empty unless
+    ``is_analyzed``."""
 
     session_uid: str
     name: str
@@ -54,7 +55,8 @@ class TaskSession(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HowDone(msgspec.Struct, frozen=True):
-    """``evicted`` is the number of evicted sessions that were found by their titles only."""
+    """The sessions about a ``task``. ``evicted`` is the number of evicted sessions in the store of
+    which only the titles were searched."""
 
     task: str
     sessions: list[TaskSession]
@@ -72,7 +74,7 @@ def how_done(
     repo: str | None = None,
     limit: int = DEFAULT_LIMIT,
 ) -> HowDone:
-    """Sessions about the task, those that fit best first. ``limit`` 0 means all."""
+    """Find sessions about a task, the best fit first. ``limit`` 0 means all."""
     found = [one for one in recall(store, task, limit=limit, repo=repo) if one.fit >= LEAST]
     uids = [one.uid for one in found]
     amounts, names = session_amounts(store, uids), short_names(store, uids)
@@ -115,8 +117,10 @@ def _task_session(
 
 
 def _answer(digest: Digest) -> str:
-    """The beginning of the last answer, without Markdown. A line that only announces the next
-    one is not enough."""
+    """Return the beginning of the last answer, without Markdown.
+
+    Lines are added until there is enough text, because a first line often only announces the next.
+    """
     text = digest.last_answer.text if digest.last_answer else ""
     lines = [line.strip(" #*->|").replace("**", "").replace("`", "") for line in text.splitlines()]
     begun: list[str] = []

@@ -1,4 +1,4 @@
-"""Sessions with an event that has all words of a text, found in the search index alone."""
+"""Find sessions with an event that has all words of a text, in the search index alone."""
 
 from session_memory.core.index_words import words_in
 from session_memory.store.hits import Hits, HitSession
@@ -12,7 +12,11 @@ MOST_EVENTS = 1_000
 def sessions_with_words(
     store: Store, text: str, *, text_class: int | None = None
 ) -> list[HitSession]:
-    """The sessions with such an event of a class, or of any; of very many only the newest."""
+    """Return the sessions with an event that has all words of ``text``.
+
+    With ``text_class``, only events of this class (prompts, outputs, …) count. Of many matching
+    events, only the newest 1,000 are looked at.
+    """
     clauses = tuple((QueryWord(word),) for word in words_in(text))
     if not clauses:
         return []

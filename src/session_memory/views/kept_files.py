@@ -1,6 +1,6 @@
-"""The files of all sessions, from figures that are kept.
+"""List the files of all sessions from counts that are saved in the store.
 
-Sessions that have changed since are read. In a small store every session is read, as for a filter.
+Only sessions that changed since the counts were saved are read. A small store has no saved counts.
 """
 
 import time
@@ -20,15 +20,16 @@ from session_memory.store.session_files import COUNTS, KeptFile, SessionFiles
 from session_memory.views.files import FileList, FilesByName, TouchedFile, count_files, listing
 
 _PIECE = 500
-# Files are counted from calls, so a store of few but long sessions has figures, too.
+# A store with few but long sessions has saved counts too, because every call has to be counted.
 LEAST_EVENTS = 5_000
-# A changed session is read whole, which takes milliseconds. More of them than this are written.
+# A changed session is read whole, which takes milliseconds. If more sessions than this changed,
+# their counts are saved again.
 FEW_CHANGED = 10
 _SOURCES = ("files.py", "calls.py", "paths.py")
 
 
 def all_files(store: Store, *, sort: str, limit: int) -> FileList | None:
-    """The files of all sessions; None if every session has to be read."""
+    """Return the files of all sessions from saved counts; None if there are no counts to use."""
     if not _keep(store):
         return None
     with store.db.snapshot():
@@ -49,8 +50,10 @@ def all_files(store: Store, *, sort: str, limit: int) -> FileList | None:
 
 
 def _keep(store: Store) -> bool:
-    """Make the figures if there are none, and write those of sessions that have changed, if they
-    are many. False if that cannot be done now, or is not worth it."""
+    """Save the counts of all sessions, or those of changed sessions if many changed.
+
+    Returns False if the store cannot be written now, or is too small to be worth it.
+    """
     db = store.db
     if db.in_transaction or db.is_read_only or _is_small(store):
         return False
@@ -62,7 +65,7 @@ def _keep(store: Store) -> bool:
         if len(store.figures.marked(known.id, _few() + 1)) > _few():
             _write(store, known)
     except StoreBusy:
-        # Somebody writes for a long time.
+        # Another process writes for a long time.
         return False
     return True
 
@@ -111,7 +114,7 @@ def _read(store: Store, ids: list[int], counted: FilesByName) -> None:
 
 @cache
 def _version() -> str:
-    """A hash of the code that counts files."""
+    """Return a hash of the code that counts files. Counts of other code are not used."""
     digest = blake2b(__version__.encode(), digest_size=8)
     for name in _SOURCES:
         digest.update((Path(__file__).parent / name).read_bytes())

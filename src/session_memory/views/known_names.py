@@ -1,7 +1,7 @@
-"""Names that a filter may contain: agents, outcomes, kinds, reasons.
+"""Check the names in a filter: agents, outcomes and kinds of events.
 
-A filter with a name that does not exist would silently give an empty answer. So it is an error that
-lists the names there are. A pattern such as ``cl*`` must match one of them.
+A filter with a name that does not exist would silently give an empty answer. So it raises an error
+that lists the existing names. A pattern such as ``cl*`` must match one of them.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ def check_flavors(store: Store, *patterns: str | None) -> None:
     """Raise if a pattern matches no installed agent and no agent with sessions in the store."""
     installed = flavors()
     for pattern in patterns:
-        # The store is asked only for a name that no adapter has.
+        # The store is read only for a name that no installed adapter has.
         if pattern is None or _matches(installed, pattern):
             continue
         stored = {*SessionIds(store.db).flavors(), *(row.flavor for row in store.sources.every())}
@@ -36,7 +36,7 @@ def check_outcomes(*patterns: str | None) -> None:
 def check_kinds(store: Store, *kinds: str) -> None:
     """Raise for a kind that is neither one of ours nor of an event in the store."""
     for kind in kinds:
-        # An adapter may give its events kinds of its own. The store keeps their names.
+        # An adapter may give its events kinds of its own. The store has a list of their names.
         if kind not in KINDS and kind not in store.names.all():
             raise no_such("kind", kind, sorted(KINDS))
 

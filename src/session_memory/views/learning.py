@@ -1,4 +1,4 @@
-"""Digests and patterns as the surfaces show them, and the number of sessions to analyze."""
+"""Digests (results of analyses) and patterns, ready to show, and how many sessions to analyze."""
 
 from difflib import get_close_matches
 from typing import Any
@@ -43,7 +43,8 @@ class DigestShown(msgspec.Struct, frozen=True):
 
 
 def show_digest(store: Store, uid: str) -> DigestShown:
-    """The stored digest of a session; a new one, which is not stored, if that is out of date."""
+    """Return the stored digest of a session. If it is missing or out of date, make one to show,
+    which is not stored."""
     shown = _current_digest(store, uid)
     return msgspec.structs.replace(shown, continued_in=continued_in(store, shown.digest))
 
@@ -99,8 +100,11 @@ def list_patterns(
     noise: bool = False,
     limit: int = 0,
 ) -> PatternList:
-    """Patterns, highest rank first. Noise is left out unless asked for, and what is rare if there
-    are many sessions. ``limit`` 0 lists all."""
+    """List patterns, the highest rank first. ``limit`` 0 lists all.
+
+    Without ``noise`` and ``kind``, noise is left out, and in a store with many analyzed sessions
+    also rare patterns.
+    """
     begin, end = MIN_MS if since is None else since, MAX_MS if until is None else until
     found = [
         pattern
@@ -118,7 +122,7 @@ def list_patterns(
 
 
 def find_pattern(store: Store, name: str) -> Pattern:
-    """The one pattern whose id starts with ``name``."""
+    """Return the one pattern whose id starts with ``name``."""
     found = kept_patterns(store)
     matching = [pattern for pattern in found if name and pattern.id.startswith(name)]
     if len(matching) != 1:
@@ -129,5 +133,5 @@ def find_pattern(store: Store, name: str) -> Pattern:
 
 
 def unread(store: Store) -> int:
-    """The number of sessions whose digest is missing or out of date."""
+    """Count the sessions whose digest is missing or out of date."""
     return Digests(store.db).count_unanalyzed(analysis_version(), prices_id(store))

@@ -1,4 +1,4 @@
-"""Lessons as the surfaces show them: their text, their history and the files that have them."""
+"""Lessons, ready to show: their text, their history and the files that contain them."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -36,14 +36,14 @@ MEASURED_DAYS = 90
 
 
 def lessons_of(store: Store, config: Config, directory: Path | None = None) -> Lessons:
-    """The folder of lessons: ``directory``, else the configured one, else beside the store."""
+    """Return the lessons in ``directory``, else in the configured folder, else beside the store."""
     if directory is None and config.lessons.dir:
         directory = Path(config.lessons.dir).expanduser()
     return Lessons(_place(store, "lessons") if directory is None else directory.absolute())
 
 
 def applied_of(store: Store) -> AppliedLessons:
-    """The registry of files with lessons, beside the store."""
+    """Return the registry of the files that lessons were written into. It is beside the store."""
     return AppliedLessons(_place(store, "applied"))
 
 
@@ -56,8 +56,8 @@ def _place(store: Store, name: str) -> Path:
 
 
 class LessonRow(msgspec.Struct, frozen=True):
-    """A lesson in a list. ``seen`` is the current number of sessions with its pattern, ``live`` the
-    files that contain the lesson. ``is_recorded`` is false after a manual edit."""
+    """A lesson in a list. ``seen`` is the current number of sessions with its pattern, ``live`` are
+    the files that contain the lesson. ``is_recorded`` is false if its file was edited by hand."""
 
     lesson: Lesson
     seen: int
@@ -129,7 +129,7 @@ def lesson_effect(
 
 
 def live_effects(store: Store, config: Config, most: int) -> list[Measurement]:
-    """The measured effect of the lessons that are or were in files."""
+    """Measure the effect of the lessons that are or were in files; of at most ``most`` lessons."""
     lessons, periods = lessons_of(store, config), applied_of(store).periods()
     live = {period.lesson for period in periods}
     found = [one for one in lessons.read()[0] if one.id in live][:most]
@@ -145,12 +145,12 @@ def _row(
 
 
 def evidence(store: Store) -> dict[str, int]:
-    """The number of analyzed sessions of each pattern."""
+    """Return the number of analyzed sessions with each pattern, by the id of the pattern."""
     return {pattern.id: pattern.sessions for pattern in kept_patterns(store)}
 
 
 def pattern_or_lesson(store: Store, lessons: Lessons, name: str) -> Pattern | Lesson:
-    """The lesson or the pattern whose id starts with ``name``; lessons first."""
+    """Return the lesson whose id starts with ``name``, else the pattern whose id does."""
     try:
         return lessons.find(name)
     except UnknownLesson:
@@ -160,7 +160,7 @@ def pattern_or_lesson(store: Store, lessons: Lessons, name: str) -> Pattern | Le
 
 
 def pattern_named(store: Store, lessons: Lessons, name: str) -> Pattern:
-    """The pattern whose id starts with ``name``. A lesson's id means its pattern."""
+    """Return the pattern whose id starts with ``name``. The id of a lesson means its pattern."""
     try:
         return find_pattern(store, f"p-{name[2:]}" if name.startswith("l-") else name)
     except UnknownPattern:
@@ -181,7 +181,7 @@ def proposals(
     only: Sequence[str] = (),
     force: bool = False,
 ) -> list[Proposal]:
-    """A proposal for each target, by default for the instruction files of the project ``here``."""
+    """Propose an edit of each target file; by default the instruction files of project ``here``."""
     found, _ = lessons.read()
     selected = [lessons.find(name).id for name in only]
     seen = evidence(store)
@@ -211,7 +211,8 @@ def files(
 
 
 def repository_at(store: Store, directory: Path) -> str | None:
-    """The repository of the sessions in a directory; without sessions the path decides."""
+    """Return the repository of most sessions in a directory; without sessions, the one that its
+    path names."""
     found = Counter(row.repo for row in store.sessions.in_directory(str(directory)) if row.repo)
     if found:
         return min(found, key=lambda name: (-found[name], name))
@@ -219,7 +220,7 @@ def repository_at(store: Store, directory: Path) -> str | None:
 
 
 def files_with_lessons_of(store: Store, config: Config, uids: Sequence[str]) -> list[str]:
-    """Instruction files with a lesson whose evidence includes one of these sessions."""
+    """Return the instruction files with a lesson whose evidence includes one of these sessions."""
     if beside(store) is None:
         return []
     names = set(lessons_of(store, config).shown_by(uids))
@@ -228,9 +229,9 @@ def files_with_lessons_of(store: Store, config: Config, uids: Sequence[str]) -> 
 
 
 def forget_in_lessons(store: Store, config: Config, uids: Sequence[str]) -> list[str]:
-    """Remove these sessions from the lessons and from the files kept for `revert`.
+    """Remove these sessions from the lessons and from the old files that are kept for `revert`.
 
-    Returns the changed lessons.
+    Returns the ids of the changed lessons.
     """
     if beside(store) is None and not config.lessons.dir:
         return []
@@ -257,7 +258,10 @@ class SuggestedLesson(msgspec.Struct, frozen=True, kw_only=True):
 def suggested_lessons(
     store: Store, lessons: Lessons, *, repo: str | None = None, limit: int = 20
 ) -> list[SuggestedLesson]:
-    """Lessons that earlier sessions agree on, the most important first. ``limit`` 0 means all."""
+    """Return lessons that several sessions suggest and nobody accepted or rejected yet.
+
+    The most important is first. ``limit`` 0 means all.
+    """
     decided = {lesson.id for lesson in lessons.read()[0]}
     found = []
     for pattern in kept_patterns(store, repo=repo):

@@ -1,4 +1,4 @@
-"""Live sessions as the surfaces show them: a list, one session, or a message on one line."""
+"""Live sessions (kept by an agent runtime in the store), ready to show: a list or one session."""
 
 import json
 import math
@@ -40,7 +40,8 @@ class LiveList(msgspec.Struct, frozen=True):
 
 
 class LiveSessionView(msgspec.Struct, frozen=True):
-    """One live session with its head, messages, folds, pending calls, usage and subagents."""
+    """One live session with its head (the seq of its current message), its messages, compactions,
+    pending calls, usage and subagents."""
 
     session: SessionRow
     head: int
@@ -56,7 +57,8 @@ class LiveSessionView(msgspec.Struct, frozen=True):
 
 
 class Compacted(msgspec.Struct, frozen=True):
-    """The result of a compaction. ``members`` is empty if there was nothing to fold."""
+    """The result of a compaction. ``members`` are the messages that a summary replaces in the
+    context; it is empty if there were too few messages."""
 
     session_id: str
     members: tuple[int, ...] = ()
@@ -69,14 +71,15 @@ class Compacted(msgspec.Struct, frozen=True):
 
 
 def live_store(store: Store) -> SessionStore:
-    """The live sessions of an open store."""
+    """Return the live sessions of an open store."""
     return SessionStore(store.db)
 
 
 def find_live(live: SessionStore, text: str) -> str:
-    """The id of the one session whose id is ``text`` or starts with it.
+    """Return the id of the one live session whose id is ``text`` or starts with it.
 
-    A closed session is found by its whole id. The uid under which a session is collected works too.
+    ``text`` may also be its uid (``live:<id>``) or the uid of the session it was imported from. A
+    closed session is found only by its whole id or uid.
     """
     name = text.strip()
     if (exact := _exact(live, name)) is not None:
@@ -98,7 +101,10 @@ def find_live(live: SessionStore, text: str) -> str:
 
 
 def _exact(live: SessionStore, name: str) -> str | None:
-    """The session with this id or uid, closed or not. Raises if retention archived it."""
+    """Return the id of the session with this id or uid, closed or not; None if there is none.
+
+    Raises an error if retention archived the session.
+    """
     for one in (name, name.removeprefix(f"{LIVE}:")):
         if not is_usable(one):
             continue
@@ -145,7 +151,8 @@ def show_live(live: SessionStore, session_id: str, which: str = "context") -> Li
 
 
 def messages_of(live: SessionStore, session_id: str, which: str) -> list[MessageRow]:
-    """The context, the whole path, or every message that was ever appended."""
+    """Return the messages of a live session. ``which`` is ``context`` (what the model is sent),
+    ``path`` (from the first message to the head) or ``all`` (rewound messages too)."""
     match which:
         case "context":
             return live.load_active_messages(session_id)
@@ -155,7 +162,7 @@ def messages_of(live: SessionStore, session_id: str, which: str) -> list[Message
 
 
 def exported(live: SessionStore, session_id: str, which: str, shape: str) -> list[Any]:
-    """The messages in one shape (``blocks`` or ``chat``), as JSON values."""
+    """Return the messages of a live session in a shape (``blocks`` or ``chat``), as JSON values."""
     rows = messages_of(live, session_id, which)
     return [jsonable(one) for row in rows for one in in_shape(row, shape)]
 
@@ -163,9 +170,10 @@ def exported(live: SessionStore, session_id: str, which: str, shape: str) -> lis
 def compact_live(
     live: SessionStore, session_id: str, *, keep: int, note: str | None = None
 ) -> Compacted:
-    """Fold all but the last ``keep`` exchanges behind ``note``, or behind a generated summary.
+    """Replace all but the last ``keep`` exchanges in the context by ``note`` or a made summary.
 
-    Refused if the head moved meanwhile, because the summary would not match the messages.
+    The messages stay in the store. Raises an error if another writer moved the head meanwhile,
+    because the summary would not match the messages.
     """
     head = live.head(session_id)
     context = live.load_active_messages(session_id)
@@ -186,7 +194,7 @@ def compact_live(
 
 
 def summary_line(message: MessageRow) -> str:
-    """A message on one line: its text, its calls and its results."""
+    """Return a message on one line: its text, its calls and its results."""
     parts = [text_of(message.content)]
     parts += [f"→ {call.name}({_arguments(call.arguments)})" for call in calls_in(message)]
     parts += [f"← {call_id} {_answer(message, call_id)}" for call_id in results_in(message)]
@@ -208,7 +216,7 @@ def _arguments(value: Any) -> str:
 
 
 def jsonable(value: Any, depth: int = 0) -> Any:
-    """Records as plain JSON values. NaN and infinities become null.
+    """Turn records into plain JSON values. NaN and infinities become null.
 
     Values nested deeper than `DEEPEST` become "…", because encoding them would overflow the stack.
     """

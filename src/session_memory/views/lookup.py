@@ -1,8 +1,8 @@
-"""Finding the one session somebody means by an id, the beginning of an id, or a title.
+"""Find the one session that somebody means by an id, the beginning of an id, or a title.
 
-A subagent's id is its parent's and its own with a colon between; both parts may be shortened, and
-the beginning they share means the parent. What is read does not depend on the size of the store,
-except for titles with letters beyond ASCII, which have no index.
+The id of a subagent is ``<parent's id>:<own id>``. Both parts may be shortened. A beginning that
+fits only a session and its subagents means the session. The time does not depend on the size of the
+store, except for titles with letters beyond ASCII, which have no index.
 """
 
 from difflib import get_close_matches
@@ -25,7 +25,7 @@ ELLIPSIS = "…"
 
 
 def find_session(store: Store, text: str) -> str:
-    """The uid of the session that ``text`` names."""
+    """Return the uid of the session whose id or title is ``text`` or begins with it."""
     lookup = _Lookup(store, text)
     found = lookup.by_id() or lookup.by_title()
     if found is None:
@@ -53,7 +53,7 @@ def names_session(store: Store, text: str) -> bool:
 
 
 def suggest_sessions(store: Store, text: str, most: int) -> list[tuple[str, str]]:
-    """``(short name, title)`` of sessions whose name begins with ``text``, newest first."""
+    """Return ``(short name, title)`` of sessions whose name begins with ``text``, newest first."""
     found = SessionPages(store.db).beginning(_Lookup(store, text).ranges, most)
     names = short_names(store, (session.session_uid for session in found))
     named = ((names[session.session_uid], session.title or "") for session in found)
@@ -71,11 +71,14 @@ class _Lookup:
 
     @property
     def ranges(self) -> list[tuple[str, str]]:
-        """Where the uids lie that begin with the text, with and without their flavor."""
+        """The ranges of the uids that begin with the text, with or without their flavor."""
         return [(start, start + LAST) for start in self._starts]
 
     def _known(self) -> list[str]:
-        """The sessions with this uid or native id. A live session may be another's import."""
+        """Return the sessions with exactly this uid or native id.
+
+        A live session that was imported from another session means that session.
+        """
         found = self.ids.known(self._exact())
         flavor, _, name = self._text.partition(":")
         imported = None
@@ -106,7 +109,10 @@ class _Lookup:
         return found[0] if found else None
 
     def _exact(self) -> list[str]:
-        """The uids that the text is. A name that is no valid id has a substitute in the store."""
+        """Return the uids that the text can be, with any flavor.
+
+        The store has a substitute for a native id that is not valid in a uid.
+        """
         flavor, _, native = self._text.partition(":")
         whole, is_unfit = fit_native_id(self._text)
         substitutes = [f"{one}:{whole}" for one in self._flavors] if is_unfit else []
@@ -115,14 +121,15 @@ class _Lookup:
         return list(dict.fromkeys((*self._starts, *substitutes)))
 
     def _around_ellipsis(self, head: str, tail: str) -> list[str]:
-        """Ids as a narrow table shows them: the beginning, and what follows the left-out middle."""
+        """Return the uids that begin with ``head`` and end with ``tail``: a narrow table shows an
+        id without its middle."""
         found = (
             uid for flavor in self._flavors for uid in self.ids.split(f"{flavor}:{head}", tail)
         )
         return _root_of(list(found)) if len(head) >= SHORTEST else []
 
     def _beginning(self) -> list[str]:
-        """The sessions that begin with the text. A session is returned without its subagents."""
+        """Return the sessions whose uid begins with the text, without their subagents."""
         found = dict[str, None]()
         for low, high in self.ranges:
             if first := self.ids.within(low, high, 1):

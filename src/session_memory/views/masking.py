@@ -5,8 +5,8 @@ The renderers of exports get only the output of `masked`, so an unmasked text ca
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
-from typing import Any
+from functools import cache
+from typing import Any, cast
 
 import msgspec
 
@@ -21,67 +21,97 @@ from session_memory.views.transcript_items import TranscriptEvent, TranscriptIte
 Mask = Callable[[str], str]
 DEEPEST = 60
 SEARCHED_AT_ONCE = 256 * 1024
-# The text fields of records. Ids and times stay, because links and order depend on them.
-_TEXT_FIELDS: dict[type[ValidatedRecord], tuple[str, ...]] = {
-    Session: (
-        *("title", "cwd", "repo", "git_branch", "task_ref", "source_path", "domain"),
-        *("model", "host", "agent_version"),
-    ),
-    SessionEvent: ("summary", "path", "tool", "native_kind", "model", "role", "kind"),
-}
+_NUMBERS = (int, float, bool, int | None, float | None)
+# Fields that stay, because links and order depend on them, or because we choose their words. All
+# other texts of a record are masked, those of fields that are added later too.
+_KEPT = frozenset(
+    [
+        *("session_uid", "flavor", "native_session_id", "parent_uid", "relation", "outcome"),
+        *("spawn_call_id", "started_at", "ended_at", "discovered_at", "ingested_at"),
+        *("analyzed_at", "evicted_at", "ts", "payload_ref", "event_uid", "call_id"),
+        *("response_id", "native_id", "branch"),
+    ]
+)
 
 
 def masked(
     items: Iterable[TranscriptItem], mask: Mask | None, *, only_secrets: bool = False
 ) -> Iterator[TranscriptItem]:
-    """The items with ``mask`` applied to every text. Unchanged if ``mask`` is None.
+    """Yield the items with ``mask`` applied to every text, or unchanged if ``mask`` is None.
 
-    ``only_secrets``: the mask changes nothing but secrets, so texts that cannot have one are left
-    out.
+    ``only_secrets``: the mask changes nothing but secrets, so it is not called for texts that
+    cannot have one.
     """
     if mask is None:
         yield from items
         return
-    waiting: list[TranscriptItem] = []
-    texts: dict[str, str] = {}
-    size = 0
+    if not only_secrets:
+        yield from (_one_masked(item, mask) for item in items)
+        return
+    waiting = _Waiting()
     for item in items:
-        known = len(texts)
-        _masked(item, lambda text: texts.setdefault(text, text), 0)
-        size += sum(map(len, islice(texts, known, None)))
-        waiting.append(item)
-        if size > SEARCHED_AT_ONCE:
-            yield from _each_masked(waiting, texts if only_secrets else (), mask)
-            waiting, size = [], 0
-            texts.clear()
-    yield from _each_masked(waiting, texts if only_secrets else (), mask)
+        waiting.add(item)
+        if waiting.size > SEARCHED_AT_ONCE:
+            yield from waiting.masked(mask)
+            waiting = _Waiting()
+    yield from waiting.masked(mask)
 
 
-def _each_masked(
-    items: Iterable[TranscriptItem], texts: Iterable[str], mask: Mask
-) -> Iterator[TranscriptItem]:
-    """Mask the items. One search over their ``texts`` says in which of them a secret may be."""
-    every = list(texts)
-    clean = set(every) - {every[number] for number in possible_secrets(every)}
+class _Waiting:
+    """Items to mask together: one search over all their texts finds those with a secret.
 
-    def mask_possible(text: str) -> str:
-        # A text that was masked once is none of ``texts``, and may have another secret.
-        if text in clean:
-            return text
-        hidden = mask(text)
-        if hidden == text:
-            clean.add(text)
-        return hidden
+    ``size`` is the number of characters to search.
+    """
 
-    for item in items:
-        hidden = _masked(item, mask_possible, 0)
-        yield _with_new_summary(item, hidden) if isinstance(item, TranscriptEvent) else hidden
+    def __init__(self) -> None:
+        self.size = 0
+        # Each item, and what it is if none of its texts has a secret: shortened texts lose a cut
+        # word even then.
+        self._items: list[tuple[TranscriptItem, TranscriptItem]] = []
+        # Each text, with the numbers of the items that contain it.
+        self._texts: dict[str, list[int]] = {}
+
+    def add(self, item: TranscriptItem) -> None:
+        self._items.append((item, _one_masked(item, self._note)))
+
+    def _note(self, text: str) -> str:
+        known = self._texts.get(text)
+        if known is None:
+            self._texts[text] = [len(self._items)]
+            self.size += len(text)
+        else:
+            known.append(len(self._items))
+        return text
+
+    def masked(self, mask: Mask) -> Iterator[TranscriptItem]:
+        """Yield the items in order, with their secrets masked."""
+        texts = list(self._texts)
+        unsafe = {texts[number] for number in possible_secrets(texts)}
+        known = {text: text for text in texts if text not in unsafe}
+
+        def mask_possible(text: str) -> str:
+            # Masking a text of several lines makes new texts, which were not searched.
+            hidden = known.get(text)
+            if hidden is None:
+                hidden = known[text] = mask(text)
+            return hidden
+
+        again = {number for text in unsafe for number in self._texts[text]}
+        for number, (item, shortened) in enumerate(self._items):
+            yield _one_masked(item, mask_possible) if number in again else shortened
+
+
+def _one_masked(item: TranscriptItem, mask: Mask) -> TranscriptItem:
+    hidden = _masked(item, mask, 0)
+    if isinstance(item, TranscriptEvent):
+        return _with_new_summary(item, hidden)
+    return cast(TranscriptItem, hidden)
 
 
 def _with_new_summary(piece: TranscriptEvent, hidden: TranscriptEvent) -> TranscriptEvent:
-    """The masked piece with a new summary, if its text had a secret.
+    """Return the masked item ``hidden``; with a new summary if its text had a secret.
 
-    A summary is shortened and may end in half a secret, which no rule matches.
+    The old summary is shortened and may end in half a secret, which no rule matches.
     """
     if piece.text == hidden.text and piece.command == hidden.command:
         return hidden
@@ -91,22 +121,20 @@ def _with_new_summary(piece: TranscriptEvent, hidden: TranscriptEvent) -> Transc
 
 
 def _masked(value: Any, mask: Mask, depth: int) -> Any:
+    if type(value) is str:
+        return mask_cut(value, mask) if value else value
     if value is None or isinstance(value, int | float):
         return value
     match value:
-        case str():
-            return mask_cut(value, mask)
         case _ if depth > DEEPEST:
             return "…"
         case Session() | SessionEvent():
             return _record(value, mask)
         case msgspec.Struct():
-            fields = value.__struct_fields__
             changed = {}
-            for name in fields:
+            for name in _fields_with_texts(type(value)):
                 item = getattr(value, name)
-                hidden = _masked(item, mask, depth + 1)
-                if hidden is not item:
+                if item and (hidden := _masked(item, mask, depth + 1)) is not item:
                     changed[name] = hidden
             return msgspec.structs.replace(value, **changed) if changed else value
         case dict():
@@ -121,11 +149,24 @@ def _masked(value: Any, mask: Mask, depth: int) -> Any:
     return value
 
 
+@cache
+def _fields_with_texts(of: type[msgspec.Struct]) -> tuple[str, ...]:
+    """The fields that may have texts: not those that are declared as numbers."""
+    fields = msgspec.structs.fields(of)
+    return tuple(field.name for field in fields if field.type not in _NUMBERS)
+
+
+_MASKED: dict[type[ValidatedRecord], tuple[str, ...]] = {
+    of: tuple(field.name for field in dataclasses.fields(of) if field.name not in _KEPT)
+    for of in (Session, SessionEvent)
+}
+
+
 def _record(value: ValidatedRecord, mask: Mask) -> ValidatedRecord:
     changed = {}
-    for name in _TEXT_FIELDS[type(value)]:
+    for name in _MASKED[type(value)]:
         text = getattr(value, name)
-        if text and (hidden := mask_cut(text, mask)) is not text:
+        if text and isinstance(text, str) and (hidden := mask_cut(text, mask)) is not text:
             changed[name] = hidden
-    # To make a record checks all of its fields.
+    # A record without changes is not made again, because that would check all of its fields.
     return dataclasses.replace(value, **changed) if changed else value

@@ -1,4 +1,4 @@
-"""Why a session was found: the words that matched, where they stand, and the best place to read."""
+"""Explain why a session was found: the words that matched, their place, and the best sentence."""
 
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
@@ -34,14 +34,15 @@ class MatchedWord(msgspec.Struct, frozen=True):
 
 
 class Excerpt(msgspec.Struct, frozen=True):
-    """The sentence of a session with most words of the question. ``field`` says what it is from."""
+    """The sentence of a session that fits the question best. ``field`` is the text it is from,
+    such as ``prompt`` or ``answer``."""
 
     field: str
     text: str
 
 
 def matched_words(question: str, one: RecalledSession) -> list[MatchedWord]:
-    """The words that matched, those that count most first."""
+    """Return the words by which a session matched ``question``, the most important first."""
     asked, matches = words_by_term([question]), one.matches[:MOST_WORDS]
     others = {match.term for match in matches if match.term not in asked}
     found = words_by_term((text for _, text in _texts(one.digest)), others) if one.digest else {}
@@ -56,14 +57,17 @@ def matched_words(question: str, one: RecalledSession) -> list[MatchedWord]:
 
 
 def best_excerpt(one: RecalledSession) -> Excerpt | None:
-    """The sentence with the words that count most. None if only title, commits or files do."""
+    """Return the sentence of a session with the most important words of the question.
+
+    None if only its title, commits or files have such words.
+    """
     if one.digest is None:
         return None
     scores = {match.term: match.score for match in one.matches}
     known = set(terms_in(one.digest.title or ""))
     best, best_score = None, 0.0
     for field, text in _texts(one.digest):
-        # The title and the commits are shown anyway.
+        # The title and the commits are shown anyway, so no excerpt is taken from them.
         for sentence in _sentences(text) if field not in ("title", "commit") else ():
             if not may_have(sentence, scores):
                 continue

@@ -1,4 +1,4 @@
-"""Calls at the end of a session that have no result yet: what a session waits for."""
+"""Find what a session waits for: a call at its end that has no result yet."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ from session_memory.derive.agents import about
 from session_memory.store import Store
 
 LONG_MS = 60_000
-# A response has few calls, and their results follow soon.
+# Only so many last events are read: a response has few calls, and their results follow soon.
 LOOKED_AT = 60
 _LAST = """
     select e.ts, k.name, m.name, t.name, e.call_id, e.summary from events e
@@ -17,7 +17,8 @@ _LAST = """
 
 
 class WaitingCall(msgspec.Struct, frozen=True):
-    """A call without a result. ``for_person``: it is a question to a person."""
+    """A call without a result. ``since`` is its time in milliseconds. ``for_person``: the call asks
+    a person something."""
 
     tool: str
     summary: str
@@ -26,7 +27,10 @@ class WaitingCall(msgspec.Struct, frozen=True):
 
 
 def waiting_call(store: Store, uid: str, now: int, least_ms: int = LONG_MS) -> WaitingCall | None:
-    """The oldest call at the end of a session that has waited for long; None if there is none."""
+    """Return the oldest call at the end of a session that waits for ``least_ms`` or longer.
+
+    None if there is none.
+    """
     row = store.sessions.row(uid)
     if row is None:
         return None
@@ -42,7 +46,7 @@ def waiting_call(store: Store, uid: str, now: int, least_ms: int = LONG_MS) -> W
         elif "tool_result" in kinds:
             open_ones.pop(call_id, None)
         elif "user_msg" in kinds:
-            # A person went on, so nothing from before is waited for.
+            # After a prompt, the session no longer waits for calls before it.
             open_ones.clear()
     waiting = [one for one in open_ones.values() if now - one.since >= least_ms]
     return min(waiting, key=lambda one: one.since, default=None)

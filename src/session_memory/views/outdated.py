@@ -1,6 +1,6 @@
-"""How many sessions have to be analyzed.
+"""Count the sessions that have to be analyzed.
 
-A separate module, so that commands that only need these numbers start quickly.
+This is a separate module, so that commands that only need these numbers start quickly.
 """
 
 from session_memory.learn.version import analysis_version
@@ -9,12 +9,12 @@ from session_memory.store.digests import Digests
 
 
 def outdated(store: Store) -> int:
-    """The number of digests made by older analysis code. ``analyze`` makes them again."""
+    """Count the digests made by older analysis code. The command ``analyze`` makes them again."""
     return Digests(store.db).outdated(analysis_version())
 
 
 def waiting(store: Store) -> int:
-    """The number of sessions without a digest of their present state and of this release.
+    """Count the sessions without a digest of their present state that this release made.
 
     Digests that were made with other prices are not counted.
     """

@@ -1,6 +1,6 @@
-"""The outline of a session: turns, who was at work when, marks, subagents, and the money over time.
+"""The outline of a session: turns, who worked when, marks, subagents, and the cost over time.
 
-It is made in one pass over a few columns of the events, without their texts. A surface keeps it
+It is made in one pass over a few columns of the events, without their texts. The web page keeps it
 until the session's revision changes.
 """
 
@@ -31,7 +31,7 @@ from session_memory.views.session_titles import best_titles
 from session_memory.views.work_pieces import OutlinePiece, work_pieces
 
 SECTION = 50
-"""How many events a part of a transcript has."""
+"""How many places (values of ``seq``) a section of a transcript has."""
 MOST_MARKS, MOST_POINTS = 1500, 200
 MOST_DEEPER = 100
 
@@ -39,9 +39,9 @@ BEFORE_FIRST_PROMPT = "before the first prompt"
 
 
 class OutlineTurn(msgspec.Struct, frozen=True, kw_only=True):
-    """One turn, from ``seq`` to ``last``. ``microdollars`` is what the session itself used in it.
+    """One turn, from ``seq`` to ``last``. ``microdollars`` is its cost without subagents.
 
-    A turn that a rewind left behind ``is_left``. The events before the first prompt are turn 0.
+    ``is_left``: a rewind left the turn behind. The events before the first prompt are turn 0.
     """
 
     number: int
@@ -57,14 +57,14 @@ class OutlineTurn(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The number and the title; words in their place for turn 0."""
+        """The number and the title of the turn; turn 0 is ``before the first prompt``."""
         return f"{self.number} {self.title}" if self.number else BEFORE_FIRST_PROMPT
 
 
 class OutlineResponse(msgspec.Struct, frozen=True):
-    """What one response cost. ``made_of`` is the larger part of it: ``read`` or ``written`` (the
-    cache) or ``output``. ``detour`` is a word of `session_memory.views.detours`, or empty. ``tool``
-    is the tool that it called most."""
+    """The cost of one response. ``made_of`` is the largest part of it: ``read`` (from the cache),
+    ``written`` (other input) or ``output``. ``detour`` is a sort of detour as defined in
+    `session_memory.views.detours`, or empty. ``tool`` is the tool that it called most."""
 
     seq: int
     ts: int | None
@@ -75,8 +75,8 @@ class OutlineResponse(msgspec.Struct, frozen=True):
 
 
 class OutlineMark(msgspec.Struct, frozen=True):
-    """A place worth finding: ``passed``, ``failed`` (tests), ``error``, ``edit``, ``compaction``,
-    ``commit``, ``prompt`` or ``person`` (an interruption or a decision)."""
+    """A notable event. ``sort`` is ``passed`` or ``failed`` (tests), ``error``, ``edit``,
+    ``compaction``, ``commit``, ``prompt`` or ``person`` (an interruption or a decision)."""
 
     seq: int
     ts: int | None
@@ -84,8 +84,11 @@ class OutlineMark(msgspec.Struct, frozen=True):
 
 
 class OutlineLane(msgspec.Struct, frozen=True, kw_only=True):
-    """A subagent or fork (``uid``), or a branch that was left behind (no uid). The ``sort`` of a
-    subagent that another subagent started is ``deeper``; its cost is also that of the other."""
+    """Work beside the session: a subagent or fork (with ``uid``) or an abandoned branch (without).
+
+    A subagent that another subagent started has the ``sort`` ``deeper``; its cost is also included
+    in the cost of the other.
+    """
 
     sort: str
     title: str
@@ -98,9 +101,10 @@ class OutlineLane(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outline(msgspec.Struct, frozen=True, kw_only=True):
-    """``context`` has ``(seq, tokens)`` of responses.
+    """The outline of a session. ``context`` has ``(seq, input tokens)`` of responses.
 
-    ``calls`` has the subagents that each call started, ``unplaced`` those that no call names.
+    ``calls`` has the subagents that each call started, by call id. ``unplaced`` are subagents that
+    no call names.
     """
 
     uid: str
@@ -122,7 +126,8 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True):
         return self.last_seq // SECTION + 1
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON, for drawing: ``spend`` has at most 200 ``(time, seq, microdollars)``."""
+        """Return JSON values for drawing. Instead of the responses, ``spend`` has the sums of at
+        most 200 groups of them: ``(time, seq, microdollars)``."""
         values: dict[str, Any] = msgspec.to_builtins(self)
         del values["responses"]
         step = max(-(-len(self.responses) // MOST_POINTS), 1)
@@ -134,7 +139,7 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def outline(store: Store, uid: str) -> Outline:
-    """The outline of a session; that of an evicted one is made from its archive."""
+    """Make the outline of a session. That of an evicted session is made from its archive."""
     session = store.sessions.get(uid)
     if session is None:
         raise UnknownSession(uid)
@@ -190,7 +195,7 @@ class _Spent(msgspec.Struct, gc=False):
 
 
 def _spending(store: Store, uid: str) -> list[_Spent]:
-    """What each response used, in order. Usage without a place counts at the end."""
+    """Return what each response used, in the order of seq. Usage without a seq is at the end."""
     sums: dict[int, _Spent] = {}
     for charge in charges(store, ("seq",), UsageFilter(uids=(uid,))):
         seq = charge.key[0]
@@ -212,7 +217,7 @@ _MADE_OF = ("read", "written", "output")
 
 
 def charge_parts(charge: Charge) -> tuple[int, int, int]:
-    """Cache reads, what was sent anew, and output, in picodollars."""
+    """Return the cost of cache reads, of other input and of output, in picodollars."""
     uncached, output, read, written, written_1h, _, searches = charge.buckets
     price = charge.rate.price
     if price is None:
@@ -253,9 +258,11 @@ def _turns(
     events: Sequence[OutlineEvent], titles: dict[int, str], spent: list[_Spent]
 ) -> Iterable[OutlineTurn]:
     own = [event for event in events if not event.is_inherited]
+    if not own:
+        return
     starts = [place for place, event in enumerate(own) if _is_prompt(event)]
     if not starts or starts[0] > 0:
-        starts = [0, *starts] if own else []
+        starts = [0, *starts]
     times = {event.seq: event.ts for event in own}
     for one in spent:
         one.ts = times.get(one.seq)
@@ -294,7 +301,8 @@ class _CommitEvent(msgspec.Struct):
 
 
 class _CommitsOfDigest(msgspec.Struct):
-    """The one field of a digest that a map shows. The modules of digests are not imported."""
+    """The one field of a digest that an outline needs. It is decoded here, because importing the
+    modules of digests takes long."""
 
     commits: tuple[_CommitEvent, ...] = ()
 
@@ -303,7 +311,10 @@ _COMMITS = msgspec.json.Decoder(_CommitsOfDigest)
 
 
 def _commits(store: Store, uid: str, events: Sequence[OutlineEvent]) -> set[int]:
-    """The calls that committed, as the digest says. None if the session was not analyzed."""
+    """Return the seqs of the calls that committed, according to the digest of the session.
+
+    The result is empty if the session was not analyzed.
+    """
     body = Digests(store.db).body(uid)
     uids = set() if body is None else {one.event_uid for one in _COMMITS.decode(body).commits}
     if not uids:
@@ -313,7 +324,7 @@ def _commits(store: Store, uid: str, events: Sequence[OutlineEvent]) -> set[int]
 
 
 def _marks(events: Iterable[OutlineEvent], commits: set[int]) -> list[OutlineMark]:
-    """Tests, errors, edits and compactions; of very many, the errors and edits are thinned out."""
+    """Return the notable events. If there are too many, some edits and errors are left out."""
     found = [
         OutlineMark(event.seq, event.ts, sort)
         for event in events
@@ -364,7 +375,7 @@ def _children(
         seq = None if call is None else call.seq
         start = None if child.started_at is None else parse_time(child.started_at)
         if uid in begun:
-            # A fork begins where it leaves the history that it was started with.
+            # A fork begins with its first event of its own, after the history that it copied.
             start = begun[uid]
             seq = max((e.seq for e in events if e.ts is not None and e.ts <= start), default=None)
         yield OutlineLane(
@@ -380,7 +391,7 @@ def _children(
 
 
 def _deeper(store: Store, children: Sequence[str]) -> Iterable[OutlineLane]:
-    """Subagents of subagents. No event of this session started them."""
+    """Yield the subagents of subagents. They have no seq: no event of this session started them."""
     below = store.sessions.subagents_below(children) if children else []
     uids = [uid for uid in dict.fromkeys(uid for _, uid in below) if uid not in children]
     uids = uids[:MOST_DEEPER]

@@ -1,4 +1,4 @@
-"""The store in a few figures, and what to do next: what ``session-memory`` alone shows."""
+"""The answer of ``session-memory`` without a command: the store in figures, and what to do next."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -31,8 +31,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     """The state of a store in a few figures.
 
     ``exists`` says whether there is a store; ``log_flavors`` are the agents with logs here.
-
-    ``to_analyze`` counts sessions that are new or changed since they were analyzed.
+    ``to_analyze`` counts sessions that are new, or that changed since they were analyzed.
     """
 
     exists: bool
@@ -68,7 +67,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_in_use(self) -> bool:
-        """Whether a session was active in the last seven days, so that a retro has something."""
+        """Whether a session was active in the last seven days, so that `retro` can show it."""
         return self.now - (self.active_at or 0) < WEEK_MS
 
     @property
@@ -101,7 +100,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def overview(store: Store | None, config: Config, now: datetime | None = None) -> Overview:
-    """What `session-memory` without a command shows. ``store`` is None if there is no store yet.
+    """Collect what `session-memory` without a command shows. ``store`` is None without a store.
 
     Days and months are in local time.
     """

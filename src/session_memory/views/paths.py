@@ -1,10 +1,10 @@
-"""Paths as a session's reader knows them."""
+"""Shorten paths: those below the directory of a session become relative to it."""
 
 from pathlib import PurePosixPath
 
 
 def path_from(path: str, cwd: str | None) -> str:
-    """``path`` as seen from the directory the session worked in; unchanged if it is not below."""
+    """Return ``path`` relative to ``cwd``, the session's directory; unchanged if not below it."""
     if not cwd or not path.startswith("/"):
         return path
     try:

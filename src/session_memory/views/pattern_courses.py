@@ -1,4 +1,4 @@
-"""When the sessions of patterns were, in a few parts of one span: for small drawings."""
+"""Count the sessions of patterns over time, for small charts."""
 
 from collections.abc import Sequence
 
@@ -11,9 +11,10 @@ _STARTED = "select uid, coalesce(started_at, ended_at) from sessions where uid i
 
 
 def pattern_courses(store: Store, patterns: Sequence[Pattern]) -> dict[str, list[int]]:
-    """The number of sessions of each pattern in each part of the time that they span together.
+    """Return, by pattern id, the number of its sessions in each of 12 equal parts of time.
 
-    A pattern with more sessions than it names is left out.
+    The time is the one that all patterns span together. A pattern that names only some of its
+    sessions is left out.
     """
     whole = [one for one in patterns if len(one.session_uids) == one.sessions]
     seen = [parse_time(t) for one in whole for t in (one.first_seen, one.last_seen) if t]

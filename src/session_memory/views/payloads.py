@@ -1,4 +1,4 @@
-"""The full payload of an event: its native record, read from the stored logs and decoded."""
+"""Read the full payload of an event: its native record, from the stored logs, decoded."""
 
 import json
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ class Payload(msgspec.Struct, frozen=True):
 
 
 class Image(msgspec.Struct, frozen=True):
-    """A picture in a record. Texts name it; `views.pictures` has what it shows."""
+    """The type and size of a picture in a record. `views.pictures` reads the picture itself."""
 
     media_type: str
     bytes: int
@@ -38,23 +38,23 @@ class Payloads:
         self._spills = {_tail(row.path): row for row in named if row.role == SPILL}
 
     def of(self, event: SessionEvent) -> Payload:
-        """The native record of ``event``; its ``record`` is None if the session was evicted."""
+        """Return the payload of ``event``. Its ``record`` is None if the session was evicted."""
         body = self._records.at(place_of(event))
         spilled = self._spilled(body) if event.is_a("tool_result") else None
         return Payload(decoded(body) if body else None, spilled)
 
     def spilled(self, event: SessionEvent) -> str | None:
-        """The whole of an output that the agent moved out of its log."""
+        """Return the whole output of a call if the agent moved it from its log to a file."""
         if not self._spills or not event.is_a("tool_result"):
             return None
         return self._spilled(self._records.at(place_of(event)))
 
     def images(self, event: SessionEvent) -> tuple[Image, ...]:
-        """The pictures in an event's record. Most records have none and are not decoded."""
+        """Return the pictures in an event's record. Most records have none and are not decoded."""
         return tuple(image for image, _ in self.encoded_images(event))
 
     def encoded_images(self, event: SessionEvent) -> Iterator[tuple[Image, str]]:
-        """The pictures with their data as the record has it: in base 64, or an address."""
+        """Yield the pictures in an event's record with their data: base 64 text, or a URL."""
         body = self._records.at(place_of(event))
         return _images(decoded(body)) if b'image"' in body else iter(())
 
@@ -101,9 +101,9 @@ def _image(value: Any) -> tuple[Image, str] | None:
 
 
 def decoded(body: bytes) -> Any:
-    """The record as JSON values; as text where it is no JSON that can be written again.
+    """Decode a record to JSON values, or to text if it is no valid JSON.
 
-    A message that the agent wrote in chunks is the list of its chunks.
+    A message that the agent wrote as several lines (chunks) becomes a list of them.
     """
     lines = [line for line in body.split(b"\n") if line.strip()]
     try:
@@ -114,5 +114,8 @@ def decoded(body: bytes) -> Any:
 
 
 def _tail(path: str) -> str:
-    """The last two parts of a path, ``tool-results/x.txt``: they are the same on every machine."""
+    """Return the last two parts of a path, such as ``tool-results/x.txt``.
+
+    They are the same on every machine.
+    """
     return "/".join(path.rsplit("/", 2)[-2:])

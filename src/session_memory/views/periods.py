@@ -20,7 +20,7 @@ _TIME = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}(:\d{2}){1,2}(\.\d+)?(Z|[+-]\d{2}
 
 
 def period(text: str, now: datetime | None = None, tz: tzinfo | None = None) -> tuple[int, int]:
-    """Start and end of the period ``text``. Days are those of ``tz``, else of local time."""
+    """Return start and end of the period ``text``. Days are those of ``tz``, else local ones."""
     now = (now or datetime.now().astimezone()).astimezone(tz)
     try:
         first, end = _period(text.strip(), now, tz)
@@ -37,7 +37,7 @@ def _period(text: str, now: datetime, tz: tzinfo | None) -> tuple[datetime, date
     if word == "now":
         return now, now
     if ago := _AGO.fullmatch(word):
-        # In UTC: in a zone with summer time, 12 hours ago is not always 12 on the clock.
+        # Computed in UTC: with summer time, 12 hours ago is not always 12 hours on the clock.
         then = now.astimezone(UTC) - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
         return then, then
     if _MONTH.fullmatch(text):
@@ -58,7 +58,7 @@ def _day(moment: datetime, zone: tzinfo | None) -> tuple[datetime, datetime]:
 
 
 def _local(naive: datetime, zone: tzinfo | None) -> datetime:
-    """A local time with the offset of its own day, which can differ from today's."""
+    """Add to a local time the UTC offset of its own day, which can differ from today's."""
     return naive.replace(tzinfo=zone) if zone else naive.astimezone()
 
 

@@ -1,7 +1,7 @@
-"""The pictures of an event: what a log has inside, and only of four types.
+"""Read the pictures that are inside a log: PNG, JPEG, GIF and WebP only.
 
-A log may say that anything is a picture. So the first bytes decide, not the log, and a picture
-that lies elsewhere is never fetched.
+A log may say that anything is a picture, so its first bytes decide about the type. A picture that
+the log only links to is never fetched.
 """
 
 import base64
@@ -19,14 +19,17 @@ TYPES = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/web
 
 
 class Picture(msgspec.Struct, frozen=True):
-    """``media_type`` is one of ``TYPES``."""
+    """The bytes of a picture. ``media_type`` is one of ``TYPES``."""
 
     media_type: str
     data: bytes
 
 
 def picture(store: Store, holder: str, event: SessionEvent, number: int) -> Picture | None:
-    """Picture ``number`` of an event of the session ``holder``; None if it cannot be shown."""
+    """Return picture ``number`` (from 0) of an event; None if it cannot be shown.
+
+    ``holder`` is the uid of the session with the event.
+    """
     found = islice(Payloads(store, holder).encoded_images(event), number, number + 1)
     encoded = next((data for _, data in found), "")
     if not encoded or len(encoded) > MOST_BYTES * 4 // 3 + 4:
@@ -40,7 +43,7 @@ def picture(store: Store, holder: str, event: SessionEvent, number: int) -> Pict
 
 
 def type_of(data: bytes) -> str | None:
-    """The type of a picture by its first bytes."""
+    """Return the media type of a picture by its first bytes; None for any other type."""
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
     if data.startswith(b"\xff\xd8\xff"):

@@ -1,4 +1,4 @@
-"""Lines and files that could not be read, with place and reason, and adapters that are broken."""
+"""List lines and files that could not be read, with place and reason, and broken adapters."""
 
 from collections import Counter
 from typing import Any
@@ -39,7 +39,7 @@ def list_problems(
     text: str | None = None,
     limit: int = 0,
 ) -> ProblemList:
-    """Problems sorted by file and place. ``text`` matches anywhere in the path."""
+    """List problems, sorted by file and place in it. ``text`` matches anywhere in the path."""
     every = store.problems.every()
     known = sorted({problem.reason for problem in every})
     if reason is not None and known and reason not in known:

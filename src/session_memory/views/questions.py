@@ -19,7 +19,10 @@ class AskedQuestion(msgspec.Struct, frozen=True):
 
 
 def questions_asked(arguments: Any) -> tuple[AskedQuestion, ...]:
-    """The questions in the arguments of a question tool; none if the arguments look different."""
+    """Return the questions in the arguments of a call that asks a person something.
+
+    Arguments of an unknown shape have no questions.
+    """
     match arguments:
         case {"questions": list(questions)}:
             found = (_question(one) for one in questions[:MOST_QUESTIONS])

@@ -13,7 +13,7 @@ _QUIET = (
 
 
 class StartedGit:
-    """A git that works while others do. Ask for its ``output`` once."""
+    """A git command that runs in the background. Call ``output`` once for what it prints."""
 
     def __init__(self, root: Path, words: Sequence[str]) -> None:
         kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
@@ -32,7 +32,10 @@ class StartedGit:
             return  # There is no git, or no such directory.
 
     def output(self, *, seconds: float, most: int) -> str | None:
-        """What git prints; None if it fails, takes too long or prints more than ``most`` bytes."""
+        """Wait for git and return what it prints.
+
+        None if it fails, takes longer than ``seconds`` or prints more than ``most`` bytes.
+        """
         if self._process is None:
             return None
         try:
@@ -47,5 +50,8 @@ class StartedGit:
 
 
 def quiet_git(root: Path, words: Sequence[str], *, seconds: float, most: int) -> str | None:
-    """What git prints; None if it fails, takes too long or prints more than ``most`` bytes."""
+    """Run git and return what it prints.
+
+    None if it fails, takes longer than ``seconds`` or prints more than ``most`` bytes.
+    """
     return StartedGit(root, words).output(seconds=seconds, most=most)

@@ -43,7 +43,7 @@ class Resume(msgspec.Struct, frozen=True):
 
 
 def resume(store: Store, session: Session, here: str) -> Resume:
-    """The command that resumes ``session``; ``here`` is the name of this machine."""
+    """Return the command that resumes ``session``. ``here`` is the name of this machine."""
     name = short_names(store, [session.session_uid])[session.session_uid]
     if session.relation == "subagent":
         raise CannotResume(

@@ -1,4 +1,4 @@
-"""How full the store is, and which logs the agents will delete soon."""
+"""Find out how full the store is, and which logs the agents will delete soon."""
 
 import time
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ TURN_ON_RETENTION = "Turn it on: session-memory config --retention on"
 
 
 def limits_sentence(limits: RetentionConfig) -> str:
-    """Whether retention runs by itself, and with which limits."""
+    """Say in a sentence whether retention runs after a sync, and with which limits."""
     if not limits.after_sync:
         return "Retention is off: nothing is evicted."
     words = limit_words(limits)
@@ -27,16 +27,17 @@ def limits_sentence(limits: RetentionConfig) -> str:
 
 
 def limit_words(limits: RetentionConfig) -> str:
-    """``older than 45 days or over 4.3 GB, at most 6.4 GB``."""
+    """Say the limits in words: ``older than 45 days or over 4.3 GB, at most 6.4 GB``."""
     age = f"older than {plural(round(limits.raw_max_age_days), 'day')}"
     caps = f"{size(limits.raw_soft_cap_bytes)}, at most {size(limits.raw_hard_cap_bytes)}"
     return f"{age} or over {caps}"
 
 
 class RetentionStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """Compressed bytes of the stored logs, the caps, and the number of sessions.
+    """Compressed bytes of the stored logs, their limits (caps), and the number of sessions.
 
-    ``held`` sessions were restored and stay for as long as a new one.
+    ``pinned`` sessions are never evicted. ``held`` sessions were restored from the archive; they
+    stay for as long as a new session.
     """
 
     bytes: int
@@ -65,7 +66,7 @@ def retention_status(store: Store, config: Config, now: int) -> RetentionStatus:
 
 
 def over_limits(store: Store, config: Config, now: int) -> int:
-    """The number of sessions that are over the limits and must be analyzed before they can go."""
+    """Count the sessions over the limits that must be analyzed before they can be evicted."""
     used = store.retention.used_bytes()
     waiting = waiting_for_analysis(all_units(store, now), used, config.retention, now)
     return sum(len(unit.uids) for unit in waiting)

@@ -1,4 +1,4 @@
-"""A retrospective as Markdown and as an HTML page.
+"""Write a retrospective as Markdown or as an HTML page.
 
 Texts from transcripts are escaped and secrets in them are masked, because people share such pages.
 """
@@ -29,9 +29,9 @@ def plain(text: str) -> str:
 
 
 def marked(text: str) -> str:
-    """A text from a transcript, escaped for Markdown.
+    """Escape a text from a transcript for Markdown.
 
-    ``<`` becomes an entity, because a backslash after an address would become a part of it.
+    ``<`` becomes an entity: a backslash before it would become part of a URL in front of it.
     """
     return marked_whole(plain(text))
 
@@ -41,7 +41,7 @@ def marked_whole(text: str) -> str:
 
 
 def _advised(text: str) -> str:
-    """An advice for Markdown. Its quotes are code spans already, which nothing inside can end."""
+    """Escape an advice for Markdown, except its code spans, which quote texts safely already."""
     line, said, end = _CONTROL.sub(" ", text), [], 0
     for span in _SPAN.finditer(line):
         said += [marked_whole(line[end : span.start()]), span[0]]
@@ -104,7 +104,7 @@ def _commands(suggestion: Suggestion) -> Iterator[str]:
 
 
 def shipped_words(repo: RepoRetro) -> str:
-    """The heading of the work: how much of it was committed."""
+    """Return the heading of the list of work, with the number of commits."""
     if not repo.commits:
         return "What was done"
     return f"What shipped: {plural(repo.commits, 'commit')}"
@@ -119,7 +119,7 @@ def _section(name: str, lines: list[str]) -> Iterator[str]:
 
 
 def missing_skills(evicted: int) -> str:
-    """That calls of skills are missing, because their sessions are in no archive."""
+    """Return a sentence which says that skill calls of evicted sessions are not counted."""
     where = plural(evicted, "evicted session")
     return f"Skill calls of {where} are not counted: their archive cannot be read."
 
@@ -176,7 +176,7 @@ _STYLE = (
 
 
 def to_html(retro: Retro) -> str:
-    """A standalone HTML page. It loads nothing and runs no scripts."""
+    """Return a standalone HTML page. It loads nothing and runs no scripts."""
     name = f"Retrospective {retro.since[:10]} to {retro.until[:10]}"
     policy = "default-src 'none'; style-src 'unsafe-inline'"
     return (

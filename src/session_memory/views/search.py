@@ -12,7 +12,7 @@ from session_memory.core.text import short_repr
 from session_memory.derive.bodies import Bodies
 from session_memory.pricing import Amount, session_amounts
 from session_memory.search import Filters, Query, ScoredHit, SearchAnswer, find_hits, parse
-from session_memory.search.filters import TITLE
+from session_memory.search.filters import EXCLUDABLE, TITLE
 from session_memory.search.find import TextOf
 from session_memory.search.snippets import Snippet, snippet
 from session_memory.store import Store
@@ -68,8 +68,9 @@ class ShownSession(msgspec.Struct, frozen=True):
 
 
 class Results(msgspec.Struct, frozen=True):
-    """The answer to a search. ``behind`` is the number of sessions not yet indexed. ``evicted`` is
-    the number of evicted sessions that the filters admit; only their titles were searched."""
+    """The answer to a search. ``behind`` is 0 if the index is complete, else the number of all
+    sessions, because any of them may be missing. ``evicted`` is the number of evicted sessions that
+    the filters admit; only their titles were searched."""
 
     query: str
     hits: list[ShownHit]
@@ -112,9 +113,9 @@ def search(
 ) -> Results:
     """Search the existing index. Call `session_memory.derive.reindex.ensure_index` to update it.
 
-    Without ``widen``, words that do not occur find nothing and no others are suggested, which
-    would take seconds in a large store. If the text is being ``typed``, its last word may be the
-    beginning of a word.
+    With ``widen``, words that contain an unknown word are searched in its place, or similar words
+    are suggested. That can take seconds in a large store. ``typed``: the user is still typing, so
+    the last word may be the beginning of a word.
     """
     query = parse(text)
     filters = narrowed(store, filters, query.fields)
@@ -163,10 +164,15 @@ _NAMES = {
 
 
 def narrowed(store: Store, filters: Filters, fields: Iterable[tuple[str, str]]) -> Filters:
-    """``filters`` with the fields of the query added: ``repo:webshop since:7d``."""
+    """Return ``filters`` with the fields of a query, such as ``repo:webshop since:7d``, added."""
     values: dict[str, Any] = {}
     for field, value in fields:
-        if field in ("since", "until"):
+        if field.startswith("-"):
+            values["without"] = (
+                *values.get("without", filters.without),
+                (_excludable(field[1:]), value),
+            )
+        elif field in ("since", "until"):
             values[field] = period(value)[field == "until"]
         elif field == "class" and value not in (TITLE, *CLASSES):
             hint = f"Classes are: {', '.join((TITLE, *CLASSES))}."
@@ -186,8 +192,15 @@ def narrowed(store: Store, filters: Filters, fields: Iterable[tuple[str, str]]) 
     return filters
 
 
+def _excludable(name: str) -> str:
+    if name not in EXCLUDABLE:
+        hint = f"These can be excluded: {', '.join(f'-{one}:' for one in EXCLUDABLE)}"
+        raise InvalidRecord(f"{name}: cannot be excluded", hint, field=name)
+    return name
+
+
 def unmatched(store: Store, filters: Filters) -> list[tuple[str, str, list[str]]]:
-    """``(filter, value, similar values)`` of each filter value that is not in the store."""
+    """Return ``(filter, value, similar values)`` for each filter value that is not in the store."""
     values: list[tuple[str, str, list[str]]] = []
     if not any(getattr(filters, name) for name in _NAMES.values()):
         return values
@@ -219,7 +232,8 @@ def _no_text(hit: Hit) -> str:
 def _all_shown(
     answer: SearchAnswer, words: Sequence[str], text_of: TextOf, titles: dict[int, str]
 ) -> list[ShownHit]:
-    """The hits with snippets. Texts are read in stored order, because neighbours share a pack."""
+    """Return the hits with snippets. Texts are read in the order in which they are stored, because
+    neighbours are in the same pack and are unpacked together."""
     found = answer.found
     places = [(one.hit.source, one.hit.place) if one.hit else ("", 0) for one in found]
     made: dict[int, ShownHit] = {}
@@ -254,7 +268,8 @@ def _grouped(
     shown: Sequence[ShownHit],
     limit: int,
 ) -> list[ShownSession]:
-    """Sessions in the order of their best hit. Without a limit, with all hits of each."""
+    """Group hits by session, in the order of the best hit. Each session has at most three hits, or
+    all if there is no ``limit``."""
     most = OF_A_SESSION if limit else len(shown)
     by_session: dict[str, list[ShownHit]] = {}
     held = {one.session.uid: one.session for one in found}
@@ -276,7 +291,7 @@ def _grouped(
 
 
 def _suggestions(store: Store, query: Query) -> dict[str, list[str]]:
-    """For each query word that is not in the index, similar words that are."""
+    """Return similar words of the index for each query word that is not in it."""
     values: dict[str, list[str]] = {}
     for term in query.positive:
         for word in term.words:

@@ -1,4 +1,4 @@
-"""List the secrets in the store. Every kept byte is searched, also records without events.
+"""List the secrets in the store. Every stored byte is searched, also records without events.
 
 A finding has the kind and the place of a secret, and a number that is equal for equal secrets. The
 secret itself, or a part of it, never leaves this module.
@@ -37,7 +37,7 @@ LONGEST_LINE = 8 * 1024 * 1024
 OVERLAP = 64 * 1024
 AROUND = 60
 MOST_NUMBERED = 100_000
-# After so many bytes it is noted what was searched.
+# After so many bytes, the store notes what was searched, so that the next search can skip it.
 KEPT_EVERY = 256 * 1024 * 1024
 
 
@@ -45,7 +45,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """One secret that occurs ``count`` times in one event.
 
     ``event_uid`` is None if the record has no event, or the file is not a log. ``number`` is equal
-    for equal secrets, and 0 if there are too many secrets.
+    for equal secrets, and 0 if there are too many secrets. ``genuine`` says whether the checksum of
+    the secret is right; it is None if its format has no checksum.
     """
 
     session_uid: str | None
@@ -100,9 +101,10 @@ def list_secrets(
     limit: int = 0,
     progress: ReadProgress | None = None,
 ) -> SecretList:
-    """The secrets of all sessions, of those that ``filters`` match, or of the one ``uid`` names.
+    """List the secrets of all sessions, of those that ``filters`` admits, or of session ``uid``.
 
-    One evicted session is read from the archive. Of many, the evicted ones are only counted.
+    With ``uid``, an evicted session is read from the archive. Otherwise evicted sessions are only
+    counted.
     """
     evicted = 0 if uid is not None else _count_evicted(store, filters)
     store = store if uid is None else readable_store(store, uid)
@@ -170,7 +172,11 @@ class _SecretSearch:
     def _secrets(
         self, row: SourceRow, progress: ReadProgress
     ) -> Iterator[tuple[int, bytes, Secret]]:
-        """``(place, data, secret)``. The place is an offset, or the place of a row in a table."""
+        """Yield ``(place, data, secret)`` for each secret of a source.
+
+        ``place`` is a byte offset, or the place of a row if the source is a table. ``data`` is the
+        text that the secret was found in.
+        """
         places = _places_of_rows(self._store, row)
         last = lines = 0
         for offset, data, end in self._stretches(row, progress):
@@ -184,8 +190,11 @@ class _SecretSearch:
     def _stretches(
         self, row: SourceRow, progress: ReadProgress
     ) -> Iterator[tuple[int, bytes, int]]:
-        """The stretches of a source that may have a secret. Those of an earlier search are not
-        read again if they have none. Rows of a table have no packs, so all are searched."""
+        """Yield the stretches of a source that have a secret: ``(offset, data, end)``.
+
+        A stretch without secrets is noted, so that the next search does not read it again. The rows
+        of a table cannot be noted, because they are in no pack; all are searched.
+        """
         packs = b"" if is_table(row) else self._scans.packs_of(row.id)
         known = self._scans.known(row.id, row.kept, packs) if packs else []
         for one in known:
@@ -217,7 +226,7 @@ class _SecretSearch:
         """Note what was searched, so that the next search leaves it out."""
         db = self._store.db
         if self._new and not (db.is_read_only or db.in_transaction):
-            # If somebody writes for a long time, the next search does it again.
+            # If another process writes for a long time, nothing is noted.
             with suppress(StoreBusy), db.transaction():
                 self._scans.keep(self._new)
         self._new, self._searched = [], 0
@@ -235,7 +244,7 @@ class _SecretSearch:
         return known
 
     def _placed(self, row: SourceRow, seen: list[_SecretPlace]) -> Iterator[Finding]:
-        """One finding for each event and different secret."""
+        """Yield one finding for each event and each different secret in it."""
         events = _Events(self._store, row, [one.offset for one in seen])
         grouped: dict[tuple[Any, ...], list[_SecretPlace]] = {}
         for one in seen:
@@ -287,7 +296,7 @@ class _Events:
         return self._only, None
 
     def _among(self, events: list[SessionEvent], kind: str) -> SessionEvent:
-        """The event whose text contains a secret of this kind; the first event if none does."""
+        """Return the event whose text has a secret of this kind, else the first event."""
         for event in events if len(events) > 1 else ():
             text = self._bodies.of(event).text
             if any(secret.kind == kind for secret in secrets(text)):
@@ -311,10 +320,11 @@ def _ahead(one: SearchedStretch) -> int:
 
 
 def stretches(file: BinaryIO, offset: int = 0, ahead: int = 0) -> Iterator[tuple[int, bytes, int]]:
-    """``(offset, data, end)``. The part of ``data`` after ``end`` is repeated in the next one.
+    """Read a file in stretches that end with a line, if possible: ``(offset, data, end)``.
 
-    To go on after a stretch, pass its end as ``offset`` and how many bytes were read ``ahead``.
-    Then the next ones are the same as if all had been read at once.
+    The bytes of ``data`` after ``end`` come again at the start of the next stretch. To continue
+    after a stretch, pass its end as ``offset`` and the number of bytes after it as ``ahead``. Then
+    the next stretches are the same as if all had been read at once.
     """
     rest = file.read(ahead)
     while more := file.read(READ_AT_ONCE):
@@ -332,7 +342,7 @@ def stretches(file: BinaryIO, offset: int = 0, ahead: int = 0) -> Iterator[tuple
 
 
 def preview(data: bytes, secret: Secret) -> str:
-    """The text around a secret on one line, with all secrets masked."""
+    """Return the text around a secret on one line, with all secrets masked."""
     start, end = max(secret.start - AROUND, 0), secret.end + AROUND
     before, after = data[start : secret.start], data[secret.end : end]
     # Half a secret at the edge would not be recognized, so only whole words are shown.

@@ -92,7 +92,10 @@ class SessionView(msgspec.Struct, frozen=True):
 
 
 def show_session(store: Store, uid: str, selection: EventSelection) -> SessionView:
-    """The session with the events that ``selection`` admits. Its children are named, not opened."""
+    """Return a session with the events that ``selection`` admits.
+
+    Of its children (subagents, forks), the rows are included, but not the events.
+    """
     session, row = store.sessions.get(uid), store.sessions.row(uid)
     if session is None or row is None:
         raise UnknownSession(uid)
@@ -119,7 +122,7 @@ def show_session(store: Store, uid: str, selection: EventSelection) -> SessionVi
 def _own_and_inherited(store: Store, uid: str) -> tuple[list[ShownEvent], list[ShownEvent]]:
     row = store.sessions.row(uid)
     if row is None:
-        # The newest adapter finds no such session in its log.
+        # The archive is read with the present adapter, which may find no such session in the log.
         return [], []
     own = [ShownEvent(event, event.seq) for event in store.events.of(row.id, uid)]
     others = [
@@ -135,7 +138,7 @@ def with_payloads(store: Store, uid: str, events: Iterable[ShownEvent]) -> list[
 
 
 def is_compaction(event: SessionEvent) -> bool:
-    """Whether the context of the model was replaced by a summary here."""
+    """Whether this event says that a summary replaced the context of the model."""
     return event.kind == "lifecycle" and "compact" in (event.native_kind or "")
 
 
@@ -148,6 +151,6 @@ def _calls(events: Iterable[ShownEvent]) -> dict[str, int]:
 
 
 def children_of(store: Store, uid: str) -> list[Session]:
-    """Subagents, forks, resumes and handoffs of a session, in the order of their start."""
+    """Return the subagents, forks, resumes and handoffs of a session, in the order they started."""
     found = (store.sessions.get(child) for child in store.sessions.children(uid))
     return [child for child in found if child is not None]

@@ -1,4 +1,4 @@
-"""What a list of results calls its sessions: a short name to type, and a title to read."""
+"""The names of sessions in a list of results: a short name to type, and a title to read."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -16,11 +16,11 @@ class SessionLabels(NamedTuple):
     titles: dict[str, str]
 
     def name(self, uid: str) -> str:
-        """The short name, or the uid of a session that is not in the store."""
+        """Return the short name; the uid itself if the session is not in the store."""
         return self.names.get(uid, uid)
 
     def title(self, uid: str) -> str:
-        """The best title there is; empty if the session is not in the store."""
+        """Return the best title there is; empty if the session is not in the store."""
         return self.titles.get(uid, "")
 
 

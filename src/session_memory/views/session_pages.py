@@ -1,6 +1,7 @@
-"""One page of a list of sessions, with what a row shows, and how many sessions there are by field.
+"""Return a page of a list of sessions with all that its rows show, and counts by field.
 
-A page begins after the last session of the page before it, so all pages take the same time.
+In a list of the newest sessions, a page begins after the last session of the page before it, so
+every page takes the same time. With another order, a page begins at its number in the list.
 """
 
 from heapq import nsmallest
@@ -33,8 +34,9 @@ MOST_VALUES = 8
 class PageRow(msgspec.Struct, frozen=True):
     """A session in a list. ``amount`` is its cost with subagents, ``subagents`` their number.
 
-    ``strip`` has a letter for each of 44 parts of the session: who worked (``p``, ``m``, ``t``),
-    and a capital letter where something failed; ``+`` is a test run that passed."""
+    ``strip`` has a letter for each of 44 parts of the session: who worked (``p`` person, ``m``
+    model, ``t`` tools), as a capital letter if something failed. ``+`` and ``X`` are test runs that
+    passed or failed."""
 
     session: Session
     title: str
@@ -44,7 +46,7 @@ class PageRow(msgspec.Struct, frozen=True):
 
 
 class SessionPage(msgspec.Struct, frozen=True):
-    """``next`` is the key of the following page; None on the last one."""
+    """A page of a list of sessions. ``next`` is the key of the following page; None on the last."""
 
     rows: list[PageRow]
     next: str | None
@@ -58,7 +60,7 @@ def session_page(
     after: str | None = None,
     size: int | None = None,
 ) -> SessionPage:
-    """The next ``size`` sessions after the key of an earlier page."""
+    """Return the first ``size`` sessions, or those of the page whose key is ``after``."""
     pages, most = SessionPages(store.db), size or PAGE
     if sort == "newest" and filters.min_cost is None:
         key = None if after is None else _key(after)
@@ -77,7 +79,7 @@ def session_page(
 
 
 def rows_of(store: Store, sessions: list[Session]) -> list[PageRow]:
-    """Rows for these sessions, in their order."""
+    """Return a row for each of these sessions, in their order."""
     uids = [session.session_uid for session in sessions]
     members = folded_below(store, SessionPages(store.db), sessions)
     amounts = session_amounts(store, {*uids, *(one for some in members.values() for one in some)})
@@ -95,7 +97,11 @@ def rows_of(store: Store, sessions: list[Session]) -> list[PageRow]:
 
 
 def facets(store: Store, filters: Filter) -> dict[str, list[tuple[str, int]]]:
-    """How many sessions have each value of a field, if all other filters stay as they are."""
+    """Count the sessions with each value of a field: repository, outcome, agent and model.
+
+    The filter for a field does not apply to the counts of that field; all other filters do. Each
+    field has at most eight values, the most frequent.
+    """
     pages = SessionPages(store.db)
     if all(getattr(filters, name) is None for name in FACETS):
         together = pages.counts_together([*FACETS.values()], conditions_of(store, filters))
@@ -115,7 +121,10 @@ def facets(store: Store, filters: Filter) -> dict[str, list[tuple[str, int]]]:
 
 
 def strips_of(store: Store, uids: list[str]) -> dict[str, str]:
-    """The strip of each session; empty without events."""
+    """Return the strip of each session: a letter for each part, as `PageRow` explains.
+
+    It is empty without events.
+    """
     found = strip_events(store.db, store.names, uids, _STRIP_EVENTS) if uids else {}
     return {uid: strip(found.get(uid, [])) for uid in uids}
 
@@ -137,7 +146,8 @@ def strip(events: list[StripEvent]) -> str:
 
 
 def _spans(events: list[StripEvent]) -> list[int]:
-    """How long each event took: since the one before it, and at least a little."""
+    """Return how long each event took: the milliseconds since the event before it, at least one
+    and at most five minutes."""
     spans, latest = [], None
     for event in events:
         took = 1 if latest is None or event.ts is None else event.ts - latest

@@ -1,9 +1,14 @@
-"""What to call a session in a list: the name a person gave it, its title, else the best name.
+"""Choose the name of a session in a list. It is the first of these that exists and says something:
 
-The best name is the first prompt, else the first file that was changed, else the branch, else the
-first words of the agent, else a bare command. Injected texts and notices about limits and errors
-are no names. A subagent that has only a nickname is called by its task, too.
-Of a Markdown document, such as a plan, only the first heading is the name.
+1. the name that a person gave it, or its title
+2. the first prompt
+3. the first file that was changed, else the branch
+4. the first words of the agent
+5. a prompt that says little, such as a slash command alone
+
+Injected texts and notices about limits and errors are no names. A subagent whose title is only a
+nickname is called by the nickname and its task. Of a Markdown document, such as a plan, only the
+first heading is the name.
 """
 
 import re
@@ -23,7 +28,7 @@ from session_memory.views.paths import path_from
 
 NO_TITLE = "(no title)"
 _USUAL_BRANCHES = frozenset({"main", "master", "trunk", "develop", "HEAD"})
-# Texts in the name of the user that no person and no other session wrote.
+# Kinds of texts that have the role of the user, but that no person and no other session wrote.
 _INJECTED = frozenset(
     {
         *("bash_output", "caveat", "compact_summary", "context", "hook", "interrupt"),
@@ -38,9 +43,9 @@ class _FirstRequest(msgspec.Struct):
 
 
 class _DigestPart(msgspec.Struct):
-    """The one field of a digest from which a session can be named.
+    """The one field of a digest (the result of an analysis) that can name a session.
 
-    Listing sessions must stay quick, so the modules that make digests are not imported for it.
+    Listing sessions must stay quick, so the modules that make digests are not imported.
     """
 
     first_request: _FirstRequest | None = None
@@ -50,7 +55,7 @@ _PART_OF_DIGEST = msgspec.json.Decoder(_DigestPart)
 
 
 def best_titles(store: Store, uids: Iterable[str]) -> dict[str, str]:
-    """A name for each of these sessions, on one line."""
+    """Return a name on one line for each of these sessions, by uid."""
     titles = SessionTitles(store.db)
     rows = titles.rows(uids)
     names = _names(store, titles, rows)
@@ -62,8 +67,8 @@ def best_title(store: Store, uid: str) -> str:
 
 
 def sessions_titled(store: Store, part: str) -> list[int]:
-    """The ids of the sessions that have ``part`` in their title, or in the name that a list shows
-    instead. Case is ignored."""
+    """Return the row ids of the sessions that have ``part`` in the name that a list shows: the
+    title, or what is shown in its place. Case is ignored."""
     titles = SessionTitles(store.db)
     found: list[int] = []
     unnamed: list[TitleRow] = []
@@ -82,7 +87,7 @@ def _needs_name(row: TitleRow) -> bool:
 
 
 def _is_nickname(row: TitleRow) -> bool:
-    """Whether a subagent has a title of one word, which says nothing about its task."""
+    """Whether this is a subagent with a title of one word, which says nothing about its task."""
     return row.relation == "subagent" and bool(row.title) and " " not in (row.title or "")
 
 
@@ -100,7 +105,7 @@ def _agent(row: TitleRow) -> Agent:
 
 
 def _named(agent: Agent, text: str) -> str:
-    """``text`` without what the agent writes before a prompt, and without Markdown."""
+    """Return ``text`` without what the agent writes before a prompt, and without heading marks."""
     if agent.preamble is not None and (before := agent.preamble.match(text)):
         text = text[before.end() :]
     heading = _HEADING.fullmatch(text)
@@ -108,7 +113,7 @@ def _named(agent: Agent, text: str) -> str:
 
 
 def _names(store: Store, titles: SessionTitles, rows: list[TitleRow]) -> dict[int, str]:
-    """The best name of each session, by its id."""
+    """Return the best name of each session, by its row id."""
     names = {row.id: _own_title(row) for row in rows}
     unnamed = [row for row in rows if _needs_name(row)]
     words = _first_words(titles, unnamed)
@@ -136,7 +141,10 @@ def _is_injected(native_kind: str) -> bool:
 
 
 def _digested_words(store: Store, rows: list[TitleRow]) -> dict[int, str]:
-    """The first text of a person in evicted sessions, whose events are gone: from their digests."""
+    """Return the first prompt of evicted sessions from their digests, by session id.
+
+    The events of an evicted session are no longer in the store.
+    """
     found: dict[int, str] = {}
     for row in rows:
         body = Digests(store.db).body(row.uid) if store.sessions.is_evicted(row.uid) else None
@@ -147,9 +155,9 @@ def _digested_words(store: Store, rows: list[TitleRow]) -> dict[int, str]:
 
 
 def _first_words(titles: SessionTitles, rows: list[TitleRow]) -> dict[int, str]:
-    """The first text of a person, or of the session that started this one, by session id.
+    """Return the first prompt of each session, by session id. It may be from a parent session.
 
-    A text that says nothing is the answer only if no better one is near.
+    A prompt that says little is used only if none of the next prompts says more.
     """
     found: dict[int, str] = {}
     agents = {row.id: _agent(row) for row in rows}

@@ -1,4 +1,4 @@
-"""How long a session worked: the time in which its person did not have to do anything."""
+"""Compute how long a session worked, without the time in which it waited for a person."""
 
 from session_memory.store import Store
 from session_memory.store.statistics import Statistics
@@ -8,6 +8,6 @@ AT_WORK = ("model", "tools")
 
 
 def work_ms(store: Store, uid: str) -> int:
-    """The time that the model and tools took, by the rule of ``stats time`` and of digests."""
+    """Return the milliseconds that the model and tools took, by the rule of ``stats time``."""
     rows = Statistics(store.db).waits(Scope(uids=(uid,)))
     return sum(int(ms) for _, _, who, _, ms, _ in rows if who in AT_WORK)

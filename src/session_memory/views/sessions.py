@@ -1,4 +1,4 @@
-"""Which sessions are there? All of them, or those a filter leaves, a page at a time."""
+"""List the sessions in the store: all of them, or those that a filter admits."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -21,7 +21,7 @@ from session_memory.views.tasks import sessions_with_task
 
 DEFAULT_LIMIT = 20
 SORTS = (*ORDERS, "cost")
-# Name in a filter -> name in the conditions, and how a value is compared.
+# Field of a filter -> field of the database conditions, and the function that compares a value.
 _NAMES: dict[str, tuple[str, Callable[[str, str], bool]]] = {
     "flavor": ("flavors", is_like),
     "host": ("hosts", is_like),
@@ -33,14 +33,16 @@ _NAMES: dict[str, tuple[str, Callable[[str, str], bool]]] = {
 
 
 class Filter(msgspec.Struct, frozen=True, kw_only=True):
-    """What a session must have to be listed; ``None`` asks for nothing.
+    """What a session must have to be listed. A field with ``None`` sets no condition.
 
-    ``repo``, ``domain``, ``branch``, ``flavor`` and ``host`` are names or patterns (``web*``);
-    ``model`` and ``text``, a part of the title that the list shows, match anywhere. A session lies
-    in a period if any moment of it does. ``min_cost`` is in micro-dollars and counts what the
-    session used itself. ``task`` is a name of `views.tasks`. ``roots`` leaves out all subagents,
-    ``folded`` those whose parent is listed. Of subagents whose common parent is not in the store,
-    ``folded`` leaves the newest.
+    - ``repo``, ``domain``, ``branch``, ``flavor``, ``host``: names or patterns (``web*``)
+    - ``model``: any part of the model's name; ``text``: any part of the title that the list shows
+    - ``since``, ``until``: a session matches if any moment of it is in the period
+    - ``min_cost``: in micro-dollars, of the session without its subagents
+    - ``task``: the name of a task, see `views.tasks`
+    - ``roots``: leave out all subagents
+    - ``folded``: leave out subagents whose parent is listed. Of subagents whose common parent is
+      not in the store, only the newest is listed.
     """
 
     flavor: str | None = None
@@ -104,10 +106,11 @@ def list_sessions(
     limit: int = DEFAULT_LIMIT,
     priced: bool = False,
 ) -> SessionList:
-    """The sessions ``filters`` admits, the largest of ``sort`` first; ``limit`` 0 means all.
+    """List the sessions that ``filters`` admits, in the order ``sort``; ``limit`` 0 means all.
 
-    What they cost is worked out if it is asked for. A page reads only the sessions on it, unless
-    the cost decides: then all that the other filters admit are priced.
+    With ``priced``, the result has the cost of each listed session. Only the listed sessions are
+    read, unless they are filtered or sorted by cost: then all that the other filters admit may be
+    priced.
     """
     pages, conditions = SessionPages(store.db), conditions_of(store, filters)
     if sort == "cost" or filters.min_cost is not None:
@@ -135,7 +138,7 @@ def list_sessions(
 
 
 def folded_below(store: Store, pages: SessionPages, listed: list[Session]) -> dict[str, list[str]]:
-    """The subagents that each listed session stands for, at any depth."""
+    """Return the uids of the subagents that each listed session stands for, at any depth."""
     siblings = pages.orphans(
         session.parent_uid
         for session in listed
@@ -158,7 +161,7 @@ def folded_below(store: Store, pages: SessionPages, listed: list[Session]) -> di
 def _number_folded(
     store: Store, pages: SessionPages, conditions: SessionConditions, filters: Filter, total: int
 ) -> int:
-    """How many subagents the filter would admit if it folded none."""
+    """Count the subagents that are left out of the list because they are folded."""
     if not filters.folded or filters.min_cost is None:
         return pages.count_folded(conditions) if filters.folded else 0
     every = pages.uids(msgspec.structs.replace(conditions, folded=False))
@@ -167,14 +170,15 @@ def _number_folded(
 
 
 def each_session(store: Store, filters: Filter, sort: str = "newest") -> Iterator[Session]:
-    """The sessions a filter admits, one by one; whoever stops early has read only so many."""
+    """Iterate over the sessions that a filter admits. Each is read when it is needed, unless they
+    are filtered or sorted by cost."""
     if sort == "cost" or filters.min_cost is not None:
         return iter(list_sessions(store, filters, sort=sort, limit=0).sessions)
     return SessionPages(store.db).each(conditions_of(store, filters), sort)
 
 
 def session_uids(store: Store, filters: Filter) -> list[str]:
-    """The uids of all sessions that a filter admits, newest first; nothing else of them is read."""
+    """Return the uids of all sessions that a filter admits, newest first."""
     if filters.min_cost is not None:
         return [session.session_uid for session in each_session(store, filters)]
     return SessionPages(store.db).uids(conditions_of(store, filters))
@@ -207,7 +211,7 @@ def _by_cost(
 def _dearest(
     store: Store, pages: SessionPages, conditions: SessionConditions, limit: int
 ) -> list[Session] | None:
-    """The dearest sessions as the kept figures say; None if all have to be counted."""
+    """Return the dearest sessions by the costs saved in the store; None if there are none saved."""
     clock = offsets(None)
     keep_figures(store, clock)
     with store.db.snapshot():
@@ -226,7 +230,8 @@ def _dearest(
 
 
 def conditions_of(store: Store, filters: Filter) -> SessionConditions:
-    """A filter for the database: each pattern becomes the list of stored names that match it."""
+    """Turn a filter into conditions for the database: each pattern becomes the list of the stored
+    names that match it."""
     pages = SessionPages(store.db)
     exact: dict[str, tuple[str, ...]] = {}
     for name, (several, matches) in _NAMES.items():
@@ -235,7 +240,7 @@ def conditions_of(store: Store, filters: Filter) -> SessionConditions:
             exact[several] = tuple(v for v in pages.values(several) if matches(v, pattern))
     if not exact.get("flavors", ("any",)):
         check_flavors(store, filters.flavor)
-    # Titles are compared here, because the databases know only the capital letters of ASCII.
+    # Titles are compared here, because a database may ignore case only for ASCII letters.
     ids = None if filters.text is None else tuple(sessions_titled(store, filters.text))
     if filters.task is not None:
         with_task = sessions_with_task(store, filters.task)

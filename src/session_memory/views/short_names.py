@@ -17,14 +17,16 @@ SHORT = SHORTEST
 
 
 def short_names(store: Store, uids: Iterable[str]) -> dict[str, str]:
-    """A short name for each of ``uids``, which finds it again; one that is in no store has none,
-    and keeps its uid."""
+    """Return a short name for each of ``uids`` by which the session can be found again.
+
+    The name of a session that is not in the store is its uid.
+    """
     names = SessionNames(store, uids)
     return dict(names.known)
 
 
 class SessionNames:
-    """Gives the short name of a session: those of ``uids`` at once, others when asked for."""
+    """Looks up short names of sessions: those of ``uids`` together, any other when it is called."""
 
     def __init__(self, store: Store, uids: Iterable[str] = ()) -> None:
         self._ids = SessionIds(store.db)
@@ -82,14 +84,17 @@ class _Parts(NamedTuple):
 def _lengths(
     ids: SessionIds, parents: list[tuple[str, str]], flavors: list[str]
 ) -> dict[tuple[str, str], int | None]:
-    """How much of each parent's id no other session's begins with; None when all is needed."""
+    """Return how many characters of each session's id no other id begins with; None for all.
+
+    ``parents`` are the flavor and id of sessions without the part of a subagent.
+    """
     probes, asked = [], []
     for key in parents:
         flavor, parent = key
         for other in flavors:
             place, least, most = f"{other}:{parent}", f"{other}:", f"{other}{AFTER_COLON}"
             if other == flavor:
-                # Its subagents lie between these two.
+                # The two ranges leave out its own subagents, which sort between them.
                 probes += [(least, place, f"{place}{FIRST}", f"{place}:")]
                 probes += [(least, least, f"{place}{AFTER_COLON}", most)]
                 asked += [key, key]
@@ -105,13 +110,13 @@ def _lengths(
 
 
 def _enough(parent: str, shared: int) -> int | None:
-    """The first length that goes beyond the characters shared with a neighbour."""
+    """Return the first usual length that is more than the characters shared with a neighbour."""
     return next((one for one in short_lengths(parent) if shared < one <= len(parent)), None)
 
 
 def _own_parts(ids: SessionIds, subagents: list[_Parts]) -> dict[_Parts, str | None]:
-    """The beginning of each subagent's own part that no sibling has. None if a sibling's id starts
-    with the whole own part."""
+    """Return the beginning of each subagent's own part that no sibling has. It is None if the own
+    part of a sibling starts with the whole of it."""
     probes = []
     for one in subagents:
         family, uid = f"{one.flavor}:{one.parent}:", f"{one.flavor}:{one.native}"
@@ -128,7 +133,7 @@ def _own_parts(ids: SessionIds, subagents: list[_Parts]) -> dict[_Parts, str | N
 
 
 def _in_several_flavors(ids: SessionIds, some: list[_Parts], flavors: list[str]) -> list[str]:
-    """The uids of sessions whose native id a session of another flavor has, too."""
+    """Return the uids of sessions whose native id a session of another flavor has too."""
     if not some:
         return []
     known = ids.known(f"{flavor}:{one.native}" for one in some for flavor in flavors)
@@ -137,7 +142,7 @@ def _in_several_flavors(ids: SessionIds, some: list[_Parts], flavors: list[str])
 
 
 def _common(one: str, other: str) -> int:
-    """How many characters both begin with."""
+    """Count the characters that both texts begin with."""
     length = 0
     for mine, theirs in zip(one, other, strict=False):
         if mine != theirs:

@@ -1,4 +1,4 @@
-"""Sessions that are similar to a session or a text."""
+"""Find sessions that are similar to a session or a text."""
 
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
@@ -27,8 +27,8 @@ LEAST = 0.02
 
 
 class SimilarSession(msgspec.Struct, frozen=True):
-    """A session like another. ``likeness``, 0 to 1, is how much of what tells the session or the
-    text apart from others this session has as well. ``words`` and ``files`` are in both."""
+    """A session that is similar to the asked session or text. ``likeness``, from 0 to 1, is how
+    much of its telling words this session has too. ``words`` and ``files`` are in both."""
 
     session: HitSession
     likeness: float
@@ -66,10 +66,13 @@ class Similar(msgspec.Struct, frozen=True):
 def search_sessions(
     store: Store, text: str, filters: Filters, limit: int = DEFAULT_LIMIT
 ) -> Similar:
-    """Sessions about a text that match the filters. The text may have filters among its words."""
+    """Find sessions about a text that match the filters.
+
+    The text may contain filters, such as ``repo:webshop``.
+    """
     query = parse(text)
     filters = narrowed(store, filters, query.fields)
-    if filters.is_about_events or filters.classes:
+    if filters.is_about_events or filters.classes or filters.excludes_events:
         hint = "Leave out kind, tool, file and class, or search for events."
         raise InvalidRecord("a search for sessions has no filter for events", hint, field="kind")
     words = " ".join(term.shown for term in query.positive)
@@ -91,7 +94,7 @@ def similar_to_text(
 
 
 def _texts(digest: Digest) -> Iterator[str]:
-    """The texts with the words that two sessions may share, as people wrote them."""
+    """Yield the texts of a session whose words another session may share."""
     yield from texts_of(digest)
     yield from (file.path for file in digest.files)
     yield from (command.text for command in digest.commands)
@@ -99,7 +102,7 @@ def _texts(digest: Digest) -> Iterator[str]:
 
 
 def similar_to_session(store: Store, uid: str, limit: int = DEFAULT_LIMIT) -> Similar:
-    """Sessions similar to this one, by its prompts, answers, commits, errors and files."""
+    """Find sessions that share prompts, answers, commits, errors and files with this one."""
     digest, terms = _read(store, uid)
     family = {store.sessions.row_by_id(number).uid for number in store.sessions.family_ids(uid)}
     concepts = concepts_of(terms)
@@ -116,14 +119,15 @@ def similar_to_session(store: Store, uid: str, limit: int = DEFAULT_LIMIT) -> Si
 
 
 def _read(store: Store, uid: str) -> tuple[Digest | None, dict[str, int]]:
-    """The digest and the terms of a session. Without stored ones they are made now."""
+    """Return the digest and the terms (weighted words) of a session. If none are stored, they are
+    made now."""
     terms = Recall(store.db).terms_of(uid)
     if terms is not None:
         return digest_of(store, uid), terms
     session, row = store.sessions.get(uid), store.sessions.row(uid)
     if session is None or row is None or session.evicted_at is not None:
         return None, {}
-    # Importing what makes digests takes long, and most sessions have one.
+    # Importing the code that makes digests takes long, and most sessions have a stored one.
     from session_memory.learn.session_rows import read_session  # noqa: PLC0415
 
     read = read_session(store, row.id, session, session_amounts(store, [uid])[uid])
@@ -161,10 +165,10 @@ def _similar(
 
 
 def _files(digest: Digest | None) -> set[str]:
-    """The ends of the paths that a session edited, which are alike in every checkout."""
+    """Return the last parts of the paths that a session edited: they are the same everywhere."""
     return {_tail(file.path) for file in digest.files if file.edits} if digest else set()
 
 
 def _tail(path: str) -> str:
-    """The last three parts of a path, with slashes."""
+    """Return the last three parts of a path, with slashes between them."""
     return "/".join(path.replace("\\", "/").split("/")[-3:])

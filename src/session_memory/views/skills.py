@@ -1,4 +1,4 @@
-"""Pass rates by skill, model and time window, and which model to use."""
+"""List pass rates by skill, model and time window, each with advice about the model to use."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,7 +24,8 @@ class SkillRow(msgspec.Struct, frozen=True):
 
 
 class SkillList(msgspec.Struct, frozen=True):
-    """``evicted`` is the number of evicted sessions without a log here. They are not counted."""
+    """Skills with their pass rates. ``evicted`` is the number of evicted sessions whose skill calls
+    are not counted, because this machine has no log of them."""
 
     skills: list[SkillRow]
     evicted: int = 0
@@ -43,7 +44,7 @@ def list_skills(
     now: int | None = None,
     logs: Sequence[SkillLog] | None = None,
 ) -> SkillList:
-    """Skills sorted by name, each in every window.
+    """List skills by name, each with its pass rate in every time window of ``windows``.
 
     ``skill`` may contain ``*`` and ``?``. With ``model``, only calls with a model whose name
     contains it are counted. ``logs``: see `session_memory.live.skill_rates.pass_rates`.
@@ -69,7 +70,7 @@ def _in_window(rates: list[PassRate], skill: str | None, model: str | None) -> l
 
 
 def _named(rates: list[PassRate], model: str | None) -> PassRate:
-    """A rate for the sum of ``rates``. With a filter it is of the models that match."""
+    """Return an empty rate for the sum of ``rates``. With a filter, it names the models in it."""
     names = None if model is None else ", ".join(rate.model or "-" for rate in rates)
     return PassRate(skill=rates[0].skill, window=rates[0].window, model=names)
 
@@ -79,6 +80,6 @@ def _matches(rate: PassRate, skill: str | None, model: str | None) -> bool:
 
 
 def _without_skill(rate: PassRate) -> dict[str, Any]:
-    """The rate of one model, without the fields that the skill's own row has."""
+    """Return the rate of one model without the fields that the row of its skill has already."""
     values = rate.to_dict()
     return {name: values[name] for name in values if name not in ("skill", "window")}

@@ -1,4 +1,4 @@
-"""The known native files, how far each was read, and what became of their lines."""
+"""List the files of agents that were found, how far each was read, and the use of their lines."""
 
 from pathlib import Path
 from typing import Any
@@ -12,16 +12,16 @@ from session_memory.store import Store
 from session_memory.store.sources import Account, SourceRow, total
 from session_memory.views.matching import is_like
 
-ROLES = ("log", "timeline", "document", "spill")
 STATES = ("read", "behind", "gone", "old", "evicted")
 FIELDS = ("lines", "events", "bookkeeping", "copies", "problems", "unaccounted", "unfinished")
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
-    """One generation of a native file.
+    """One generation of an agent's file. A file that is rewritten gets a new generation.
 
-    ``state`` is ``read``, ``behind``, ``gone``, ``old`` or ``evicted``. Secrets were
-    masked while collecting, from byte ``redacted_from`` on.
+    ``state``: ``read`` (the store has all of it), ``behind`` (it changed since, or was not read),
+    ``gone`` (the agent deleted it), ``old`` (an earlier generation), or ``evicted`` (its content
+    was moved to the archive). From byte ``redacted_from`` on, secrets were masked while collecting.
     """
 
     uid: str
@@ -51,7 +51,8 @@ class SourceList(msgspec.Struct, frozen=True):
 
 
 class Accounting(msgspec.Struct, frozen=True):
-    """What became of all lines, blank ones aside. ``unaccounted``: file → unexplained lines."""
+    """How many lines of all logs gave events, are bookkeeping, copies or problems. Blank lines do
+    not count. ``unaccounted`` has the number of unexplained lines by file."""
 
     totals: Account
     sources: int
@@ -78,11 +79,10 @@ def list_sources(
     limit: int = 0,
     here: str | None = None,
 ) -> SourceList:
-    """Known sources sorted by host and path. ``text`` matches anywhere in the path.
+    """List the files of agents that were found, sorted by host and path.
 
-    ``flavor`` and ``host`` are names or patterns (``web*``).
-
-    The files of the machine ``here`` are checked on disk. A changed file is ``behind``.
+    ``flavor`` and ``host`` are names or patterns (``web*``). ``text`` matches anywhere in the path.
+    Files of the machine ``here`` are checked on disk: one that changed is ``behind``.
     """
     evicted = store.retention.evicted()
     every = (_source(row, here, is_evicted=row.id in evicted) for row in store.sources.every())

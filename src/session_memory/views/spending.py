@@ -1,4 +1,4 @@
-"""The usage and cost of a session, taken piece by piece from its start to its end."""
+"""Read the usage and cost of a session in order, a piece at a time."""
 
 import msgspec
 
@@ -17,7 +17,7 @@ class UsageCost(msgspec.Struct, frozen=True):
 
 
 class Spending:
-    """The usage that counts for one session. Each record is returned once."""
+    """The usage that counts for one session, in order. Each usage record is returned once."""
 
     def __init__(self, store: Store, uid: str) -> None:
         found = charges(store, ("seq",), UsageFilter(uids=(uid,)))
@@ -25,7 +25,8 @@ class Spending:
         self._left = sorted(placed, key=lambda one: one[0], reverse=True)
 
     def until(self, seq: int | None) -> UsageCost | None:
-        """The sum of all usage before ``seq`` that was not returned before; None without any."""
+        """Return the sum of the usage before ``seq`` that no earlier call returned; None if there
+        is none. Without ``seq``, all the rest."""
         figures, amount, number = [0] * len(BUCKETS), Amount(), 0
         while self._left and (seq is None or self._left[-1][0] < seq):
             charge = self._left.pop()[1]

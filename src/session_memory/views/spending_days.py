@@ -1,4 +1,4 @@
-"""What was spent on each day, divided by model, repository, agent or outcome, and what it was for.
+"""Sum the spending of each day by model, repository, agent or outcome, and by kind of token.
 
 All figures are sums of the same charges, so the parts of a day add up to its total exactly.
 """
@@ -20,7 +20,7 @@ _PICO = 1_000_000
 
 
 class DaySpending(msgspec.Struct, frozen=True):
-    """One day. ``parts`` are micro-dollars by name."""
+    """The spending of one day: micro-dollars by name of a model, repository, agent or outcome."""
 
     day: date
     parts: dict[str, int]
@@ -31,9 +31,9 @@ class DaySpending(msgspec.Struct, frozen=True):
 
 
 class SpendingDays(msgspec.Struct, frozen=True):
-    """``names`` by cost, highest first. ``undated`` is what was spent at an unknown time.
-
-    ``made_of`` divides the total by kind of token."""
+    """The spending by day. ``names`` are the names of all parts, the highest cost first.
+    ``undated`` is what was spent at an unknown time. ``made_of`` divides the total by kind of
+    token."""
 
     days: list[DaySpending]
     names: list[str]
@@ -45,7 +45,7 @@ class SpendingDays(msgspec.Struct, frozen=True):
 def spending_days(
     store: Store, *, split: str, since: int | None, until: int | None, tz: tzinfo | None = None
 ) -> SpendingDays:
-    """Days with spending, in their order."""
+    """Return the days with spending, in order. ``split`` says what divides a day: see `SPLITS`."""
     key = {"repo": ("repo",), "outcome": ("outcome",)}.get(split, ())
     if tz is None:
         keep_figures(store, offsets(None))
@@ -84,9 +84,10 @@ def _name(charge: Charge, split: str) -> str:
 
 
 def made_of(found: list[Charge]) -> dict[str, int]:
-    """The money by kind of token, largest first; the sum is that of the charges.
+    """Divide the cost of charges by kind of token, the largest part first.
 
-    A response is rounded once, so the last micro-dollars go to the largest part."""
+    A response is rounded once, so the difference by rounding is added to the largest part. The sum
+    stays exact."""
     exact = dict.fromkeys(PARTS, 0)
     total = 0
     for charge in found:

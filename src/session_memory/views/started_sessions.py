@@ -1,4 +1,4 @@
-"""The sessions that a session started, and the calls that started them, without its events."""
+"""Find the sessions that a session started and the calls that started them, without all events."""
 
 import msgspec
 
@@ -11,8 +11,8 @@ from session_memory.views.session_titles import best_titles
 
 
 class StartedSessions(msgspec.Struct, frozen=True):
-    """``calls`` has the subagents that each call started, ``unplaced`` those that no call of the
-    session names."""
+    """The sessions that a session started (``lanes``). ``calls`` has the subagents that each call
+    started, by call id. ``unplaced`` are subagents that no call of the session names."""
 
     lanes: tuple[OutlineLane, ...] = ()
     calls: dict[str, tuple[str, ...]] = {}
@@ -20,7 +20,10 @@ class StartedSessions(msgspec.Struct, frozen=True):
 
 
 def started_sessions(store: Store, read: Store, uid: str) -> StartedSessions:
-    """The subagents and forks of a session. ``read`` is the store that has its events."""
+    """Return the subagents and forks of a session.
+
+    ``read`` is the store with its events: for an evicted session, a copy made from the archive.
+    """
     children = children_of(store, uid)
     row = read.sessions.row(uid) if children else None
     if row is None:

@@ -1,4 +1,4 @@
-"""One line about cost for an agent's status bar.
+"""Make one line about cost for an agent's status bar.
 
 The agent passes a record on stdin. Only its session id, model and cost are used; each may be
 missing or wrong.
@@ -61,8 +61,9 @@ def parse_status(text: bytes) -> AgentStatus:
 
 
 class Statusline(msgspec.Struct, frozen=True):
-    """The figures of a status line. ``session``: its cost, None if it is not collected yet.
-    ``agent_says`` is the agent's own figure."""
+    """The figures of a status line. ``session`` is the cost of the session, None if it is not
+    collected yet. ``agent_says`` is the cost that the agent reports. ``block`` is the cost of the
+    current five hours."""
 
     model: str
     session: Amount | None
@@ -112,7 +113,7 @@ def statusline(
     tz: tzinfo | None = None,
     now: datetime | None = None,
 ) -> Statusline:
-    """The status line. Whole days of the month are read from kept figures, if there are some."""
+    """Compute the status line. The costs of whole days come from saved sums if there are some."""
     now = now or datetime.now(UTC)
     at = int(now.timestamp() * 1000)
     with store.db.snapshot():
@@ -140,7 +141,7 @@ def statusline(
 
 
 def _block_start(store: Store, at: int) -> int | None:
-    """The start of the current block; None between blocks.
+    """Return the start of the current five-hour block in milliseconds; None between blocks.
 
     After a pause of five hours a new block starts anyway, so the last two weeks suffice. If they
     have no such pause, every block is looked up.

@@ -1,7 +1,7 @@
-"""A stretch of a session, from one event to another: its tokens, cost, files and tests.
+"""Sum up a stretch of a session, from one event to another: tokens, cost, files and tests.
 
-Stretches that follow each other add up to the session exactly. Inherited events count for the
-session that owns them.
+Stretches that follow each other add up to the session exactly. Events that a session inherited
+count for the session that owns them.
 """
 
 from collections import Counter
@@ -19,7 +19,8 @@ from session_memory.views.evicted import readable_events
 
 
 class SessionStretch(msgspec.Struct, frozen=True, kw_only=True):
-    """``tally`` are the responses of the stretch. ``edited`` and ``read`` count calls by file."""
+    """The sums of a stretch from ``first`` to ``last``. ``tally`` has the tokens and the cost of
+    its responses. ``edited`` and ``read`` count calls by file."""
 
     first: int
     last: int
@@ -40,7 +41,10 @@ class SessionStretch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def stretch(store: Store, uid: str, first: int, last: int) -> SessionStretch:
-    """The events from ``first`` to ``last``. Usage without a place belongs to the last event."""
+    """Sum up the events from ``first`` to ``last``.
+
+    Usage without a seq belongs to the last event of the session.
+    """
     read, _ = readable_events(store, uid)
     row = read.sessions.row(uid)
     if row is None:

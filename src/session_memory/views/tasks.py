@@ -21,7 +21,7 @@ DEEPEST = 100
 
 
 class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A task. ``amount`` is what its sessions used, subagents included."""
+    """A task with its sessions. ``amount`` is their cost, subagents included."""
 
     task: str
     repo: str | None
@@ -52,7 +52,7 @@ class TaskList(msgspec.Struct, frozen=True):
 def list_tasks(
     store: Store, *, task: str | None = None, repo: str | None = None, limit: int = 0
 ) -> TaskList:
-    """Every task with its sessions, the newest first; ``limit`` 0 means all."""
+    """List every task with its sessions, the newest first; ``limit`` 0 means all."""
     with store.db.snapshot():
         known, names = store.tasks.of_sessions(), task_names(store)
         parts: dict[str, list[SessionTask]] = {}
@@ -77,7 +77,7 @@ def list_tasks(
 
 
 def checked_task(task: str | None) -> str | None:
-    """A task that a person gives: one short line."""
+    """Check the name of a task that a person gave: one short line. ``12`` becomes ``#12``."""
     if task is None:
         return None
     task = task.strip()
@@ -88,20 +88,21 @@ def checked_task(task: str | None) -> str | None:
 
 
 def task_names(store: Store) -> dict[str, str]:
-    """The name of the task of every session that has one, by uid."""
+    """Return the name of the task of every session that has one, by uid."""
     known = store.tasks.of_sessions()
     named = {uid: _task_of(one, known) for uid, one in known.items()}
     return {uid: name for uid, name in named.items() if name}
 
 
 def sessions_with_task(store: Store, asked: str) -> list[int]:
-    """The ids of the sessions whose task is ``asked``: a name or a pattern; see `is_task`."""
+    """Return the row ids of the sessions whose task matches ``asked``; see `is_task`."""
     known = store.tasks.of_sessions()
     return [known[uid].id for uid, name in task_names(store).items() if is_task(name, asked)]
 
 
 def is_task(name: str, asked: str | None) -> bool:
-    """Whether a task is meant by ``shop#12``, ``mira/shop#12``, ``#12``, ``12`` or ``SHOP-*``."""
+    """Whether ``asked`` means the task ``name``. It may be written as ``shop#12``,
+    ``mira/shop#12``, ``#12``, ``12`` or as a pattern such as ``SHOP-*``."""
     if asked is None:
         return True
     asked = f"#{asked}" if asked.isdecimal() else asked
@@ -121,7 +122,8 @@ def _task_of(one: SessionTask, known: dict[str, SessionTask]) -> str | None:
 
 
 def _name(task: str, repo: str | None) -> str:
-    """``#12`` and ``mira/shop#12`` in the repository ``shop`` are both ``shop#12``."""
+    """Return the one name of a task: ``#12`` and ``mira/shop#12`` in the repository ``shop`` are
+    both ``shop#12``."""
     mark = "#" if "#" in task else "!"
     named, is_number, number = task.rpartition(mark)
     if not is_number or not number.isdecimal() or repo is None:

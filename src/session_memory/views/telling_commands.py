@@ -1,7 +1,7 @@
-"""The commands of a session that show how its task was done.
+"""Choose the commands of a session that show how its task was done.
 
-Commands that only look at things are left out, and so are commits, which answers show by their
-subject. What an agent adds only to shorten an output (``2>&1 | tail -5``) is cut off.
+Commands that only look at things are left out. So are commits, because answers list them apart.
+What an agent adds only to shorten an output (``2>&1 | tail -5``) is cut off.
 """
 
 from collections.abc import Collection, Iterator
@@ -37,7 +37,10 @@ _PLACE = lazy_pattern(r"^cd\s+\S+\s*(?:&&|;)\s*")
 
 
 def telling_commands(digest: Digest, asked: Collection[str], most: int) -> tuple[str, ...]:
-    """The commands that worked. Those with terms of the question come first, then frequent ones."""
+    """Return at most ``most`` commands that worked and changed something.
+
+    Those with ``asked`` terms (words of the question) come first, then the most frequent.
+    """
     paths = {file.path for file in digest.files}
     worked = [one for one in digest.commands if one.failures < one.runs and one.text not in paths]
     runs: dict[str, int] = {}
@@ -67,7 +70,8 @@ def _does_something(command: CommandUse) -> bool:
 
 
 def _chains(text: str) -> Iterator[list[Program]]:
-    """The programs of each simple command: wrappers and runners before what they start."""
+    """Yield the programs of each simple command. A wrapper or runner comes before the program that
+    it starts."""
     for _, chain in groupby(programs(text), key=lambda program: program.command):
         yield list(chain)
 
@@ -82,7 +86,7 @@ def _looks(chain: list[Program]) -> bool:
         not first.arguments or first.arguments[0] in _INLINE | _VERSIONS
     ):
         return True
-    # "npm run test" runs a script that is only called as the shell's "test" is.
+    # "npm run test" runs a script; it only has the name of the shell's "test".
     is_cut = last.name.endswith("…")
     return is_cut or first.name in _LOOKING or last.name in _LOOKING - _NAMES_OF_SCRIPTS
 

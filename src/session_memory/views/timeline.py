@@ -1,7 +1,7 @@
-"""What happened when: prompts, turns, calls and subagents with their durations, and gaps.
+"""The timeline of a session: prompts, turns, calls and subagents with their durations, and gaps.
 
-The events are read twice. The first time finds the results of calls and the span, the second time
-makes the moments one by one. So a session of any length needs little memory.
+The events are read twice. The first reading finds the results of calls and the span of time. The
+second makes the entries (moments) one by one. So a session of any length needs little memory.
 """
 
 from array import array
@@ -59,12 +59,12 @@ class Timeline(msgspec.Struct, frozen=True):
 
 
 def timeline(store: Store, session: Session) -> Timeline:
-    """The whole timeline of a session in memory."""
+    """Return the whole timeline of a session in memory."""
     return Timeline(session, list(TimelineStream(store, session).moments()))
 
 
 class TimelineStream:
-    """A timeline whose moments are made while they are read.
+    """A timeline whose moments (entries) are made while they are read.
 
     ``span`` is the first and the last moment in milliseconds, ``gaps`` the starts of the gaps and
     their durations.
@@ -79,11 +79,11 @@ class TimelineStream:
         self.span = self._survey()
 
     def moments(self) -> Iterator[TimelineEntry]:
-        # What arrived after the first reading is left out, because its results are not known.
+        # Events that arrived after the first reading are left out: their results are not known.
         yield from self._made(takewhile(lambda event: event.seq <= self._last_seq, self._events()))
 
     def head(self) -> dict[str, Any]:
-        """The timeline as JSON without its moments."""
+        """Return the timeline as JSON values, without its moments."""
         return _head(self.session, self.span)
 
     def _made(self, events: Iterator[SessionEvent]) -> Iterator[TimelineEntry]:
@@ -128,7 +128,7 @@ class _CallResults:
         """When the last call ended, in milliseconds."""
 
     def of(self, number: int, seq: int) -> tuple[str, int | None]:
-        """The state and the duration of a call; ``open`` if it is not known yet."""
+        """Return the state and the duration of a call; ``open`` if no result is known yet."""
         if number == len(self._seqs):
             self._seqs.append(seq)
             self._states.append(0)

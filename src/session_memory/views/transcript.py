@@ -1,8 +1,8 @@
 """One session as a reader follows it: messages, thinking, calls and outputs, with subagents at the
 calls that started them and the cost after each turn.
 
-Items are made one by one, so a long session starts at once and needs little memory. Every surface
-and every export shows these items.
+Items are made one by one, so a long session is shown at once and needs little memory. The terminal,
+the web page and every export show these items.
 """
 
 import heapq
@@ -31,7 +31,7 @@ DEEPEST = 20
 
 
 class Transcript:
-    """Reads one session, and its subagents at their places."""
+    """Reads a session as items, with each subagent after the call that started it."""
 
     def __init__(self, store: Store, options: TranscriptOptions) -> None:
         self._store = store
@@ -42,7 +42,7 @@ class Transcript:
         self.missing: dict[str, MissingEvents] = {}
         """The evicted sessions so far whose archive cannot be read."""
         self.hidden = 0
-        """How many were left out so far because they are bookkeeping."""
+        """How many events were left out so far: bookkeeping, or events without a text."""
 
     def items(self, uid: str, depth: int = 0) -> Iterator[TranscriptItem]:
         session, row = self._store.sessions.get(uid), self._store.sessions.row(uid)
@@ -127,7 +127,7 @@ class Transcript:
         opened = next(items)
         first = next((item for item in items if isinstance(item, TranscriptEvent)), None)
         if first is None:
-            # Nothing of it is shown; where calls are, one line says that it ran.
+            # No event of the subagent is shown. If calls are shown, one line says that it ran.
             if not self._options.kinds and self._options.level in ("tool", "full"):
                 yield self._named(child, depth)
             return

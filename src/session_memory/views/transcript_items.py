@@ -16,12 +16,17 @@ PERSON_KINDS = ("user_msg", "human_intervention", "decision")
 
 
 class TranscriptOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How much of a session is shown: ``level`` is one of ``LEVELS``, no ``kinds`` means all.
+    """How much of a session is shown.
 
-    ``first`` and ``last`` are places in the session asked for; its subagents have their own.
-    ``everything`` adds bookkeeping, and leaves texts in the tags their agent wrapped them in; what
-    is asked for by ``kinds`` or ``native`` has both. The event at ``kept`` is
-    shown even if it is bookkeeping.
+    - ``level``: one of ``LEVELS``, from prompts only to full outputs
+    - ``kinds``: only events of these kinds; empty means all kinds
+    - ``inherited``: also the events that the session inherited from another
+    - ``native``: also the native record of each event
+    - ``children``: also the events of subagents
+    - ``first``, ``last``: only events from one ``seq`` to the other, in the named session
+    - ``everything``: also bookkeeping, and texts with the tags that the agent put around them.
+      ``kinds`` and ``native`` imply it.
+    - ``kept``: the ``seq`` of an event that is shown even if it is bookkeeping
     """
 
     level: str = "tool"
@@ -55,10 +60,11 @@ class SessionStart(msgspec.Struct, frozen=True, kw_only=True, tag="opened"):
     """The start of a session: the one asked for has depth 0, its subagents have more.
 
     ``title`` is the best name there is for the session; ``child_titles`` are those of its children.
-    ``work_ms`` is how long the model and tools worked, by the rule of ``stats time``; None if the
-    session has no events in the store. ``reported`` is the number of responses of subagents that
-    count here, because only this session's log says what they used. ``missing`` says why no event
-    follows: the session was evicted, and its archive cannot be read.
+    ``is_closed``: a subagent is only named, and its events do not follow. ``work_ms`` is how long
+    the model and tools worked, by the rule of ``stats time``; None if the events are missing.
+    ``reported`` is the number of responses of subagents that count here, because only this
+    session's log says what they used. ``missing`` says why no event follows: the session was
+    evicted, and its archive cannot be read.
     """
 
     depth: int
@@ -78,7 +84,7 @@ class SessionStart(msgspec.Struct, frozen=True, kw_only=True, tag="opened"):
 
 class TranscriptEvent(msgspec.Struct, frozen=True, kw_only=True, tag="piece"):
     """One event. ``sort`` is ``prompt``, ``answer``, ``thinking``, ``call``, ``result`` or
-    ``note``. ``owner`` is set on an inherited event."""
+    ``note``. ``owner`` is the session that an inherited event belongs to."""
 
     depth: int
     sort: str

@@ -1,7 +1,7 @@
-"""A part of a transcript, found by its place. The last part takes no longer than the first.
+"""Read one part of a transcript by its number. The last part takes no longer than the first.
 
-A part has the events of `SECTION` places in a row. Subagents are named at the calls that started
-them and not opened; each is a transcript of its own.
+A part has the events at `SECTION` successive places (values of ``seq``). It has no events of
+subagents; each subagent is a transcript of its own.
 """
 
 import msgspec
@@ -15,7 +15,8 @@ from session_memory.views.transcript_items import TranscriptEvent, TranscriptOpt
 
 
 class TranscriptPart(msgspec.Struct, frozen=True):
-    """The events of one part, in order. ``hidden`` is the number of bookkeeping events in it."""
+    """The events of one part, in order. ``hidden`` is the number of events that were left out:
+    bookkeeping, or without a text."""
 
     number: int
     first: int
@@ -26,14 +27,14 @@ class TranscriptPart(msgspec.Struct, frozen=True):
 
 
 def section_of(seq: int) -> int:
-    """The number of the part that has the event at this place."""
+    """Return the number of the part that has the event at ``seq``."""
     return seq // SECTION
 
 
 def transcript_part(
     store: Store, uid: str, number: int, options: TranscriptOptions
 ) -> TranscriptPart:
-    """Part ``number`` of a session, inherited events included."""
+    """Return part ``number`` (from 0) of a session, with the events that it inherited."""
     session = store.sessions.get(uid)
     if session is None:
         raise UnknownSession(uid)

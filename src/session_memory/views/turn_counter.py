@@ -1,4 +1,4 @@
-"""Totals of each turn of a session, from one prompt to the next."""
+"""Add up what each turn of a session used, from one prompt to the next."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ class TurnCounter:
         self._last: int | None = None
 
     def before(self, seq: int, event: SessionEvent) -> Iterator[TurnTotals]:
-        """The totals of the turn that ends before ``event``, if the event is a prompt."""
+        """Yield the totals of the turn that ends before ``event``, if the event is a prompt."""
         if event.is_a("user_msg"):
             yield from self._ended(seq)
             self._number += 1

@@ -1,4 +1,4 @@
-"""Which prices a report was made with."""
+"""Say which prices a report was made with."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from session_memory.store import Store
 
 
 def prices_used(store: Store) -> dict[str, Any]:
-    """The version of the price table, and the names of the user's own prices."""
+    """Return the version of the price table, and the names of the user's own prices."""
     table = price_table()
     own = sorted(own_prices(store))
     return {"version": table.version, "digest": table.digest, "own": own}

@@ -1,4 +1,4 @@
-"""Who was at work when in a session: the person, the model or its tools."""
+"""Find out who worked when in a session: the person, the model or its tools."""
 
 from collections.abc import Iterable, Sequence
 
@@ -11,7 +11,7 @@ MOST_PIECES = 400
 
 
 class OutlinePiece(msgspec.Struct, frozen=True):
-    """A stretch in which ``who`` was at work: ``person``, ``model`` or ``tools``."""
+    """A stretch of time in which ``who`` worked: ``person``, ``model`` or ``tools``."""
 
     who: str
     start: int
@@ -20,7 +20,10 @@ class OutlinePiece(msgspec.Struct, frozen=True):
 
 
 def who_acted(kinds: Sequence[str], role: str | None) -> str | None:
-    """Who made an event: by the rule of ``stats time``. None for what nobody did on purpose."""
+    """Return who made an event: ``person``, ``tools`` or ``model``, by the rule of ``stats time``.
+
+    None for any other event, such as a notice.
+    """
     if {"user_msg", "human_intervention", "decision"}.intersection(kinds):
         return "person"
     if "tool_result" in kinds:
@@ -31,7 +34,7 @@ def who_acted(kinds: Sequence[str], role: str | None) -> str | None:
 
 
 def work_pieces(events: Iterable[OutlineEvent]) -> list[OutlinePiece]:
-    """Who was at work when, in at most 400 pieces."""
+    """Return who worked when, in at most 400 pieces."""
     return _merged(_pieces(events))
 
 
@@ -47,7 +50,7 @@ def _pieces(events: Iterable[OutlineEvent]) -> Iterable[OutlinePiece]:
 
 
 def _merged(pieces: Iterable[OutlinePiece]) -> list[OutlinePiece]:
-    """Neighbours of the same sort as one piece; then the shortest pieces join their neighbours."""
+    """Join neighbouring pieces of the same sort. If there are too many, join them in pairs."""
     joined: list[OutlinePiece] = []
     for piece in pieces:
         before = joined[-1] if joined else None
@@ -61,7 +64,7 @@ def _merged(pieces: Iterable[OutlinePiece]) -> list[OutlinePiece]:
 
 
 def _halved(pieces: list[OutlinePiece]) -> list[OutlinePiece]:
-    """Each two neighbours as one piece of the longer one's sort, unless a gap is between them."""
+    """Join each two neighbours to one piece of the longer one's sort, unless a gap is between."""
     halved: list[OutlinePiece] = []
     for first, second in zip(pieces[::2], [*pieces[1::2], None][: len(pieces[::2])], strict=True):
         if second is None or second.start != first.end:
@@ -70,6 +73,6 @@ def _halved(pieces: list[OutlinePiece]) -> list[OutlinePiece]:
         longer = max(first, second, key=lambda one: one.end - one.start)
         halved.append(OutlinePiece(longer.who, first.start, second.end, first.seq))
     if len(halved) == len(pieces):
-        # Only gaps: every second piece has to do.
+        # There are only gaps between the pieces, so every second piece is left out.
         return pieces[::2]
     return halved

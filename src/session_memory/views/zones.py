@@ -16,12 +16,12 @@ _HINT = "Write a name like Europe/Berlin, America/New_York or UTC."
 
 
 def zone(name: str) -> tzinfo:
-    """The time zone with a name like ``Europe/Berlin``. A name that is a path is refused."""
+    """Return the time zone with a name like ``Europe/Berlin``. A name that is a path is refused."""
     if name.upper() == "UTC":
         return UTC
     try:
         return ZoneInfo(name)
-    # Unknown; no name but a path; a directory of zones.
+    # The name is unknown, or it is a path, or that of a directory of zones.
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise InvalidTime(f"unknown time zone {short_repr(name)}", _HINT, field="tz") from None
 
@@ -31,13 +31,13 @@ def zone_names() -> list[str]:
 
 
 def clock(tz: tzinfo | None) -> Callable[[int], datetime]:
-    """A function from milliseconds to a time in ``tz``, else in local time."""
+    """Return a function from milliseconds to a time in ``tz``, by default in local time."""
 
     def read(ms: int) -> datetime:
         moment = _EPOCH + timedelta(milliseconds=ms)
         try:
             return moment.astimezone(tz)
-        except OverflowError:  # The years 1 and 9999 have no neighbours.
+        except OverflowError:  # The time zone may lead out of the years 1 to 9999.
             return moment
 
     return read

@@ -1,4 +1,4 @@
-"""Answers of pages, each made in the thread of its request, with a memory of its own."""
+"""Answer requests for pages, each in its own thread and with a `Memory` of its own."""
 
 import time
 from collections.abc import Callable, Hashable
@@ -33,7 +33,8 @@ WRONG = (InvalidRecord, AmbiguousSession, LessonError)
 
 
 class Answering:
-    """Asks pages for answers, in the thread of a request. ``answered`` is called after each."""
+    """Calls pages for their answers, in the thread of a request. After each new answer it calls
+    ``answered``."""
 
     def __init__(
         self,
@@ -50,7 +51,7 @@ class Answering:
         self._making = OneAtATime()
 
     def get(self, route: RoutedPage, request: Request, stopping: Cancellation) -> Response:
-        """The answer to a question; a kept one as long as what it depends on is unchanged."""
+        """Return the answer to a request; a cached one as long as what it shows is unchanged."""
         theme = request.cookies.get(THEME_COOKIE)
         asked = (request.url.path, request.url.query, request.headers.get(PART), theme)
         mark = self._changes.mark()
@@ -65,7 +66,7 @@ class Answering:
         if found is not None:
             return found
         with self._making.of(asked):
-            # Another request for the same page may have just been answered.
+            # Another request for the same page may have been answered while this one waited.
             return kept() or self._made(route, request, asked, Dependency(mark, stamp()), stopping)
 
     def _made(
@@ -88,7 +89,7 @@ class Answering:
         return answer
 
     def rest(self) -> None:
-        """Give back the memory that answers needed."""
+        """Give the memory that answers needed back to the operating system."""
         with self._memories.one() as memory:
             release_pages(memory.store.db)
         give_back_memory()
@@ -98,7 +99,7 @@ class Answering:
             return session_stamp(memory.store.db, uid)
 
     def post(self, route: RoutedPage, request: Request, form: dict[str, str]) -> Response:
-        """Carry out a change. What was kept may be wrong afterwards."""
+        """Carry out a change, and clear the cache, because cached answers may be wrong now."""
         try:
             return self._answer(route, request, form, Cancellation())
         finally:

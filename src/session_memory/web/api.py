@@ -1,6 +1,6 @@
-"""The JSON API: what the command line prints with ``--json``, a page at a time.
+"""The JSON API: the answers that the command line prints with ``--json``; lists come in pages.
 
-The OpenAPI document is made from ``ENDPOINTS``.
+The OpenAPI document, which describes the API, is made from ``ENDPOINTS``.
 """
 
 from typing import Any
@@ -207,10 +207,15 @@ ENDPOINTS = (
         _stats,
         (Parameter("section", "only this section", SECTIONS), _SINCE, _UNTIL, _REPO),
     ),
-    Endpoint("/patterns", "What comes back, as patterns --json.", _patterns, (_REPO, _LIMIT)),
+    Endpoint(
+        "/patterns",
+        "What goes wrong or right in many sessions, as patterns --json.",
+        _patterns,
+        (_REPO, _LIMIT),
+    ),
     Endpoint("/lessons", "Lessons, as lessons --json.", _lessons),
     Endpoint("/retro", "A retrospective, as retro --json.", _retro, (_SINCE, _REPO)),
-    Endpoint("/keep", "What is kept, as doctor --json.", _keep),
+    Endpoint("/keep", "The state of logs and store, as doctor --json.", _keep),
 )
 
 
@@ -218,7 +223,7 @@ _BY_PATH = {f"{API}{endpoint.path}": endpoint for endpoint in ENDPOINTS}
 
 
 def answered(asked: Asked) -> Response:
-    """The answer of the endpoint that was asked."""
+    """Check the parameters of a request, and return the answer of its endpoint."""
     endpoint = _BY_PATH[asked.route]
     known = {parameter.name for parameter in endpoint.parameters}
     if unknown := sorted(asked.query.keys() - known):
@@ -231,5 +236,5 @@ def answered(asked: Asked) -> Response:
 
 
 def openapi(asked: Asked) -> Response:
-    """The description of the API for programs."""
+    """Return the OpenAPI document, which describes the API for programs."""
     return asked.json(description(API, ENDPOINTS))

@@ -1,4 +1,4 @@
-"""The description of the JSON API for programs: an OpenAPI document, made from its endpoints."""
+"""Describe the JSON API for programs: an OpenAPI document, made from the endpoints."""
 
 import dataclasses
 import types
@@ -44,7 +44,7 @@ def _list(of: dict[str, Any]) -> dict[str, Any]:
     return {"type": "array", "items": of}
 
 
-# What each endpoint answers. All these members are always there.
+# The members of the answer of each endpoint. All of these are always there.
 _ANSWERS: dict[str, dict[str, Any]] = {
     "/sessions": {
         "sessions": _list(_ref("Session")),
@@ -105,7 +105,7 @@ _ANSWERS: dict[str, dict[str, Any]] = {
         "store": _ref("StoreFacts"),
     },
 }
-# Members that are there if there is something to say, or if they were asked for.
+# Members that an answer has only if there is something to say, or if they were asked for.
 _SOMETIMES: dict[str, dict[str, Any]] = {
     "/stats": {"evicted": _NUMBER, **stats_members()},
     "/retro": {"evicted": _NUMBER},
@@ -114,7 +114,7 @@ _SOMETIMES: dict[str, dict[str, Any]] = {
 
 @cache
 def record_schema(record: type) -> dict[str, Any]:
-    """The schema of a record of the contract: all its members are always there."""
+    """Return the JSON schema of a record class. All its members are required."""
     hints = get_type_hints(record)
     names = [field.name for field in dataclasses.fields(record)]
     return {

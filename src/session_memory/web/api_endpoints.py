@@ -1,4 +1,4 @@
-"""What an endpoint of the JSON API is: its path, its parameters, and who answers."""
+"""The definition of an endpoint of the JSON API: path, parameters, and the answering function."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any

@@ -1,6 +1,6 @@
-"""What the answers of the JSON API hold: hits, rows of costs, patterns, lessons, figures and so on.
+"""JSON schemas of the items in answers of the JSON API: hits, rows of costs, patterns, figures, …
 
-Items that are structs are described from their fields, all others here.
+The schema of a struct is made from its fields. The schemas of all other items are written here.
 """
 
 import copy
@@ -50,7 +50,7 @@ _TALLY = dict.fromkeys(
 
 
 def _record(members: dict[str, Any], sometimes: dict[str, Any] | None = None) -> dict[str, Any]:
-    """An object with these members always, and others sometimes."""
+    """Return the schema of an object that always has ``members``, and others ``sometimes``."""
     return {
         "type": "object",
         "properties": {**members, **(sometimes or {})},
@@ -106,20 +106,23 @@ _ITEMS: dict[str, dict[str, Any]] = {
 
 
 def stats_members() -> dict[str, Any]:
-    """The sections of a report, by name. Only those that were asked for are there."""
+    """Return the schemas of the sections of a statistics report, by name.
+
+    A report has only the sections that were asked for.
+    """
     schemas, _ = msgspec.json.schema_components(_STATS.values(), ref_template=REFERENCE)
     return dict(zip(_STATS, schemas, strict=True))
 
 
 @cache
 def item_schemas() -> dict[str, dict[str, Any]]:
-    """The schema of every item by its name."""
+    """Return the schema of every item by its name."""
     types = (*_STRUCTS, *_STATS.values())
     _, found = msgspec.json.schema_components(types, ref_template=REFERENCE)
     for schema in found.values():
-        # A default is written like any other value.
+        # A field with a default is written too, so it is required like any other.
         schema["required"] = list(schema.get("properties", ()))
-    # A retrospective has advice beside its patterns, and the list of patterns within them.
+    # A list of patterns has title and advice in each pattern. A retrospective has them beside it.
     found["RetroPattern"] = copy.deepcopy(found["Pattern"])
     problems = found["RepoRetro"]["properties"]["problems"]
     problems["items"] = {"$ref": REFERENCE.format(name="RetroPattern")}

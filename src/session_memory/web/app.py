@@ -1,4 +1,4 @@
-"""The application: its routes, its files, and what is said when something fails."""
+"""The web application: its routes, its static files, and its answers to failures."""
 
 import hmac
 from collections.abc import Callable
@@ -37,7 +37,7 @@ def make_app(
     port: int,
     mcp: "McpEndpoint | None" = None,
 ) -> ASGIApp:
-    """The whole application behind its guard."""
+    """Make the application, behind a guard that checks every request."""
     site = answering.site
     failures = Failures(site.file("app.css"))
     routes = [
@@ -77,7 +77,7 @@ def _is_ours(form: dict[str, str], site: Site) -> bool:
 
 
 async def _form(request: Request) -> dict[str, str]:
-    """The fields of a small form; a large one is not read."""
+    """Read the fields of a form. A form that is too long is refused."""
     body = b""
     async for piece in request.stream():
         body += piece
@@ -106,10 +106,10 @@ def _no_page(failures: Failures) -> ExceptionHandler:
 
 
 def _broken(failures: Failures) -> ExceptionHandler:
-    """The error itself is written to the server's own log."""
+    """Make the answer to an unexpected error. The error itself is in the log of the server."""
 
     async def answer(request: Request, _error: Exception) -> Response:
-        hint = "What happened stands in the window where session-memory web runs."
+        hint = "The window where session-memory web runs shows the error."
         return failures.said(request, 500, "This page could not be made.", hint, "InternalError")
 
     return answer

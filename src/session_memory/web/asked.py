@@ -1,4 +1,4 @@
-"""A request as a page sees it, and the answers a page can give."""
+"""A request as a page gets it, and the answers that a page can give."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +41,7 @@ class Asked:
         self.route = ""
 
     def number(self, name: str, default: int = 0, most: int = 1 << 40) -> int:
-        """A whole number in the address. Anything else is the default."""
+        """Return a whole number from the address, or the default if it is missing or no number."""
         text = self.query.get(name, self.path.get(name, ""))
         if not (text.isascii() and text.isdigit()):
             return default
@@ -49,7 +49,7 @@ class Asked:
         return min(int(text), most) if len(text) <= _MOST_DIGITS else most
 
     def page(self, name: str, status: int = 200, **values: Any) -> Response:
-        """A page, or with the header ``X-Part`` only that block of its template."""
+        """Return a page, or if the request has the header ``X-Part``, only that block of it."""
         template = templates().get_template(f"{name}.html")
         if self.part and self.part in template.blocks:
             context = template.new_context({**self._frame(), **values})
@@ -66,7 +66,7 @@ class Asked:
         }
 
     def _listed(self) -> int:
-        """How many sessions the list has. Subagents are listed with their sessions."""
+        """Count the sessions in the list. Subagents are listed with their sessions."""
         return SessionPages(self.memory.store.db).count(SessionConditions(folded=True))
 
     def json(self, value: Any, status: int = 200) -> Response:
@@ -74,7 +74,7 @@ class Asked:
         return Response(body, status, media_type="application/json")
 
     def tagged(self, answer: Response, tag: str) -> Response:
-        """The answer with an ETag; nothing but that if the browser has the same answer."""
+        """Return the answer with an ETag; an empty answer (304) if the browser has the same one."""
         etag = f'"{tag}"'
         if self.is_current == etag:
             return Response(None, 304, {"ETag": etag})

@@ -1,7 +1,7 @@
 """Stop the work for a request when nobody waits for its answer any more.
 
-Somebody who types asks anew with each key, and the browser drops the earlier request. Its statement
-would go on and delay the answer that is waited for.
+While somebody types, each key sends a new request, and the browser drops the earlier one. Its
+database statement would go on and delay the newer answer.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ class Cancellation:
         try:
             yield
         finally:
-            # The next request may use it after this: none of its statements must be stopped.
+            # After this the next request may use the memory. Its statements must not be stopped.
             with self._lock:
                 self._memory = None
 
@@ -45,7 +45,7 @@ class Cancellation:
 
 
 async def run_while_awaited(request: Request, work: Callable[[Cancellation], T]) -> T:
-    """Do the work in a thread. When the browser leaves, its statements are stopped."""
+    """Do the work in a thread. If the browser drops the request, its statements are stopped."""
     cancellation = Cancellation()
     working = asyncio.ensure_future(run_in_threadpool(work, cancellation))
     leaving = asyncio.ensure_future(_left(request))

@@ -1,4 +1,4 @@
-"""Figures as SVG. Colours are classes, so themes and print are a matter of the style sheet."""
+"""Draw figures as SVG. Colours are classes, so the style sheet decides about themes and print."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, timedelta
@@ -28,7 +28,8 @@ _STRIP_SVG = Markup(
 
 
 class MoneyBar(msgspec.Struct, frozen=True):
-    """A bar of parts, each a fill class and micro-dollars. ``address`` is what it opens."""
+    """A bar of parts, each with a CSS class and micro-dollars. ``address`` is the page it links to,
+    ``says`` its tooltip."""
 
     label: str
     parts: list[tuple[str, int]]
@@ -53,7 +54,7 @@ def _rect(x: float, y: float, width: float, height: float, fill: str) -> Markup:
 
 
 def nice_step(highest: float) -> float:
-    """A step for an axis with two to five lines: 1, 2 or 5 times a power of ten."""
+    """Return a step for an axis with two to five lines: 1, 2 or 5 times a power of ten."""
     step = 10.0**-2
     while highest / step > 4.5:
         for factor in (2, 2.5, 2):
@@ -68,7 +69,7 @@ def dollars_on_axis(value: float, step: float) -> str:
 
 
 def spending_bars(bars: Sequence[MoneyBar], *, label: str, limit: int | None = None) -> Markup:
-    """Bars of money, one for each day. ``limit`` is a dashed line in micro-dollars."""
+    """Draw bars of money, one for each day. ``limit``, in micro-dollars, is a dashed line."""
     highest = max([*(bar.total for bar in bars), limit or 0, 1]) / _MILLION
     step = nice_step(highest)
     top = _HEIGHT - _BOTTOM
@@ -88,7 +89,7 @@ def spending_bars(bars: Sequence[MoneyBar], *, label: str, limit: int | None = N
             height = value / _MILLION * scale
             y -= height
             body.append(_rect(x + width * 0.1, y, width * 0.8, height, fill))
-        # The whole height of the day can be pointed at.
+        # An invisible rectangle: the pointer may be anywhere above the day.
         body.append(
             Markup('<rect x="{:.1f}" y="0" width="{:.1f}" height="{}" class="over"/>').format(
                 x, width, top
@@ -118,7 +119,10 @@ def _drawing(width: int, height: int, label: str, parts: Sequence[Markup]) -> Ma
 def day_bars(
     counts: Mapping[date, int], label: str, address: Callable[[date, date], str]
 ) -> Markup:
-    """Small bars of counts by day, or by several days if there are many. Each opens its days."""
+    """Draw small bars of counts by day, or by several days if there are many.
+
+    Each bar links to ``address(first day, last day)``.
+    """
     first, last = min(counts), max(counts)
     step = max(-(-((last - first).days + 1) // MOST_DAY_BARS), 1)
     number = (last - first).days // step + 1
@@ -149,7 +153,7 @@ def _day(day: date) -> str:
 
 
 def share_bar(share: float, fill: str = "f-k1", width: int = 120) -> Markup:
-    """A bar for a share between 0 and 1."""
+    """Draw a bar for a share between 0 and 1."""
     return Markup(
         '<svg class="wide" viewBox="0 0 {w} 8" preserveAspectRatio="none" aria-hidden="true">'
         '<rect width="{w}" height="8" rx="3" class="f-line"/>'
@@ -158,7 +162,7 @@ def share_bar(share: float, fill: str = "f-k1", width: int = 120) -> Markup:
 
 
 def spark(values: Sequence[float], classes: str = "s-accent", width: int = 96) -> Markup:
-    """A small line. The last value has a dot."""
+    """Draw a small line of values, with a dot at the last one."""
     if not values:
         return Markup()
     highest = max(values) or 1
@@ -174,7 +178,7 @@ def spark(values: Sequence[float], classes: str = "s-accent", width: int = 96) -
 
 
 def intervals(before: tuple[float, float, float], after: tuple[float, float, float]) -> Markup:
-    """Two rates with their intervals, one below the other: ``(low, rate, high)`` each."""
+    """Draw two rates with their intervals, one below the other: ``(low, rate, high)`` each."""
     parts = []
     for y, (low, rate, high), classes, dot in (
         (5, before, "s-soft", "f-soft"),
@@ -194,7 +198,7 @@ def intervals(before: tuple[float, float, float], after: tuple[float, float, flo
 
 
 def calendar(counts: dict[date, int], first: date, last: date) -> Markup:
-    """A square for each day, a column for each week; darker means more."""
+    """Draw a square for each day, in a column for each week; darker means more."""
     start = first - timedelta(days=first.weekday())
     highest = max(counts.values(), default=1) or 1
     parts: list[Markup] = []
@@ -208,7 +212,6 @@ def calendar(counts: dict[date, int], first: date, last: date) -> Markup:
         says = f"{day.strftime('%d %b %Y').lstrip('0')}: {value}"
         group = Markup("<g><title>{}</title>{}</g>").format(says, square)
         if value:
-            # The day's sessions.
             group = Markup('<a href="/sessions?q=since%3A{d}+until%3A{d}">{g}</a>').format(
                 d=day, g=group
             )
@@ -224,7 +227,7 @@ def calendar(counts: dict[date, int], first: date, last: date) -> Markup:
 
 
 def context_curve(points: Sequence[tuple[int, int]], seq: int) -> Markup:
-    """How much the model was sent, response by response, with a dot at one event."""
+    """Draw how much the model was sent, response by response, with a dot at the event ``seq``."""
     if len(points) < 2:
         return Markup()
     width, height = 240, 44
@@ -248,9 +251,9 @@ def context_curve(points: Sequence[tuple[int, int]], seq: int) -> Markup:
 
 @lru_cache(4096)
 def strip(letters: str) -> Markup:
-    """The small drawing of a session in a list; the letters are those of `PageRow`.
+    """Draw the strip of a session in a list. `PageRow` explains the letters.
 
-    All pieces of a colour are one path: a list has a hundred drawings of 44 pieces."""
+    All pieces of a colour are one path, because a list has a hundred strips of 44 pieces."""
     if not letters:
         return Markup("")
     paths: dict[str, list[str]] = {}

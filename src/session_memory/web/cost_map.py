@@ -1,4 +1,7 @@
-"""The map of a session by cost: blocks as wide as they were dear, from turns down to responses."""
+"""Draw the map of a session by cost: rows of blocks, from turns down to single responses.
+
+The width of a block is its cost.
+"""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -13,7 +16,7 @@ from session_memory.web.map_axis import RIGHT
 
 WIDTH, ROW, LEFT = 1320, 37, 6.0
 NARROWEST = 3.0
-# Subagents of subagents take further rows.
+# The usual and the largest number of rows. Subagents of subagents need further rows.
 LEVELS, MOST_LEVELS = 3, 6
 _FILLS = {
     "read": "m-k1",
@@ -25,12 +28,12 @@ _FILLS = {
     "reread": "m-warn",
     "left": "hatch",
 }
-# The same without colours.
+# Signs that say the same without colours.
 _MARKS = {"failed": "✗", "uncached": "2×", "reread": "2×", "left": "", "agent": "◇"}
 
 
 def cost_map(blocks: Sequence[CostBlock]) -> Markup:
-    """The drawing. Blocks that would be too narrow are drawn together."""
+    """Draw the map. Blocks that would be too narrow are drawn together."""
     total = sum(block.microdollars for block in blocks)
     if not total:
         return Markup()
@@ -60,7 +63,7 @@ def _joined(parts: Sequence[Markup]) -> Markup:
 
 
 def _points(blocks: Sequence[CostBlock], scale: float) -> list[tuple[int, int]]:
-    """``(x, seq)`` of the events that the blocks begin with. Both only go forward."""
+    """Return ``(x, seq)`` of the events that the blocks begin with. Both numbers only increase."""
     points: list[tuple[int, int]] = []
     x = LEFT
     for block in blocks:
@@ -75,7 +78,7 @@ def _points(blocks: Sequence[CostBlock], scale: float) -> list[tuple[int, int]]:
 
 
 def _depth(blocks: Sequence[CostBlock]) -> int:
-    """How many rows the blocks take."""
+    """Count the rows that nested blocks take."""
     return 1 + max((_depth(block.below) for block in blocks), default=-1) if blocks else 0
 
 

@@ -1,4 +1,4 @@
-"""The effect of a lesson as SVG: two rates with 95 % intervals, and the sessions below them."""
+"""Draw the effect of a lesson: two rates with 95 % intervals, and the sessions below them."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -30,7 +30,8 @@ class EffectSide(msgspec.Struct, frozen=True):
 
 
 def effect_drawing(sides: Sequence[EffectSide], address: Callable[[str], str]) -> Markup:
-    """Each side has a bar on an axis from 0 to 100 %, and a dot for each of its sessions."""
+    """Draw the sides (before and after the lesson): each has a bar on an axis from 0 to 100 %, and
+    a dot for each of its sessions."""
     parts: list[Markup] = []
     y = 20.0
     for side in sides:

@@ -1,4 +1,4 @@
-"""Answers that say why there is none: for a person a small page, for a program JSON or text."""
+"""Answers to requests that fail: a small page for a person, JSON or text for a program."""
 
 import msgspec
 from starlette.requests import Request
@@ -9,7 +9,8 @@ from session_memory.web.routes import API
 
 
 class Failures:
-    """``style`` is the address of the style sheet, which everybody may load."""
+    """Makes the answers to requests that fail. ``style`` is the address of the style sheet, which
+    needs no token."""
 
     def __init__(self, style: str) -> None:
         self._style = style
@@ -17,7 +18,7 @@ class Failures:
     def said(
         self, request: Request, status: int, message: str, hint: str = "", kind: str = "NoAnswer"
     ) -> Response:
-        """The same sentence for a browser, for a program that asks the API, and for others."""
+        """Return the message as a page for a browser, as JSON for the API, else as plain text."""
         if request.url.path.startswith(f"{API}/"):
             error = {"error": {"kind": kind, "message": message, "hint": hint or None}}
             return Response(msgspec.json.encode(error), status, media_type="application/json")

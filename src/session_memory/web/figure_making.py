@@ -1,7 +1,8 @@
-"""Figures about all sessions are made in a thread of their own, not by a request.
+"""Make the saved sums about all sessions in a separate thread, not in a request.
 
-That takes seconds over 100,000 sessions: after an update, with other prices, in another time zone,
-and after many sessions were collected. Until then, requests count.
+With 100,000 sessions that takes seconds. It is done after an update of the program, with other
+prices, in another time zone, and after many sessions were collected. Until it is done, requests
+count sessions themselves.
 """
 
 import logging
@@ -21,7 +22,7 @@ SECONDS_TO_END = 10
 
 
 class FigureMaking:
-    """Makes figures each time that a reader ``asks`` for them."""
+    """Makes the saved sums, in its own thread, each time that a request calls `ask`."""
 
     def __init__(self, opened: Callable[[], Memory]) -> None:
         self._opened = opened
@@ -31,7 +32,7 @@ class FigureMaking:
         self._lock = threading.Lock()
 
     def ask(self) -> None:
-        """Make figures soon. Readers call it, from any thread."""
+        """Have the sums made soon. Requests call it, from any thread."""
         self._is_asked.set()
 
     @contextmanager
@@ -57,12 +58,12 @@ class FigureMaking:
             try:
                 self._make()
             except SessionMemoryError as error:
-                # The next reader asks again, and is answered by counting until then.
+                # The next request asks again. Until the sums are made, requests count.
                 _LOG.debug("Figures were not made: %s", error)
             give_back_memory()
 
     def _make(self) -> None:
-        # They are loaded with the first page that has costs.
+        # These modules are imported only when the first page with costs is asked for.
         from session_memory.pricing.figure_sets import keep_figures  # noqa: PLC0415
         from session_memory.store.statistics_parts import Scope  # noqa: PLC0415
         from session_memory.views.cost_days import offsets  # noqa: PLC0415

@@ -16,13 +16,14 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 PAGES_KIB = 1024
-# A person waits for the first page. The first look at all logs waits for it, but not for longer.
+# The first look at all logs waits until the first page is answered, but at most this long.
 LONGEST_WAIT_S = 1.0
 SECONDS_TO_END = 10
 
 
 class Following:
-    """Follows the logs from the first answer on, and says each time that it ``wrote``."""
+    """Follows the logs from the first answer on. Each time that it wrote to the store, it calls
+    ``wrote``."""
 
     def __init__(
         self, opened: Callable[[], Memory], wrote: Callable[[], None], site: "Site"
@@ -36,7 +37,7 @@ class Following:
         self._lock = threading.Lock()
 
     def begin(self) -> None:
-        """The first page was answered: look at the logs now."""
+        """Look at the logs now, because the first page was answered."""
         self._may_begin.set()
 
     @contextmanager
@@ -62,7 +63,7 @@ class Following:
         try:
             self._follow_logs()
         except SessionMemoryError as error:
-            # The pages are served all the same, and say that nobody follows.
+            # The pages are served all the same, and say that the logs are not followed.
             self._site.is_followed = False
             _LOG.error("The logs are not followed: %s. %s", error, error.hint or "")
 

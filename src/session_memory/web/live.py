@@ -1,4 +1,4 @@
-"""Server-sent events: which sessions changed. A page that is open asks for what is new itself."""
+"""Server-sent events: they name the sessions that changed. An open page then fetches the news."""
 
 import asyncio
 import contextlib
@@ -28,14 +28,15 @@ PAGES_KIB = 512
 
 
 class StoreState(NamedTuple):
-    """A state of the store: the newest sessions, and the one that the page ``shows``."""
+    """A state of the store: ``(revision, events)`` of the newest sessions by uid, and of the
+    session that the page ``shows``."""
 
     version: object
     shows: str
     sessions: dict[str, tuple[int, int]]
 
     def changed_since(self, before: "StoreState | None") -> list[dict[str, Any]]:
-        """The sessions whose revision is another one. The one that is shown is always named."""
+        """Return the sessions that changed since ``before``, and always the one that is shown."""
         known = {} if before is None else before.sessions
         return [
             {"uid": uid, "revision": revision, "events": events}
@@ -49,7 +50,8 @@ class Changes:
 
     def __init__(self, opened: Callable[[], Memory]) -> None:
         self._opened = opened
-        # Each connection has its own count of foreign writes, so one connection does all looking.
+        # A database connection counts the writes of others only for itself. So all looking is done
+        # with one connection.
         self._memory: Memory | None = None
         self._lock = Lock()
         self._number = 0
@@ -98,12 +100,12 @@ class Changes:
             self._open -= 1
 
     async def _pause(self, seconds: float) -> None:
-        """Wait for a while, or until our own process wrote to the store."""
+        """Wait for ``seconds``, or until our own process wrote to the store."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._news.wait(), seconds)
 
     def wake(self) -> None:
-        """Look at the store now. Whoever wrote to it calls this, from any thread."""
+        """Look at the store now. A thread of this process that wrote to the store calls this."""
         if self._open and self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._wake_streams)
 
@@ -117,14 +119,17 @@ class Changes:
         return f"id: {self._number}\nevent: changed\ndata: {json.dumps(data)}\n\n"
 
     def mark(self) -> Hashable:
-        """A value that is another one after somebody wrote to the store."""
+        """Return a value that changes when somebody writes to the store."""
         with self._lock:
             mark = self._connected().store.db.write_mark()
         return mark if isinstance(mark, Hashable) else object()
 
     async def _is_still(self, version: object) -> bool:
-        """Whether nobody wrote since. All open pages share one look, and a look at a file is so
-        short that a thread for it would take longer."""
+        """Whether nobody wrote to the store since ``version``.
+
+        All open pages share one look. For a store in a file no thread is used, because the look is
+        shorter than starting one.
+        """
         now = time.monotonic()
         if now - self._looked_at >= LOOK_EVERY_S / 2:
             self._looked_at = now
@@ -152,7 +157,7 @@ class Changes:
             return StoreState(version, uid, sessions)
 
     def end(self) -> None:
-        """End all streams, so that the server need not wait for them."""
+        """End all event streams, so that the server need not wait for them when it stops."""
         self.is_closing = True
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
-"""The horizontal axis of a map: where an event lies, by time or by its number.
+"""The horizontal axis of the map of a session: the place of each event, by time or by its number.
 
-By time, breaks of more than five minutes are cut out; each leaves a small gap.
+By time, breaks of more than five minutes are cut out. Each of them leaves a small gap.
 """
 
 from bisect import bisect_right
@@ -12,14 +12,14 @@ from session_memory.views.outline import Outline
 from session_memory.views.work_pieces import LONG_GAP_MS
 
 WIDTH = 1320
-# A narrow map has no words at its left.
+# A map below the width NARROW has no words at its left, so its axis begins further left.
 NARROW, LEFT, NARROW_LEFT, RIGHT_EDGE = 700, 74.0, 6.0, 6.0
 GAP = 12.0
 RIGHT = WIDTH - RIGHT_EDGE
 
 
 class Stretch(msgspec.Struct, frozen=True):
-    """A time without long breaks, and where it lies on the axis."""
+    """A time without long breaks, and its left and right end on the axis."""
 
     start: int
     end: int
@@ -28,7 +28,7 @@ class Stretch(msgspec.Struct, frozen=True):
 
 
 class MapAxis:
-    """Places on the axis. ``stretches`` is empty if the axis is that of events."""
+    """Computes places on the axis. ``stretches`` is empty if the axis is by event number."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class MapAxis:
         self.by = "time" if self.stretches else "event"
 
     def at(self, seq: int | None, ts: int | None) -> float | None:
-        """Where an event lies; None if its time is unknown."""
+        """Return the place of an event on the axis; None if its time is unknown."""
         if self.by == "event":
             share = min(seq or 0, self.last) / self.last
             return None if seq is None else self.left + (self.right - self.left) * share
@@ -67,7 +67,7 @@ class MapAxis:
 
     @property
     def ms_per_unit(self) -> float:
-        """How much time a unit of the axis is. 0 if the axis is that of events."""
+        """The milliseconds of a unit of the axis; 0 if the axis is by event number."""
         width = sum(one.right - one.left for one in self.stretches)
         return sum(one.end - one.start for one in self.stretches) / width if width else 0.0
 
@@ -78,7 +78,10 @@ class MapAxis:
         return [(round(before.right, 1), round(after.left, 1)) for before, after in pairs]
 
     def points(self) -> list[tuple[int, int]]:
-        """``(x, seq)`` of some events in order: a script finds the event below the pointer."""
+        """Return ``(x, seq)`` of some events in order.
+
+        With it a script finds the event below the pointer.
+        """
         found: dict[int, int] = {}
         for seq, ts in sorted(self._placed):
             x = self.at(seq, ts)
@@ -86,17 +89,18 @@ class MapAxis:
                 found.setdefault(round(x), seq)
         points: list[tuple[int, int]] = []
         for x in sorted(found):
-            # Clocks jump. The events on a map only go forward.
+            # Clocks may jump back. An event that would lie before an earlier one is left out.
             if not points or found[x] > points[-1][1]:
                 points.append((x, found[x]))
         return points
 
 
 def shared_axes(outlines: Sequence[Outline], joins: Sequence[int | None]) -> list[MapAxis]:
-    """One axis for several maps: the same time takes as much room in each, without breaks.
+    """Make axes of the same scale for several maps: the same time takes as much room in each.
 
-    ``joins`` are moments that shall lie at one place, such as the last common event of two forks.
-    Without them the maps begin at one place.
+    Breaks are cut out without a gap. ``joins`` has a moment for each map, such as the last common
+    event of two forks; the axes are shifted so that these moments lie at the same place. Without
+    them, the maps begin at the same place.
     """
     parts = [_active_times(outline) for outline in outlines]
     before = [
@@ -118,7 +122,7 @@ def shared_axes(outlines: Sequence[Outline], joins: Sequence[int | None]) -> lis
 
 
 def _active_times(outline: Outline) -> list[tuple[int, int]]:
-    """The times without long breaks."""
+    """Return the times of a session without its long breaks: ``(start, end)`` of each part."""
     times = sorted(
         {mark.ts for mark in outline.marks if mark.ts is not None}
         | {piece.start for piece in outline.pieces}
@@ -130,7 +134,7 @@ def _active_times(outline: Outline) -> list[tuple[int, int]]:
             parts[-1] = (parts[-1][0], moment)
         else:
             parts.append((moment, moment))
-    # Of very many breaks, those between the shortest stretches are not shown.
+    # If there are very many breaks, the shortest of them are not cut out.
     return _joined(parts, most=24)
 
 

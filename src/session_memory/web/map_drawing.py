@@ -1,7 +1,7 @@
-"""The map of a session as SVG: by time or by event.
+"""Draw the map of a session, by time or by event.
 
-The ridge is money, the band is who was at work, and lanes below are subagents and branches that
-were left behind. The page has the same marks in a list.
+The ridge shows cost, the band below it who worked, and the lanes below that show subagents and
+abandoned branches. The page has the same marks in a list.
 """
 
 import json
@@ -23,8 +23,8 @@ MOST_GLYPHS = 160
 _RIDGE_TOP, _RIDGE, _BAND, _LANES = 22.0, 66.0, 70.0, 92.0
 _FILLS = {"person": "f-person", "model": "f-model", "tools": "f-tool"}
 _GLYPHS = {"passed": "f-good", "failed": "f-bad", "error": "f-bad"}
-# Of many marks at one place, the first of these is drawn.
 _LANE_NAMES = {"left": "", "subagent": "", "deeper": "↳ "}
+# Of several marks at one place, the one that comes first here is drawn.
 _ORDER = ("failed", "compaction", "commit", "passed", "error")
 
 
@@ -37,9 +37,10 @@ def session_map(
     axis: MapAxis | None = None,
     join: int | None = None,
 ) -> Markup:
-    """The drawing, and the places of events for a script.
+    """Draw the map, and add the places of events for a script.
 
-    ``axis`` may be that of several maps, with the common past until ``join``.
+    ``axis`` may be one that several maps share. Then the time before ``join``, the common past of
+    two sessions, is hatched.
     """
     axis = axis or MapAxis(outline, by, width)
     lanes = list(_lanes(outline.lanes, axis, most_lanes))
@@ -90,7 +91,7 @@ def _common_past(axis: MapAxis, join: int | None) -> Iterator[Markup]:
 
 
 def _ridge(outline: Outline, axis: MapAxis) -> Iterator[Markup]:
-    """Money along the axis: what the responses of each small part cost."""
+    """Draw the cost along the axis: the sum of the responses in each small part."""
     sums = [0] * BINS
     for one in outline.responses:
         x = axis.at(one.seq, one.ts)
@@ -101,7 +102,7 @@ def _ridge(outline: Outline, axis: MapAxis) -> Iterator[Markup]:
     if not highest:
         return
     step = (axis.right - axis.left) / (BINS - 1)
-    # Each point is the mean of three, so that single responses do not look like needles.
+    # Each point is the mean of three, so that a single response does not look like a needle.
     means = [
         sum(sums[max(n - 1, 0) : n + 2]) / len(sums[max(n - 1, 0) : n + 2]) for n in range(BINS)
     ]
@@ -141,7 +142,7 @@ def _band(outline: Outline, axis: MapAxis) -> Iterator[Markup]:
 
 
 def _turns(outline: Outline, axis: MapAxis) -> Iterator[Markup]:
-    """Numbers of turns above the ridge; where they would overlap, every so many."""
+    """Write the numbers of turns above the ridge. A number that would overlap is left out."""
     last = -100.0
     lines = []
     for turn in outline.turns:
@@ -156,7 +157,10 @@ def _turns(outline: Outline, axis: MapAxis) -> Iterator[Markup]:
 
 
 def _glyphs(marks: Sequence[OutlineMark], axis: MapAxis) -> Iterator[Markup]:
-    """Tests and failures above the band, compactions as two lines; one for each few pixels."""
+    """Draw tests, failures and commits above the band, and compactions as two lines.
+
+    There is at most one mark for each few pixels.
+    """
     chosen: dict[int, OutlineMark] = {}
     for mark in sorted(
         (one for one in marks if one.sort in _ORDER), key=lambda one: _ORDER.index(one.sort)
@@ -190,7 +194,7 @@ def _glyphs(marks: Sequence[OutlineMark], axis: MapAxis) -> Iterator[Markup]:
 
 
 def _lanes(lanes: Sequence[OutlineLane], axis: MapAxis, most: int) -> Iterator[tuple[int, Markup]]:
-    """A bar for each subagent and branch, in the first row with room for it and its name."""
+    """Draw a bar for each subagent and branch, in the first row with room for it and its name."""
     ends: list[float] = []
     placed = sorted(lanes, key=lambda lane: (lane.start or 0, lane.seq or 0))
     for lane in placed:

@@ -20,7 +20,8 @@ from session_memory.web.charts import strip
 
 
 def shown(value: Any) -> Any:
-    """A value as a template prints it: on one line, with nothing that hides or reorders text."""
+    """Return a value as a template prints it: on one line, without characters that hide or reorder
+    text."""
     if isinstance(value, Markup) or not isinstance(value, str):
         return value
     return safe(value)
@@ -42,36 +43,36 @@ def templates() -> Environment:
 
 
 def lines(text: str) -> Markup:
-    """Several lines of a log."""
+    """Return several lines of a log as escaped HTML."""
     return Markup("\n".join(lines_html(text.strip("\n"))))
 
 
 def answer(text: str, colours: Colours | None = None) -> Markup:
-    """The Markdown of an answer as HTML. HTML tags in the answer are shown as text."""
+    """Return an agent's Markdown answer as HTML. HTML tags in the answer are shown as text."""
     return Markup(rendered_answer(text, colours))
 
 
 def code(text: str, language: str, colours: Colours) -> Markup:
-    """Code in a language."""
+    """Return code as HTML, coloured for its language."""
     return Markup(colours.html(text, language))
 
 
 def output(text: str) -> list[Markup]:
-    """The lines of a program's output, with its colours."""
+    """Return the lines of a program's output as HTML, with its colours."""
     return [Markup(line) for line in output_html(text)]
 
 
 def diff_lines(
     lines: Sequence[str], language: str, colours: Colours
 ) -> list[tuple[str, str, Markup]]:
-    """The lines of a diff: the class and the sign of each, and its text."""
+    """Return the lines of a diff, each as a CSS class, a sign (``+`` or ``-``) and its text."""
     return [
         (name, sign, Markup(text)) for name, sign, text in changed_lines(lines, language, colours)
     ]
 
 
 def marked(text: str, marks: list[tuple[int, int]]) -> Markup:
-    """A text on one line with some parts of it marked, as a search finds them."""
+    """Return a text on one line as HTML, with the words marked that a search found."""
     parts, place = [], 0
     for start, end in sorted(marks):
         if start >= place:

@@ -1,4 +1,4 @@
-"""The MCP server over HTTP: each request is answered by itself, and nothing is kept between two.
+"""The MCP server over HTTP: each request is answered by itself, without state between requests.
 
 Clients send the server's token as ``Authorization: Bearer TOKEN``. A web page cannot: browsers do
 not let it set this header for another origin, and a foreign ``Origin`` is refused.
@@ -27,7 +27,7 @@ class McpEndpoint:
 
     async def endpoint(self, request: Request) -> Response:
         if request.method != "POST":
-            # This server never speaks first, so it has no stream to offer.
+            # A GET asks for a stream of the server's own messages. This server sends none.
             return Response(None, 405, {"Allow": "POST"})
         body = b""
         async for piece in request.stream():

@@ -17,7 +17,8 @@ PAGES_KIB = 4096
 
 
 class Memories:
-    """``make_figures`` is called if figures have to be made. Without it, requests make them."""
+    """A pool of open memories. ``make_figures`` is called if saved sums have to be made. Without
+    it, the request that needs the sums makes them."""
 
     def __init__(
         self, opened: Callable[[], Memory], make_figures: Callable[[], None] | None = None
@@ -28,7 +29,7 @@ class Memories:
 
     @contextmanager
     def one(self) -> Iterator[Memory]:
-        """A memory for one request. After a failure of the store it is closed."""
+        """Lend a memory to one request. After a failure of the store it is closed."""
         memory = self._taken()
         try:
             yield memory

@@ -1,4 +1,4 @@
-"""The same thing is made by one thread at a time; the others that need it wait."""
+"""Let only one thread at a time make the same thing; other threads that need it wait."""
 
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager

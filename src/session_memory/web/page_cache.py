@@ -1,4 +1,4 @@
-"""Answers that are kept as long as what they show does not change.
+"""Cache answers as long as what they show does not change.
 
 A page over 100,000 sessions may take a second to make. It is kept until somebody writes to the
 store. A page about one session is kept until that session changes, or one below it: a live session
@@ -26,8 +26,8 @@ SLOW_S, REST = 0.5, 10
 
 
 class Dependency(msgspec.Struct, frozen=True):
-    """What an answer depends on: ``mark`` is the state of the store, and ``stamp`` that of a
-    session, if the answer is about one. It is read before the answer is made."""
+    """What an answer depends on: ``mark`` stands for the state of the store, and ``stamp`` for the
+    state of a session if the answer is about one. Both are read before the answer is made."""
 
     mark: Hashable
     stamp: Hashable | None = None
@@ -49,7 +49,8 @@ class PageCache:
     def get(
         self, asked: Hashable, mark: Hashable, stamp: Callable[[], Hashable | None], kept_ms: int
     ) -> Response | None:
-        """The kept answer to a question, if what it depends on is unchanged."""
+        """Return the cached answer to a request, if what it depends on is unchanged, or if it may
+        still lag. None if it has to be made."""
         with self._lock:
             found = self._kept.get(asked)
         if found is None or found.period != now_ms() // kept_ms:
@@ -73,7 +74,7 @@ class PageCache:
         kept_ms: int,
         took_s: float = 0.0,
     ) -> None:
-        """Keep a whole page. Other answers have their own tags, or are quick to make.
+        """Cache an answer if it is an HTML page. Others have an ETag, or are quick to make.
 
         ``took_s`` is the processor time of an answer that may lag."""
         size = len(answer.body)

@@ -1,6 +1,6 @@
-"""A separate thread makes the start page once, before anybody asks for it.
+"""Make the start page once in a separate thread, before anybody asks for it.
 
-This loads the modules of the page and keeps its parts. So the first visit is as quick as the next.
+This imports the modules of the page and caches its parts. So the first visit is as quick as others.
 """
 
 import logging
@@ -20,13 +20,13 @@ _LOG = logging.getLogger(__name__)
 START = "/"
 PARTS = ("money", "patterns", "lessons", "")
 LONGEST_WAIT_S = 1.0
-# A browser that has asked for the start page asks for its parts at once. It is not delayed.
+# A browser that got the start page asks for its parts at once. It must not be delayed.
 PAUSE_S = 0.3
 SECONDS_TO_END = 10
 
 
 class Preparing:
-    """Makes the start page after the first answer."""
+    """Makes the start page in its own thread, after the first answer of the server."""
 
     def __init__(self, answering: Answering) -> None:
         self._answering = answering
@@ -35,7 +35,7 @@ class Preparing:
         self._is_ending = threading.Event()
 
     def begin(self) -> None:
-        """The first page was answered."""
+        """Make the start page now, because the first page was answered."""
         self._may_begin.set()
 
     @contextmanager
@@ -60,13 +60,13 @@ class Preparing:
             try:
                 self._answering.get(route, _request(part), self._stopping)
             except SessionMemoryError as error:
-                # Whoever asks for the page is told what is wrong.
+                # A browser that asks for the page will be told what is wrong.
                 _LOG.debug("The start page was not prepared: %s", error)
         self._answering.rest()
 
 
 def _request(part: str) -> Request:
-    """The question of a browser for a part of the start page; without a part, for the page."""
+    """Make the request of a browser for a part of the start page; with "", for the page itself."""
     headers = [(PART.lower().encode(), part.encode())] if part else []
     scope = {"type": "http", "method": "GET", "path": START, "path_params": {}}
     return Request({**scope, "query_string": b"", "headers": headers})

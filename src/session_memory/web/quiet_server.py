@@ -1,7 +1,7 @@
-"""A server that sleeps until a request or its end comes.
+"""A server that sleeps until a request comes, or until it has to end.
 
-uvicorn looks ten times a second whether it must end, which takes more of a processor than the rest
-of a server that nobody asks.
+uvicorn itself looks ten times a second whether it has to end. When nobody sends requests, that
+takes more processor time than all the rest of the server.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class QuietServer(uvicorn.Server):
-    """``on_end`` is called when the server begins to end, by a signal or by `end`."""
+    """A server that sleeps. It calls ``on_end`` when it begins to end, by a signal or by `end`."""
 
     def __init__(self, config: uvicorn.Config, on_end: Callable[[], None]) -> None:
         super().__init__(config)
@@ -33,7 +33,10 @@ class QuietServer(uvicorn.Server):
 
     @contextmanager
     def _signals(self, loop: asyncio.AbstractEventLoop) -> Iterator[None]:
-        """Have signals wake up the loop. One may reach another thread, and the loop sleep on."""
+        """Have signals wake up the event loop within this block.
+
+        Otherwise a signal may reach another thread while the loop sleeps on.
+        """
         if threading.current_thread() is not threading.main_thread():
             yield
             return

@@ -1,6 +1,7 @@
 """The table of routes: address, page, methods.
 
-Pages are named and loaded when they are first asked for, so that the server starts quickly.
+Pages are given by name. Their modules are imported when they are first asked for, so that the
+server starts quickly.
 """
 
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from session_memory.web.asked import Asked
 
 SECOND_MS = 1_000
 MINUTE_MS = 60_000
-# Pages without times that pass.
+# For pages that show no time such as "5 min ago".
 HOUR_MS = 3_600_000
 _MAY_LAG = ("/cost", "/work", "/learn", "/patterns", "/retro", "/keep")
 _PARTS_THAT_MAY_LAG = ("money", "patterns", "lessons", "facets")
@@ -41,9 +42,9 @@ API_PATHS = (
 
 
 class RoutedPage(NamedTuple):
-    """``name`` is a function of the module ``module`` of this room.
+    """A page and its address. The function ``name`` of the module ``web.<module>`` makes it.
 
-    ``kept_ms`` is how long an answer may be shown again while nothing changes."""
+    ``kept_ms`` is how long a cached answer may be shown while nothing changes."""
 
     path: str
     module: str
@@ -53,7 +54,7 @@ class RoutedPage(NamedTuple):
 
     @property
     def is_about_session(self) -> bool:
-        """Whether the answer depends on one session, and on those below it, alone."""
+        """Whether the answer depends only on one session and on the sessions below it."""
         return self.path.startswith("/s/{uid:path}") and self.name not in _ABOUT_OTHERS
 
     def may_lag(self, part: str | None, query: str) -> bool:

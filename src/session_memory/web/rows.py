@@ -18,7 +18,7 @@ DOTS = {"success": "good", "fail": "bad", "abandoned": "warn", "continued": "goo
 
 
 class ListRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A session in a list. ``facts`` stand below its title."""
+    """A session in a list. ``facts`` are shown below its title."""
 
     uid: str
     address: str
@@ -72,8 +72,8 @@ def list_row(row: PageRow) -> ListRow:
 
 
 def cost_shown(amount: Amount) -> str:
-    """The cost in a list: ``$3.18``; ``$3.18 +`` if a part has no price; nothing if nothing was
-    used."""
+    """Format a cost for a list: ``$3.18``; ``$3.18 +`` if a part has no price; empty without
+    usage."""
     if amount == Amount():
         return ""
     if not amount.microdollars and amount.unpriced_tokens:
@@ -83,12 +83,12 @@ def cost_shown(amount: Amount) -> str:
 
 
 def short_model(model: str | None) -> str:
-    """The name of a model without its maker, which only repeats."""
+    """Return the name of a model without its maker."""
     return without_maker(model) if model else ""
 
 
 def day_or_time(time: str | None) -> str:
-    """``09:12`` today, ``12 Nov`` this year, ``12 Nov 2025`` before."""
+    """Format a time: ``09:12`` today, ``12 Nov`` this year, ``12 Nov 2025`` before."""
     if time is None:
         return ""
     now = datetime.now().astimezone()

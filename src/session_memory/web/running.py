@@ -1,4 +1,4 @@
-"""Where the web server of a store runs, written down for other commands."""
+"""The file beside a store that tells other commands where its web server runs."""
 
 import json
 import os
@@ -19,7 +19,8 @@ SECONDS = 2
 
 
 class Running(msgspec.Struct):
-    """A server that runs, or the port that the last one had. Only its user may read this."""
+    """A server that runs, or only the port that the last one had. Only its user may read the
+    file, because it has the token."""
 
     port: int
     token: str = ""
@@ -27,7 +28,7 @@ class Running(msgspec.Struct):
 
     @property
     def is_alive(self) -> bool:
-        """Whether the server still runs: it writes this when it starts and when it ends."""
+        """Whether the server still runs. It writes the file when it starts and when it ends."""
         if not self.token or self.pid <= 0:
             return False
         try:
@@ -42,8 +43,9 @@ class Running(msgspec.Struct):
         return f"http://{HOST}:{self.port}{path}"
 
     def answers(self) -> bool:
-        """Whether it is our server that answers there. Its number may be another program's now."""
-        # Every command reads this module, few ask, and to import a client takes long.
+        """Whether our server answers at this port. Another program may have its process id or its
+        port now."""
+        # Every command imports this module, but few ask, and importing an HTTP client takes long.
         from http import HTTPStatus  # noqa: PLC0415
         from http.client import HTTPConnection, HTTPException  # noqa: PLC0415
 
@@ -57,19 +59,19 @@ class Running(msgspec.Struct):
             asked.close()
 
     def page_of(self, uid: str, *, with_token: bool = False) -> str:
-        """The address of a session's page. With the token, a browser that is new can open it."""
+        """Return the address of a session's page. With the token, any browser can open it."""
         token = f"?t={self.token}" if with_token else ""
         return self.address_of(f"/s/{quote(uid, safe=':')}{token}")
 
 
 def mark_of(store: "Store") -> Path | None:
-    """The file that says where the server of a store runs; None for a store in memory."""
+    """Return the file that says where the server of a store runs; None for a store in memory."""
     directory = beside(store)
     return None if directory is None else directory / f"{store_stem(store)}{SUFFIX}"
 
 
 def running(place: Path | None) -> Running | None:
-    """What is noted about the server of a store; None if there was none."""
+    """Read the file about the server of a store; None if there was no server."""
     if place is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Who may ask the server, and the headers of every answer.
+"""Decide who may ask the server, and add security headers to every answer.
 
 Other users of the machine and web pages in the same browser must get nothing. So a request needs
 our own host name, and the token that the server printed when it started.
@@ -43,7 +43,7 @@ def new_token() -> str:
 
 
 class RequestGuard:
-    """Answers requests that may not pass itself, and adds the headers to every answer."""
+    """Refuses requests that may not pass, and adds the security headers to every answer."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class RequestGuard:
         self._failures = failures
         self._app = app
         self._token = token
-        # Paths that programs ask, which have no cookie.
+        # Paths for programs, which have no cookie and send the token in a header.
         self._for_programs = frozenset(for_programs)
         names = ("127.0.0.1", "localhost", "[::1]")
         self._hosts = frozenset(f"{name}:{port}" for name in names)
@@ -101,7 +101,10 @@ class RequestGuard:
         return None
 
     def _refused_program(self, headers: Headers) -> Response | None:
-        """Programs send the token in a header. None if the request may pass."""
+        """Return the refusal of a request by a program; None if it may pass.
+
+        Programs send the token in the header ``Authorization``.
+        """
         scheme, _, token = headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not self._is_token(token.strip()):
             return PlainTextResponse("Send the token: Authorization: Bearer TOKEN\n", 401)
@@ -113,7 +116,7 @@ class RequestGuard:
 
     @staticmethod
     def _given(scope: Scope) -> str | None:
-        """The token in the address: only the first request has it."""
+        """Return the token in the address. Only the first request of a browser has it."""
         if scope["method"] == "POST":
             return None
         pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
@@ -127,10 +130,10 @@ class RequestGuard:
         return "" if cookie is None else cookie.value
 
     def _welcome(self, scope: Scope) -> Response:
-        """The same page without the token in its address, and the token as a cookie."""
+        """Redirect to the same page without the token in its address, and set it as a cookie."""
         pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         rest = urlencode([(name, value) for name, value in pairs if name != PARAMETER])
-        # One slash, because two would name another host.
+        # The path begins with one slash, because two slashes would name another host.
         path = "/" + quote(scope["path"].lstrip("/"))
         answer = RedirectResponse(f"{path}?{rest}" if rest else path, 303)
         answer.set_cookie(self._cookie, self._token, path="/", httponly=True, samesite="strict")
@@ -148,5 +151,6 @@ class RequestGuard:
 
 
 def cookie_name(port: int) -> str:
-    """Browsers send a cookie to all ports of a host, so its name has the port."""
+    """Return the name of the cookie. It has the port, because browsers send a cookie to all ports
+    of a host."""
     return f"session-memory-{port}"

@@ -1,4 +1,4 @@
-"""Run the server: a port of this machine, a token, and the logs followed beside it."""
+"""Run the web server: bind a port of this machine, make a token, and follow the logs meanwhile."""
 
 import contextlib
 import os
@@ -31,9 +31,9 @@ WAITING = 128
 
 
 class WebServer:
-    """One server for one store. ``place`` keeps its port, so that links stay valid.
+    """One server for one store. The file ``place`` keeps its port, so that links stay valid.
 
-    It ``follows`` the logs itself, or the store ``is_live`` because its process does.
+    ``follows``: the server follows the logs itself. ``is_live``: another part of the process does.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class WebServer:
                 access_log=False,
                 proxy_headers=False,
                 server_header=False,
-                # The guard writes it. uvicorn would have to wake up every second for it.
+                # The guard writes the date. uvicorn would wake up every second to update it.
                 date_header=False,
                 timeout_graceful_shutdown=SECONDS_TO_END,
             ),
@@ -99,14 +99,14 @@ class WebServer:
         self._server.end()
 
     def _answered(self) -> None:
-        """What waited for the first answer may begin."""
+        """Begin the work that waited for the first answer."""
         self._preparing.begin()
         if self._following is not None:
             self._following.begin()
 
     @contextlib.contextmanager
     def _noted(self) -> Iterator[None]:
-        """Write down where the server is, for other commands; afterwards only the port."""
+        """Write for other commands where the server is; after its end, write only the port."""
         if self._place is None:
             yield
             return
@@ -118,14 +118,14 @@ class WebServer:
 
 
 def _bound(port: int, place: Path | None) -> socket.socket:
-    """A listening socket on this machine: at the given port, the last one, or a free one."""
+    """Return a listening socket on this machine: at the given port, the last one, or a free one."""
     wanted = [port] if port else [kept.port for kept in (running(place),) if kept] + [0]
     for number in wanted:
         listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((HOST, number))
-            # From now on a browser may connect; it waits until the server accepts.
+            # From now on a browser can connect. It waits until the server accepts.
             listening.listen(WAITING)
         except OSError as error:
             listening.close()

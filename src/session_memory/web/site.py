@@ -1,4 +1,4 @@
-"""What all pages share: the files that pages load, outlines of sessions, and the reader's clock."""
+"""What all pages share: the files that pages load, the navigation, and outlines of sessions."""
 
 import time
 from collections import OrderedDict
@@ -22,7 +22,8 @@ SLOW_S, REST = 0.3, 10
 
 
 class RailPlace(NamedTuple):
-    """A page in the rail. ``g`` and the key lead there."""
+    """A page in the navigation at the side. The keys ``g`` and ``key`` open it. It is also marked
+    as current on pages whose path starts with one of ``below``."""
 
     path: str
     name: str
@@ -61,12 +62,12 @@ class _KeptOutline(NamedTuple):
 
 
 class Site:
-    """``is_followed``: the server collects what agents write."""
+    """Values that all pages share. ``is_followed``: what agents write is collected at once."""
 
     def __init__(self, *, is_followed: bool = False, token: str = "") -> None:
         self.assets = Assets()
         self.is_followed = is_followed
-        # Forms have a token of their own: what a page contains says nothing about the cookie.
+        # Forms have a token of their own, so that no page contains the token of the cookie.
         self.form_token = sha256(f"form {token}".encode()).hexdigest()
         self._outlines: OrderedDict[str, _KeptOutline] = OrderedDict()
         self._making = OneAtATime()
@@ -80,16 +81,16 @@ class Site:
         return self.assets.address(name)
 
     def kept_outline(self, uid: str) -> "Outline | None":
-        """The last outline that was made of a session; nothing is made."""
+        """Return the last outline that was made of a session; None if none was made."""
         with self._lock:
             known = self._outlines.get(uid)
         return None if known is None else known.outline
 
     def outline(self, memory: Memory, uid: str, revision: int) -> "Outline":
-        """The outline of a session, made once for each revision.
+        """Return the outline of a session. It is made once for each revision.
 
-        That of a very long session takes a second. While such a session grows, an older outline is
-        returned for a while, so that its pages take a tenth of a processor at most."""
+        The outline of a very long session takes a second. While such a session grows, an older one
+        is returned for a while, so that its pages take at most a tenth of a processor."""
         with self._lock:
             known = self._outlines.get(uid)
             if known is not None and known.is_for(revision):
@@ -105,15 +106,15 @@ class Site:
             known = self._outlines.get(uid)
         if known is not None and known.is_for(revision):
             return known.outline
-        # Loaded with the first session that is opened: it would delay the start of the server.
+        # Imported only with the first session that is opened, because it would delay the start.
         from session_memory.views.outline import Outline, outline  # noqa: PLC0415
 
         began = time.monotonic()
         made = outline(memory.store, uid)
         took = time.monotonic() - began
         if took > SLOW_S:
-            # The events it was made from lie between its parts in memory. So that all of that
-            # memory is free again, its parts are made anew, one beside the other.
+            # In memory, events that are no longer needed lie between the parts of the outline. The
+            # outline is made anew in one piece, so that all the other memory can be given back.
             packed = msgspec.msgpack.encode(made)
             del made
             give_back_memory()

@@ -1,4 +1,4 @@
-"""The events of a transcript as templates show them."""
+"""Prepare the events of a transcript for the templates."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
@@ -30,12 +30,13 @@ MOST_TEXT = 64 * 1024
 MOST_DIFF_LINES = 400
 MOST_CHANGES = 100
 LONGEST_LABEL = 400
-# How much code of 50 events is coloured.
+# So many characters of code in a part of 50 events are coloured.
 MOST_COLOURED = 64 * 1024
 
 
 class FoldedText(msgspec.Struct, frozen=True):
-    """An output: its first lines, the folded rest, and how much of it is left out."""
+    """An output: its first lines, the folded rest (``more`` lines), and the number of characters
+    that are left out."""
 
     first: Markup
     rest: Markup | None
@@ -59,16 +60,15 @@ class ShownSubagent(msgspec.Struct, frozen=True):
 
 
 class ShownImage(msgspec.Struct, frozen=True):
-    """``address`` is empty if the picture cannot be shown."""
+    """A picture of an event. ``address`` is empty if it cannot be shown."""
 
     words: str
     address: str
 
 
 class EventShown(msgspec.Struct, frozen=True, kw_only=True):
-    """One event. ``sort`` chooses the template; ``label`` is the line that names a call.
-
-    ``before`` stands above a prompt: what the turn before it used.
+    """One event as a template shows it. ``sort`` decides how; ``label`` is the line that names a
+    call. ``before`` is a line above a prompt: what the turn before it used.
     """
 
     sort: str
@@ -91,8 +91,8 @@ class EventShown(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RowMaker:
-    """Makes the rows of one session. ``started`` says which calls started subagents, the outline
-    what turns used."""
+    """Makes the rows of one session. ``started`` says which calls started subagents; ``outline``
+    says what turns used."""
 
     def __init__(
         self, session: "Session", started: "StartedSessions", outline: "Outline | None" = None
@@ -158,7 +158,7 @@ class RowMaker:
         ]
 
     def _label(self, shown: TranscriptEvent) -> str:
-        """The most telling argument of a call, or the one line of a note."""
+        """Return the line that names a call, such as its command or path, or the line of a note."""
         if shown.sort == "note":
             if "compaction" in shown.marks:
                 return self._compaction(shown)
@@ -172,7 +172,7 @@ class RowMaker:
         return path_from(shown.title, self._session.cwd)[:LONGEST_LABEL]
 
     def _compaction(self, shown: TranscriptEvent) -> str:
-        """How much the model was sent before and after: what was left out is still above."""
+        """Say how much the model was sent before and after a compaction."""
         before = next((size for at, size in reversed(self._context) if at <= shown.seq), None)
         after = next((size for at, size in self._context if at > shown.seq), None)
         if before is None or after is None or after >= before:
@@ -192,7 +192,7 @@ class RowMaker:
 def shown_diff(
     name: str, path: str, counts: tuple[int, int], lines: Sequence[str], colours: Colours
 ) -> ShownDiff:
-    """A diff with the words of its language and the changed words of its lines."""
+    """Return a diff with coloured code, and with the changed words of its lines marked."""
     kept = diff_lines(lines[:MOST_DIFF_LINES], language_of(path), colours)
     return ShownDiff(name, *counts, kept, max(len(lines) - MOST_DIFF_LINES, 0))
 
@@ -208,7 +208,7 @@ def subagent(lane: "OutlineLane") -> ShownSubagent:
 
 
 def turns_before(outline: "Outline") -> dict[int, str]:
-    """What a turn used, by the place where the next one begins."""
+    """Return what each turn used, by the seq at which the next turn begins."""
     return {
         following.seq: " · ".join(_turn_words(turn))
         for turn, following in pairwise(outline.turns)
@@ -227,7 +227,7 @@ def _turn_words(turn: "OutlineTurn") -> Iterator[str]:
 
 
 def folded(text: str, first: int = SHOWN_LINES) -> FoldedText | None:
-    """The text of an output. A long one is folded, and a very long one is cut."""
+    """Prepare the text of an output. A long text is folded, and a very long one is cut."""
     text = text.strip("\n")
     if not text.strip():
         return None

@@ -1,7 +1,8 @@
 """A pool of worker processes that answer numbered orders; the answers come in order.
 
-Each worker has a thread here, which gives it orders and keeps a bounded amount of its answers
-until they are taken. A worker that dies costs one further try of its order.
+An order is any value that tells a worker what to do. This process has a thread for each worker. The
+thread gives it orders and keeps a bounded amount of its answers until they are taken. If a worker
+dies, its order is tried once more.
 """
 
 import os
@@ -29,11 +30,11 @@ from session_memory.workers.process import (
 MOST_WAITING = 6 * 1024 * 1024
 PIPE_BYTES = 1024 * 1024
 TRIES = 2
-# The kind of the last frame of an order that no process survives.
+# The kind of the last frame for an order during which every process died.
 DIED = 99
 
 Continued = Callable[[Any, Any], Any]
-"""The order for the rest of an order, given its last answer; None if nothing is left."""
+"""Makes an order for the rest of an order, after its last answer. None if nothing is left to do."""
 
 
 class OrderReturned(Exception):
@@ -60,7 +61,7 @@ class Pool:
     """Workers for some numbered orders, which are begun in the order of their numbers.
 
     ``target`` names the function ``module:name`` that each worker calls once with ``setting``.
-    It returns a function from an order to its answers.
+    It returns a function from an order to its answers. ``continued`` is called after a worker died.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ class Pool:
             try:
                 worker.thread.start()
             except RuntimeError:
-                # The system allows no more threads. What is left to do is done without it.
+                # The system allows no more threads. The other workers and the caller do the work.
                 self._workers.remove(worker)
                 self.note_end()
         return self
@@ -104,9 +105,9 @@ class Pool:
             worker.thread.join()
 
     def take(self, number: int, *, wait: bool) -> Iterator[Any] | None:
-        """The answers to an order. None if no worker has begun it: then none will.
+        """Return the answers to an order. None if no worker has begun it: then no worker ever will.
 
-        ``wait``: wait for a worker, if some are running.
+        With ``wait``, first wait until a worker begins it, as long as workers are running.
         """
         with self._changed:
             while wait and number in self._orders and self._running:
@@ -129,7 +130,7 @@ class Pool:
             return self._orders.pop(number), inbox
 
     def note_end(self) -> None:
-        """A worker takes no further order."""
+        """Note that one worker takes no further order."""
         with self._changed:
             self._running -= 1
             self._changed.notify_all()

@@ -18,8 +18,8 @@ from importlib import import_module
 from typing import IO, Any, BinaryIO
 
 READY, ANSWER, END, RETURNED = range(4)
-"""The kinds of frames: the worker has started; an answer; the last answer of an order was sent; the
-order cannot be finished here, and the parent must go on."""
+"""The kinds of frames. READY: the worker has started. ANSWER: an answer. END: all answers to an
+order were sent. RETURNED: the worker cannot finish the order, and the parent must do the rest."""
 HEADER = struct.Struct("<BQ")
 # Descriptors below this are standard ones, also where some of those are closed.
 FIRST_FREE = 10
@@ -50,7 +50,7 @@ def _serve_all(orders_from: BinaryIO, answers_to: BinaryIO) -> None:
 
 
 def _own_pipes() -> tuple[BinaryIO, BinaryIO]:
-    """The pipes to the parent. Whatever is printed goes to standard error."""
+    """Return the pipes to the parent. From then on, all prints of this process go to stderr."""
     ours = [fcntl.fcntl(one, fcntl.F_DUPFD_CLOEXEC, FIRST_FREE) for one in (0, 1)]
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
@@ -77,8 +77,8 @@ def _serve(work: Work, order: bytes, answers_to: BinaryIO) -> None:
     except BrokenPipeError:
         raise
     except Exception:
-        # The parent does it again itself. A real error is then raised and reported there, with
-        # the same words as without workers.
+        # The parent does the rest itself. If there is a real error, it is raised and reported
+        # there, with the same words as without workers.
         write_frame(answers_to, RETURNED)
     else:
         write_frame(answers_to, END)

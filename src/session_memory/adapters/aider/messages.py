@@ -1,4 +1,4 @@
-"""Messages in an aider history as events, and what a response used."""
+"""Translate the messages in an aider history into events, and its reports of tokens into usage."""
 
 import re
 from decimal import Decimal
@@ -32,8 +32,11 @@ _STOPPED = re.compile(r"\^C (?:again to exit|KeyboardInterrupt)")
 
 
 def prompt(text: str, record: Record) -> None:
-    """What a person typed. A command is none for the model; aider repeats the words of one that
-    asks the model (``/ask``, ``/code``) as a prompt."""
+    """Add the event of what a person typed.
+
+    A command (``/add``, ``!ls``) is no prompt. If a command asks the model (``/ask``, ``/code``),
+    aider logs its words again as a prompt.
+    """
     if text.startswith(("/", "!")):
         kind = text.split(maxsplit=1)[0]
         event = NativeEvent("lifecycle", "user", one_line(text), f"command/{one_line(kind, 40)}")
@@ -51,7 +54,7 @@ def answer(text: str, model: str) -> NativeEvent:
 
 
 def model_in(text: str) -> str:
-    """The model that aider says it uses from now on."""
+    """Return the model that a line of aider says it uses from now on; "" if it names none."""
     named = _MODEL.match(text)
     return named[1][:_LONGEST_NAME] if named else ""
 
@@ -61,19 +64,26 @@ def is_report(text: str) -> bool:
 
 
 def tokens_used(text: str, record: Record, model: str, number: int) -> None:
-    """A report of the tokens of a response, and of their cost."""
+    """Set the usage of a record from aider's report of the tokens of a response and their cost.
+
+    ``number`` is the number of the report in its session.
+    """
     record.bookkeeping = "tokens"
     if (used := _TOKENS.match(text)) is not None:
         record.usage = _usage(used, text, f"{record.session}@{number}", model)
 
 
 def cost_of_tokens(tokens: str, text: str, record: Record, model: str, number: int) -> None:
-    """The second line of a report, with the cost. It repeats the usage, now with its cost."""
+    """Set the usage of the record of a report's second line, which has the cost.
+
+    ``tokens`` is the first line. The usage has the same id as the one of the first line, and
+    replaces it.
+    """
     tokens_used(f"{tokens} {text}", record, model, number)
 
 
 def notice(text: str, record: Record) -> None:
-    """What else aider says."""
+    """Add the event of any other line that aider writes."""
     if not text:
         record.bookkeeping = "line"
         return
@@ -88,13 +98,15 @@ def notice(text: str, record: Record) -> None:
 
 
 def _edit(path: str) -> NativeEvent:
-    """aider applied a change that the model wrote into its answer. That is no call of a tool."""
+    """Return the event of a change that the model wrote into its answer and aider applied. It is
+    no call of a tool."""
     said = f"Applied edit to {path}"
     return NativeEvent("edit", "assistant", one_line(said), "edit", path=path, body=said)
 
 
 def _command(command: str, call: str) -> NativeEvent:
-    """A command that the model suggested and a person allowed. Its output is not in the log."""
+    """Return the call of a command that the model suggested and a person allowed. Its output is
+    not in the log."""
     return call_event(call, "shell", {"command": command}, "command")
 
 
@@ -116,7 +128,10 @@ def _other(text: str) -> NativeEvent:
 
 
 def _usage(used: re.Match[str], text: str, usage_id: str, model: str) -> NativeUsage:
-    """aider's "sent" includes what was read from the cache, and what was written to it twice."""
+    """Return the usage in a report.
+
+    aider's "sent" includes the tokens read from the cache, and those written to it twice.
+    """
     sent, written, read, received = (_count(used[n], used[n + 1]) for n in (1, 3, 5, 7))
     cost = _COST.search(text)
     return NativeUsage(

@@ -1,4 +1,4 @@
-"""Reading a history of aider."""
+"""Read a history of aider."""
 
 from collections.abc import Iterator
 
@@ -11,5 +11,5 @@ _TEXTS = StateText(AiderState)
 
 
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
-    """Every record from ``cursor`` on."""
+    """Yield the records of a log after ``cursor``, one for each line, each with its cursor."""
     yield from read_text(source, cursor, _TEXTS, from_text)

@@ -1,9 +1,9 @@
-"""One line of an aider history into one record.
+"""Translate one line of an aider history into one record.
 
-aider writes three kinds of messages. What a person typed has ``#### `` before each line. What aider
-says has ``> `` before its first line. Both end with two spaces and a newline. Anything else is the
-model's answer, between blank lines. So a message is told by its first line; the lines after it
-continue it.
+A history has three kinds of messages. In what a person typed, each line begins with ``#### ``. In
+what aider says, the first line begins with ``> ``. Both end with two spaces and a newline. Anything
+else is the model's answer, between blank lines. So the first line of a message tells its kind; the
+lines after it continue the message.
 """
 
 import re
@@ -29,18 +29,22 @@ _STARTED = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)
 _FORM = "%Y-%m-%d %H:%M:%S"
 _TYPED, _SAID = "#### ", "> "
 ENDING = "  "
-# Messages of aider that have several lines, and may follow an answer at once.
+# Messages of aider that have several lines, and may follow an answer without a blank line.
 _LONG_NOTICES = ("> Tokens: ", "> # ")
 
 
 class AiderState(msgspec.Struct):
-    """What a line needs to know of the lines before it.
+    """The state after a line, which the translation of the next line needs.
 
-    ``zone`` is that of the times, from when the file was first found. ``session`` is the session
-    that goes on, ``twins`` how many before it started in the same second. ``message`` is the kind
-    of the message that goes on, ``is_open`` whether its last line had no ending, ``end`` where
-    that line ends. ``model`` is the one of the session, ``reports`` counts reports of tokens,
-    ``tokens`` is the last report if its cost may follow on the next line.
+    - ``zone``: the time zone of the history, which was noted when it was first found.
+    - ``session``: the present session. ``started`` is its start, and ``twins`` the number of
+      sessions before it that started in the same second.
+    - ``message``: the kind of the present message.
+    - ``is_open``: its last line did not end with two spaces.
+    - ``end``: the offset at which this line ends.
+    - ``model``: the model of the session.
+    - ``reports``: the number of reports of tokens in the session.
+    - ``tokens``: the last report, if its cost may be on the next line.
     """
 
     zone: str = ""
@@ -58,7 +62,7 @@ class AiderState(msgspec.Struct):
 def from_text(
     ref: SourceRef, state: AiderState, offset: int, line: bytes | None, length: int
 ) -> Record:
-    """The record of one line. Changes ``state``."""
+    """Return the record of one line, and update ``state``."""
     state.zone = state.zone or ref.agent
     text = escaped((line or b"").decode("utf-8", "replace"))
     started = _STARTED.match(text)
@@ -102,7 +106,8 @@ def _begin(ref: SourceRef, state: AiderState, started: str) -> None:
 
 
 def _kind(text: str, state: AiderState, blank: int) -> str:
-    """The kind of the message that a line begins; "" if it continues the one before it."""
+    """Return the kind of the message that a line begins; "" if the line continues the message
+    before it. ``blank`` is the number of blank bytes before the line."""
     is_whole = text.endswith(ENDING)
     if text.startswith(_TYPED) and is_whole:
         return "" if state.message == "typed" and not blank else "typed"

@@ -1,4 +1,4 @@
-"""Amp: one document per thread, which is rewritten for each message.
+"""Amp: one JSON document per thread (session), which Amp rewrites for each message.
 
 Evidence: docs/formats/amp.md.
 """
@@ -9,13 +9,13 @@ _HERE = __name__
 
 AGENT = Agent(
     flavor="amp",
-    version=1,
+    version=2,
     roots=lazy(f"{_HERE}.layout:roots"),
     discover=lazy(f"{_HERE}.layout:discover"),
     recognizes=lazy(f"{_HERE}.layout:recognizes"),
     read=lazy(f"{_HERE}.translate:read"),
     bookkeeping=frozenset({"head", "tail", "generation", "written again", "partial"}),
-    # `amp` alone is the name of many directories.
+    # A directory with the name `amp` may belong to many other programs.
     directories=("sourcegraph.amp",),
     resume_command=("amp", "threads", "continue"),
     instruction_files=("AGENTS.md", "AGENT.md"),

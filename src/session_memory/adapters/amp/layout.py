@@ -1,4 +1,4 @@
-"""The files of Amp's threads, and where they are.
+"""Find the threads of Amp.
 
 ~/.local/share/amp/threads/T-<id>.json                                  a thread
 <editor>/User/globalStorage/sourcegraph.amp/threads3/T-<id>.json        a thread of older extensions
@@ -20,15 +20,18 @@ _HEAD = re.compile(rb'\s*\{(?:[^\[\]]{0,200}?,)?\s*"id":\s*"T-[0-9A-Za-z-]{8,80}
 
 
 def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
-    """``$XDG_DATA_HOME/amp``, else ``~/.local/share/amp``; and the extension's old directories, if
-    there are any."""
+    """Return ``$XDG_DATA_HOME/amp``, else ``~/.local/share/amp``; and the directories of the old
+    editor extensions that exist."""
     data = environ.get("XDG_DATA_HOME")
     own = (Path(data).expanduser() if data else home / ".local" / "share") / "amp"
     return [own, *(one for one in storage_roots(environ, home, EXTENSION) if one.is_dir())]
 
 
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """The threads below a home or a directory of Amp, or those somewhere else."""
+    """Yield the threads below ``root``.
+
+    ``root`` is a home directory, a directory of Amp, or any other directory with threads.
+    """
     places = (
         (".local/share/amp/threads", "threads")
         if root.name == "amp"

@@ -1,4 +1,4 @@
-"""Messages of Amp as events, and what an answer used."""
+"""Translate the messages of Amp into events, and the figures of an answer into usage."""
 
 import json
 from typing import Any
@@ -20,7 +20,8 @@ def is_unfinished(message: dict[str, Any]) -> bool:
 
 
 def events_of_message(message: dict[str, Any], response: str) -> list[NativeEvent]:
-    """One event for each block of a message. A call that still runs has no result yet."""
+    """Return one event for each block of a message. The result of a call that still runs is left
+    out."""
     role, state = word(message.get("role")), mapping(message.get("state"))
     blocks = items(message.get("content"))
     results = [mapping(block) for block in blocks if mapping(block).get("type") == "tool_result"]
@@ -69,11 +70,12 @@ def _result(block: dict[str, Any]) -> NativeEvent:
 
 
 def _output(run: dict[str, Any]) -> tuple[str, int | None]:
-    """What a call gave, and its exit status if it was a command."""
+    """Return the output of a call, and its exit status if it was a command."""
     found, error = run.get("result"), run.get("error")
     inner = mapping(found)
     code = integer(inner.get("exitCode"))
     text = string(found) or string(inner.get("output")) or string(inner.get("content"))
+    text = text or string(inner.get("diff"))
     if not text and found not in (None, "", {}, []):
         text = escaped(json.dumps(found, ensure_ascii=False))
     said = string(error) or string(mapping(error).get("message"))
@@ -81,9 +83,10 @@ def _output(run: dict[str, Any]) -> tuple[str, int | None]:
 
 
 def usage_of_message(message: dict[str, Any], own: str) -> NativeUsage | None:
-    """What an answer used. ``inputTokens`` does not include the cache.
+    """Return the usage of an answer, or None. ``inputTokens`` does not include cached tokens.
 
-    A message that replaces another one has the id of that one, but not its time.
+    ``own`` is the id of the message. The time is added to it, because a message that replaces
+    another one has the same id.
     """
     used = message.get("usage")
     if message.get("role") != "assistant" or not isinstance(used, dict) or not own:

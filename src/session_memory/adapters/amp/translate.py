@@ -1,4 +1,4 @@
-"""Threads of Amp into records."""
+"""Translate threads of Amp into records."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -23,7 +23,7 @@ _BRANCH = "refs/heads/"
 
 
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
-    """Every record from ``cursor`` on."""
+    """Yield the records of a source after ``cursor``, each with its own cursor."""
     return read_messages(source, cursor, _TEXTS, _READER)
 
 
@@ -34,7 +34,8 @@ def _session(ref: SourceRef, state: WrittenMessages) -> str:
 def _around(
     ref: SourceRef, state: WrittenMessages, record: Record, members: dict[str, Any]
 ) -> None:
-    """What a thread says about itself, before or after its messages."""
+    """Fill in the record of the fields that stand before or after a thread's list of messages:
+    id, title, directory, branch, version."""
     if own := name_in(members.get("id")):
         state.session = own
         record.session, is_unfit = fit_native_id(own)
@@ -53,7 +54,7 @@ def _around(
 
 
 def _path(address: str) -> str | None:
-    """The path that the address of a file names."""
+    """Return the path in a ``file://`` address; None for any other address."""
     path = address.removeprefix("file://")
     return unquote(path) if path != address and path.startswith("/") else None
 
@@ -72,7 +73,7 @@ def _message(
     response = record.usage.usage_id if record.usage is not None else ""
     events = events_of_message(message, response)
     if not events:
-        # All calls that it answers still run.
+        # It has only results, and all their calls still run.
         record.bookkeeping = "partial"
         return
     state.add(record, own, events)

@@ -1,7 +1,7 @@
 """Claude Code: one JSONL file per session, one line per content block, lines linked by ``uuid``.
 
-Evidence: docs/formats/claude.md. Lines are translated one by one. What needs the lines around
-them is decided later, in `session_memory.derive.settle`.
+Evidence: docs/formats/claude.md. Lines are translated one by one. Questions that need the lines
+around them are decided later, in `session_memory.derive.settle`.
 """
 
 from session_memory.adapters.agent import Agent, HandoffTarget, lazy
@@ -25,7 +25,7 @@ AGENT = Agent(
     directory_fits=lazy(f"{_HERE}.layout:directory_fits"),
     keeps_days=lazy(f"{_HERE}.layout:keeps_days"),
     resume_command=("claude", "--resume"),
-    # Version 1 began a new file, with the history copied, on every resume.
+    # On every resume, version 1 began a new file with a copy of the history.
     copies_are_resumes=lambda agent_version: agent_version.startswith("1."),
     instruction_files=("CLAUDE.md", "CLAUDE.local.md"),
     provider="anthropic",

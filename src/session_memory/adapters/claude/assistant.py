@@ -1,4 +1,4 @@
-"""Lines of type ``assistant``: answers, thoughts, calls, and what a response used."""
+"""Translate lines of type ``assistant``: answers, thoughts, calls, and the usage of a response."""
 
 from session_memory.adapters.base import NativeEvent, NativeUsage, Record
 from session_memory.adapters.claude.blocks import blocks, result_text, text_or_none
@@ -20,12 +20,12 @@ SYNTHETIC = "<synthetic>"
 
 
 def assistant_line(native: ClaudeLine, record: Record) -> None:
-    """One event for each block of what the model answered, and what the answer used."""
+    """Add one event for each block of the model's answer, and set the usage of the answer."""
     message = native.message or ClaudeMessage()
     model = message.model if message.model != SYNTHETIC else None
     response = message.id or native.requestId
     record.usage = usage_of(native, f"{record.session}@{record.offset}-{record.check:x}")
-    # Versions before 2.1.80 leave stop_reason empty: the last text of a turn ends it there.
+    # Versions before 2.1.80 leave stop_reason empty. Then any text may end the turn.
     ends_turn = message.stop_reason in ("end_turn", None) and not native.isAbortedMidStream
     for block in blocks(message):
         event = _assistant_block(native, block, model)
@@ -36,7 +36,8 @@ def assistant_line(native: ClaudeLine, record: Record) -> None:
 
 
 def usage_of(native: ClaudeLine, otherwise: str = "") -> NativeUsage | None:
-    """What the response of a line used. ``otherwise`` is its id if the line has none."""
+    """Return the usage of the response in a line, or None. ``otherwise`` is its id if the line has
+    none."""
     message = native.message
     if message is None or message.usage is None or message.model in (None, "", SYNTHETIC):
         return None
@@ -110,7 +111,8 @@ def _server_result(block: Block) -> NativeEvent:
 
 
 def to_usage(usage_id: str, model: str, usage: TokenUsage) -> NativeUsage:
-    """Disjoint buckets; ``iterations`` repeats the totals and is not added."""
+    """Convert Claude Code's token counts to a usage. The log's field ``iterations`` repeats the
+    totals, so it is not read."""
     creation = usage.cache_creation
     one_hour = count_of(creation.ephemeral_1h_input_tokens) if creation else 0
     written = count_of(usage.cache_creation_input_tokens)

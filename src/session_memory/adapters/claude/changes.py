@@ -1,4 +1,5 @@
-"""What Claude Code logs about a change: a patch with line numbers, and the file before it."""
+"""Read the changes to files that Claude Code logs with a call's result: a patch with line numbers,
+and the file before the change."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -8,7 +9,8 @@ from session_memory.core.patches import compared
 
 
 def changes_noted(record: Any) -> list[Change]:
-    """The change in the record of a result; empty when the record has none."""
+    """Return the change in the record of a result, as a list of one; an empty list if the record
+    has none."""
     match record:
         case {"toolUseResult": {"filePath": str(path)} as result}:
             return [_change(path, result)]

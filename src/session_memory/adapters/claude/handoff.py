@@ -1,4 +1,4 @@
-"""A session of another agent as a session of Claude Code."""
+"""Write a session of another agent as a session of Claude Code."""
 
 from pathlib import Path
 from typing import Any
@@ -29,9 +29,12 @@ def tool(operation: handing.Operation) -> tuple[str, dict[str, Any]]:
 
 
 def make(session: handing.HandedSession, root: Path) -> handing.TargetSession:
-    """One line for each block. The lines are a chain, and the blocks of a response share an id:
-    without either, Claude Code loses messages. A thinking block of another agent would be refused,
-    because its signature is missing."""
+    """Return the log of the new session, with one line for each block.
+
+    Each line links to the line before it, and the blocks of a response share an id: without either,
+    Claude Code loses messages. Thoughts are left out, because Claude Code refuses a thinking block
+    without a signature.
+    """
     name = session.new_uuid("session")
     writer = _ClaudeLines(session, name)
     for number, step in enumerate(session.steps):

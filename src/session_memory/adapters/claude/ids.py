@@ -1,4 +1,4 @@
-"""Ids of sessions and records in Claude Code's logs, in a form that the store can use."""
+"""Convert the ids of sessions and records in Claude Code's logs to ids that the store accepts."""
 
 from functools import lru_cache
 
@@ -9,26 +9,27 @@ from session_memory.core.text import escaped
 
 
 def session_of(ref: SourceRef, line: ClaudeLine | None) -> str:
-    """The native id of the session a line belongs to. The line names it, or else its file."""
+    """Return the native id of the session that a line belongs to: the line names it, else its
+    file does."""
     session = (line.sessionId if line is not None else None) or ref.session
     return agent_session(session, ref.agent) if ref.agent else fit(session)
 
 
 @lru_cache(maxsize=4096)
 def agent_session(session: str, agent: str) -> str:
-    """The native id of a subagent's session."""
+    """Return the native id of a subagent's session: ``<session>:<agent>``."""
     return fit(f"{session}:{agent}" if session else f"agent-{agent}")
 
 
 @lru_cache(maxsize=4096)
 def fit(native_id: str) -> str:
-    """A native id that the store accepts."""
+    """Return the native id, or a hash of it if the store does not accept it."""
     # The store escapes the names of files. An id that is read back from there must be the same.
     return fit_native_id(escaped(native_id))[0]
 
 
 def record_id(uuid: str | None) -> str | None:
-    """The native id of a record; None for a line without a ``uuid``."""
+    """Return the native id of a record; None for a line without a ``uuid``."""
     if not uuid:
         return None
     return uuid if len(uuid) == 36 and uuid.replace("-", "").isalnum() else fit(uuid)

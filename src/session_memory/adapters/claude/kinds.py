@@ -1,7 +1,7 @@
-"""Kinds of records in Claude Code's logs that hold no words of a person or a model."""
+"""Kinds of records in Claude Code's logs that hold nothing a person or a model said."""
 
-# They give no events: copies of requests, progress ticks and latches. The store keeps their lines,
-# and reports count them.
+# These kinds give no events: copies of requests, progress reports and internal states. The store
+# keeps their lines, and reports count them.
 BOOKKEEPING = frozenset(
     {
         "api-request",
@@ -14,7 +14,7 @@ BOOKKEEPING = frozenset(
         "tools-used",
     }
 )
-# They are events that a reader does not want to see.
+# These kinds give events that `show` leaves out, because a reader does not want to see them.
 HIDDEN = frozenset(
     {
         "agent-name",

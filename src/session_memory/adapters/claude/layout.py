@@ -21,7 +21,8 @@ KEEPS_DAYS = 30
 
 
 def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
-    """``$CLAUDE_CONFIG_DIR`` alone when set, else both places that versions have used."""
+    """Return the directories in ``$CLAUDE_CONFIG_DIR`` if it is set, else the two directories that
+    versions of Claude Code have used."""
     if configured := environ.get("CLAUDE_CONFIG_DIR"):
         return [Path(part).expanduser() for part in configured.split(",") if part]
     config = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
@@ -29,13 +30,16 @@ def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
 
 
 def directory_fits(name: str, pattern: str) -> bool:
-    """Whether a directory below ``projects`` belongs to a repository. Claude Code names it after
-    the path of the repository, with a dash for every slash."""
+    """Whether a directory below ``projects`` belongs to a repository whose name fits ``pattern``.
+
+    Claude Code names the directory after the path of the repository, with a dash for every
+    character except letters and digits.
+    """
     return fnmatchcase(name, f"*-{pattern}") or fnmatchcase(name, pattern)
 
 
 def keeps_days(root: Path) -> int:
-    """After how many days Claude Code deletes a log that it has not written to."""
+    """Return after how many days Claude Code deletes a log that it has not written to."""
     for directory in (root, root / ".claude"):
         try:
             days = json.loads((directory / "settings.json").read_bytes()).get("cleanupPeriodDays")
@@ -47,7 +51,8 @@ def keeps_days(root: Path) -> int:
 
 
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """Every source below an agent's directory, a home, a ``projects`` directory or loose files."""
+    """Yield every source below ``root``: Claude Code's directory, a user's home, a ``projects``
+    directory, or any other directory or file with logs."""
     for base, prefix in (
         (root / "projects", ".claude/projects"),
         (root / ".claude" / "projects", ".claude/projects"),
@@ -99,7 +104,8 @@ def _log(path: str, home_path: str, parts: list[str], files: Mapping[str, object
 
 
 def _above(directory: str, parts: list[str]) -> str:
-    """The session whose directory holds ``directory``; empty when the path has no such part."""
+    """Return the part of a path before ``directory``, which is the name of a session; "" if
+    ``directory`` is not in the path."""
     place = parts.index(directory) if directory in parts[1:-1] else 0
     return parts[place - 1] if place else ""
 
@@ -109,7 +115,8 @@ def _journal_of(parts: list[str]) -> str:
 
 
 def _loose(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """Logs that somebody copied into another directory, recognized by their first bytes."""
+    """Yield logs that somebody copied to another directory. Their first bytes tell that they are
+    Claude Code's."""
     base = root if root.is_dir() else root.parent
     alone = [(str(root), "" if root.is_file() else "no file")]
     listed: Iterable[tuple[str, str]] = files_below(str(root)) if root.is_dir() else alone
@@ -140,13 +147,14 @@ _KNOWN_TYPES = (
 )
 
 
-# Agents with very similar lines, and the field that only they have.
+# Some agents have very similar lines. These are the fields that only their lines have.
 _OTHERS = (b'"projectHash":', b'"provenance":', b'"sessionUpdate":', b'"producer":"copilot')
 _EXAMINED_LINES = 3
 
 
 def recognizes(head: bytes) -> bool:
-    """Claude Code's lines name their session and the line before; few other agents' lines do."""
+    """Whether the first bytes of a file look like a log of Claude Code: a line has a field for the
+    session or for the line before it, a known type, and no field of a similar agent."""
     compact = head.replace(b'": "', b'":"')
     first = compact.split(b"\n", _EXAMINED_LINES)[:_EXAMINED_LINES]
     return (

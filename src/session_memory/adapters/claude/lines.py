@@ -1,4 +1,4 @@
-"""The fields of a Claude Code line that are read, and how a line is decoded."""
+"""The fields that the adapter reads from a line of Claude Code, and the decoder of a line."""
 
 import json
 from typing import Any
@@ -36,7 +36,8 @@ class TokenUsage(msgspec.Struct, gc=False):
 
 
 class ServerFailure(msgspec.Struct, gc=False):
-    """A result of a server's tool. It is a failure when it has an ``error_code``."""
+    """A result of a tool that the provider's server runs. It is a failure if it has an
+    ``error_code``."""
 
     type: str | None = None
     error_code: str | None = None
@@ -45,7 +46,7 @@ class ServerFailure(msgspec.Struct, gc=False):
 
 
 class ResultItem(msgspec.Struct, gc=False):
-    """A part of a tool's result or of a prompt: text, or something named by its type."""
+    """A part of a tool's result or of a prompt: a text, or something else with only a type."""
 
     type: str | None = None
     text: str | None = None
@@ -82,7 +83,7 @@ class PermissionDecision(msgspec.Struct, gc=False):
 
 
 class ToolUseResult(msgspec.Struct, gc=False):
-    """Details of a tool's result that the agent logs in addition to what the model got."""
+    """Details of a tool's result that Claude Code logs but does not send to the model."""
 
     agentId: str | None = None
     status: str | None = None
@@ -106,7 +107,7 @@ class Attachment(msgspec.Struct, gc=False):
 
 
 class Progress(msgspec.Struct, gc=False):
-    """What a running call reports. ``message`` is a line of a subagent, or something else."""
+    """The progress that a running call reports. ``message`` is often a line of a subagent."""
 
     type: str | None = None
     agentId: str | None = None
@@ -170,7 +171,8 @@ strict_line = msgspec.json.Decoder(ClaudeLine).decode
 
 
 def decode(line: bytes) -> tuple[ClaudeLine, bool]:
-    """The line, and whether it had to be read leniently. ``ValueError`` if it is no record."""
+    """Return the decoded line, and whether fields of a wrong type were left out. Raises
+    ``ValueError`` if the line is no record."""
     return decode_line(line, strict_line, _repair_blocks)
 
 
@@ -184,8 +186,10 @@ _BLOCK_TEXTS = ("type", "text", "thinking", "id", "name", "tool_use_id")
 
 
 def _block(item: Any) -> dict[str, Any]:
-    """A content block whose known fields have the right types. One odd field must not cost the
-    call or the result that it is part of."""
+    """Return a content block whose known fields have the right types.
+
+    Otherwise one odd field would make the whole call or result unreadable.
+    """
     if not isinstance(item, dict):
         return {"type": "text", "text": item if isinstance(item, str) else json.dumps(item)}
     block = dict(item)

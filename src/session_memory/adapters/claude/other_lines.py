@@ -1,4 +1,5 @@
-"""All other lines: system messages, attachments, titles, modes, and kinds nobody has seen yet."""
+"""Translate the lines of Claude Code that are neither of type ``user`` nor ``assistant``: system
+messages, attachments, titles, modes, and unknown types."""
 
 from collections.abc import Iterator
 
@@ -73,7 +74,7 @@ def attachment_line(native: ClaudeLine, record: Record) -> None:
 
 
 def _attached(attachment: Attachment) -> str:
-    """What came with a prompt: a file, a hook's output, a reminder."""
+    """Return the text of an attachment to a prompt: a file, a hook's output, a reminder."""
     said = [*strings_in(attachment.content), attachment.snippet]
     return "\n".join(filter(None, (*said, attachment.stdout, attachment.stderr)))
 
@@ -103,7 +104,8 @@ def progress_line(native: ClaudeLine, record: Record) -> None:
 
 
 def _reported(progress: Progress, record: Record) -> Iterator[NativeUsage]:
-    """What the responses used that a subagent got. Often no other log has them."""
+    """Yield the usage of the subagent's responses that a progress line holds. Often no other log
+    has them."""
     for raw in (progress.message, *_listed(progress.normalizedMessages)):
         line = bytes(raw)
         if USAGE not in line:
@@ -168,14 +170,16 @@ def queue_line(native: ClaudeLine, record: Record) -> None:
 
 
 def worktree_line(native: ClaudeLine, record: Record) -> None:
-    """The session moved to a git worktree: its repository is where it was before."""
+    """Translate the line of a session that moved to a git worktree. Its repository is the directory
+    where it was before."""
     if native.worktreeSession is not None:
         record.facts = {"repository_root": native.worktreeSession.originalCwd}
     unknown_line(native, record)
 
 
 def cost_line(native: ClaudeLine, record: Record) -> None:
-    """What Claude Code computed that the session has cost so far, with its subagents."""
+    """Translate the line in which Claude Code logs the cost of the session so far, with its
+    subagents."""
     if isinstance(native.modelUsage, dict):
         dollars = {
             model: used.get("costUSD")

@@ -1,4 +1,4 @@
-"""Tells what a person typed from what was injected, in lines with the role of the user.
+"""Distinguish what a person typed from injected text, in lines with the role of the user.
 
 Evidence: docs/formats/claude.md, "Prompts".
 """
@@ -42,7 +42,7 @@ PLAN = re.compile(r"Implement the following plan:\s*")
 _PLAN_BEGINS = "Implement the following plan:\n\n"
 # A command to the program, not a path.
 _COMMAND = re.compile(r"/[A-Za-z][\w:.-]*(?:\s|\Z)")
-# Versions before 2.1.50 queued reports of tasks in this form.
+# Versions before 2.1.50 put reports of background tasks into the queue of prompts in this form.
 _TASK = '{"task_id":'
 # Context that the agent adds in front of or behind the typed text.
 _GLUED = re.compile(
@@ -53,7 +53,8 @@ _SHELL = re.compile(r"<bash-input>\s*(.*?)\s*</bash-input>", re.DOTALL)
 
 
 def persons_words(text: str) -> tuple[str | None, str]:
-    """``(text, "")`` for a text that a person typed, or ``(None, kind)`` for an injected one."""
+    """Return ``(text, "")`` for a text that a person typed, or ``(None, kind)`` for an injected
+    one. Context that was added to the typed text is removed."""
     text = text.strip()
     if has_injected(text):
         text = without_injected(text).strip()
@@ -80,7 +81,8 @@ def persons_words(text: str) -> tuple[str | None, str]:
 
 
 def typed(text: str) -> str | None:
-    """The words of a person in a queue entry; None for a command, a report or an empty entry."""
+    """Return what a person typed in an entry of the queue of prompts; None for a command, a report
+    of a task or an empty entry."""
     words = persons_words(text)[0]
     if not words or words.startswith(_TASK) or _COMMAND.match(words):
         return None
@@ -88,10 +90,10 @@ def typed(text: str) -> str | None:
 
 
 def slash_command(text: str) -> str:
-    """``/name arguments`` out of the tags in which the agent logs a slash command."""
+    """Return ``/name arguments`` from the tags in which Claude Code logs a slash command."""
     name = between(text, "<command-name>", "</command-name>")
     if name and not name.startswith("/"):
-        # Version 1.0.17 writes it so.
+        # Version 1.0.17 writes the name without the slash.
         name = f"/{name}"
     arguments = between(text, "<command-args>", "</command-args>")
     return " ".join(filter(None, (name, arguments))) or text

@@ -1,4 +1,4 @@
-"""What a person sees of texts that Claude Code wraps in tags of its own.
+"""Make texts readable that Claude Code wraps in tags of its own.
 
 Evidence: docs/formats/claude.md, "Prompts".
 """
@@ -22,7 +22,7 @@ _GO_ON = "You can now continue with the user's answers in mind."
 
 
 def readable(text: str) -> str:
-    """``text`` without the agent's own tags and asides; empty if nothing else is in it."""
+    """Return ``text`` without Claude Code's own tags and reminders; "" if nothing else is in it."""
     start = text.lstrip()
     if start.startswith(_CAVEAT):
         return ""
@@ -38,7 +38,7 @@ def readable(text: str) -> str:
     if start.startswith(_WRAPPED):
         return _COLOURS.sub("", _PLAIN.sub("", start)).strip()
     text = without_reminders(text)
-    # What a subagent used, behind its report.
+    # The report of a subagent ends with its usage of tokens, which is left out.
     return text[: text.rfind(_USAGE)].rstrip() if _ends_with_usage(text) else text
 
 
@@ -47,7 +47,7 @@ def _ends_with_usage(text: str) -> bool:
 
 
 def without_reminders(text: str) -> str:
-    """``text`` without what the agent reminds its model of; an unfinished reminder stays."""
+    """Return ``text`` without Claude Code's reminders to the model. An unfinished one stays."""
     opening, closing = REMINDER
     if opening not in text:
         return text
@@ -62,7 +62,7 @@ def without_reminders(text: str) -> str:
 
 
 def _answers(text: str) -> str:
-    """``"question"="answer", …`` as a line for each."""
+    """Return the pairs of a text ``"question"="answer", …`` as lines ``question → answer``."""
     text = text.removeprefix(_ANSWERED).strip().removesuffix(_GO_ON).rstrip(" .")
     pairs = text.strip('"').split('", "')
     return "\n".join(" → ".join(pair.split('"="', 1)) for pair in pairs)

@@ -1,4 +1,4 @@
-"""Reading a source of Claude Code: a log, a subagent's log, or a subagent's meta document."""
+"""Read a source of Claude Code: a log, a subagent's log, or a subagent's meta document."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -12,13 +12,15 @@ from session_memory.adapters.claude.translate import from_line, from_meta, sessi
 from session_memory.adapters.documents import read_document
 from session_memory.core.roles import DOCUMENT, SPILL
 
-# Must be much smaller than the pieces that collect reads. Otherwise the wait would never end.
+# The most bytes and lines that wait until a line names the session. A sync reads a log in parts.
+# If a part were not much larger than this, it could end before the wait does, in every sync.
 LONGEST_WAIT = 1024 * 1024
 MOST_WAITING = 500
 
 
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
-    """Every record from ``cursor`` on; a meta document is a single one."""
+    """Yield the records of a source after ``cursor``. A meta document is a single record; the files
+    of long tool outputs have none."""
     ref = source.ref
     if ref.role == SPILL:
         return
@@ -36,11 +38,11 @@ def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
 def _of_a_subagent_beside_its_session(
     ref: SourceRef, stream: BinaryIO, cursor: Cursor
 ) -> Iterator[tuple[Cursor, Record]]:
-    """The lines of a subagent's log that lies beside its session's log.
+    """Yield the records of a subagent's log that is in the same directory as its session's log.
 
-    Only the lines name the session, and the first ones may not name it yet. They are held back
-    until one does, or until a line of the conversation names none. The cursor remembers the name
-    behind a ``=``.
+    The session is named in the lines only, and perhaps not in the first ones. The first lines wait
+    until a line names the session, or until a line of the conversation does not name it. From then
+    on, the state in the cursor is ``=`` with the session's name.
     """
     session, decided = cursor.state[1:], bool(cursor.state)
     waiting: list[tuple[int, int, bytes | None]] = []

@@ -1,7 +1,7 @@
-"""The texts of one line alone: as `translate` gives them, without all that only collecting needs.
+"""Read only the texts of one line: the same texts that `translate` gives, but faster.
 
-Most lines are calls, results and messages. Every other line, and every line that is not as it
-should be, is left to `translate`.
+This reads calls, results and messages, which are most of the lines. For any other line, and for one
+that is not as expected, the caller uses `translate`.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,8 @@ _THOUGHTS = frozenset(("thinking", "redacted_thinking"))
 
 
 def texts(line: bytes) -> EventTexts | None:
-    """The text and the arguments of each event of a line; None if `translate` has to read it."""
+    """Return the text and the arguments of each event of a line; None if only `translate` can read
+    the line."""
     if len(line) > LONG_LINE:
         return None
     try:
@@ -50,6 +51,6 @@ def _given(found: list[Block]) -> Iterator[tuple[str, object]]:
             continue
         text = result_text(block.content) if block.type == "tool_result" else block.text
         if not text:
-            # The summary stands for it.
+            # Its summary is used instead, and only `translate` makes summaries.
             raise NoText
         yield text, None

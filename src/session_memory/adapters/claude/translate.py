@@ -1,4 +1,4 @@
-"""One line of a Claude Code log into one record, by the type of the line."""
+"""Translate one line of a Claude Code log into one record, by the type of the line."""
 
 from zlib import crc32
 
@@ -29,7 +29,7 @@ _DETAIL = 120
 
 
 def from_line(ref: SourceRef, offset: int, length: int, line: bytes | None) -> Record:
-    """The record of one line; a line that cannot be read is a record with a problem."""
+    """Return the record of one line. For a line that cannot be read, the record has a problem."""
     if line is None:
         return Record(offset, length, session_of(ref, None), problem="line too long")
     try:
@@ -66,7 +66,7 @@ def from_line(ref: SourceRef, offset: int, length: int, line: bytes | None) -> R
 
 
 def from_meta(ref: SourceRef, body: bytes) -> Record:
-    """The facts in a subagent's ``.meta.json``."""
+    """Return the record with the facts in a subagent's ``.meta.json``."""
     record = Record(0, len(body), agent_session(ref.session, ref.agent))
     record.parent_session = ref.session or None
     meta = object_in(body, record)
@@ -84,7 +84,7 @@ def from_meta(ref: SourceRef, body: bytes) -> Record:
 
 
 def session_named_in(line: bytes | None) -> str | None:
-    """The session that a line names; None when it names none or cannot be read."""
+    """Return the session that a line names; None if it names none or cannot be read."""
     try:
         return decode(line)[0].sessionId if line is not None else None
     except ValueError:

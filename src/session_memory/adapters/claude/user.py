@@ -1,4 +1,4 @@
-"""Lines of type ``user``: prompts, injected context, and results of calls."""
+"""Translate lines of type ``user``: prompts, injected context, and results of calls."""
 
 import re
 
@@ -21,7 +21,7 @@ _EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,9})\b")
 
 
 def user_line(native: ClaudeLine, record: Record) -> None:
-    """One event for each block: what a person wrote, what was injected, results of calls."""
+    """Add one event for each block: what a person wrote, what was injected, results of calls."""
     has_words = False
     for block in blocks(native.message or ClaudeMessage()):
         match block.type:
@@ -71,7 +71,7 @@ def _user_text(native: ClaudeLine, text: str, has_words: bool) -> NativeEvent:
         if instead == "command":
             event.summary = one_line(slash_command(text))
         elif instead == "plan" and not has_words:
-            # The person accepted the plan and did not type it. The agent's turn begins here.
+            # The person accepted the plan and did not type it, but the agent's turn begins here.
             event.is_prompt, event.text = True, PLAN.sub("", text.lstrip(), count=1)
         return event
     event = NativeEvent("user_msg", "user", one_line(words), "user/text", is_prompt=True)
@@ -116,7 +116,7 @@ def _result(native: ClaudeLine, block: Block, record: Record) -> NativeEvent:
 
 
 def _rejected(native: ClaudeLine, text: str) -> bool:
-    """Whether a person refused the call or stopped it. Rules and hooks are no persons."""
+    """Whether a person refused the call or stopped it. A refusal by a rule or a hook is none."""
     decision = native.permissionDecision
     if decision is not None and decision.decision == "reject":
         return (decision.source or "").startswith("user_")
@@ -135,7 +135,7 @@ def _granted(native: ClaudeLine) -> bool:
 
 
 def _answers(details: ToolUseResult | None) -> str:
-    """The questions that a person was asked, each with the answer."""
+    """Return the questions that the agent asked a person, each with the answer; "" without any."""
     answers = details.answers if details is not None else None
     if not isinstance(answers, dict):
         return ""

@@ -1,4 +1,4 @@
-"""Cline: one document per session, which is rewritten for each message.
+"""Cline: one JSON document per session, which Cline rewrites for each message.
 
 Evidence: docs/formats/cline.md.
 """

@@ -1,4 +1,4 @@
-"""What Cline CLI says about a session in the document beside its messages."""
+"""Read the facts about a session from the document that Cline CLI keeps beside its messages."""
 
 from session_memory.adapters.base import Record, SourceRef
 from session_memory.adapters.documents import object_in
@@ -10,7 +10,8 @@ from session_memory.core.time import time_or_none
 
 
 def from_document(ref: SourceRef, body: bytes) -> Record:
-    """The facts of a session: its directory, title, model, branch and times."""
+    """Return the record with the facts of a session: its directory, title, model, branch, times
+    and cost."""
     record = Record(0, len(body), fit_native_id(escaped(ref.session))[0])
     document = object_in(body, record)
     if document is None:
@@ -27,6 +28,6 @@ def from_document(ref: SourceRef, body: bytes) -> Record:
     }
     cost = microdollars(more.get("totalCost"))
     if cost:
-        # Cline does not know the price of every model: 0 may mean that nobody told it.
+        # Cline logs 0 for a model whose price it does not know, so 0 is no cost.
         record.facts[SESSION_COSTS] = {record.facts["model"] or "": cost}
     return record

@@ -1,4 +1,4 @@
-"""The files of Cline CLI's sessions, and where they are.
+"""Find the files of Cline's sessions.
 
 data/sessions/<session>/<session>.messages.json     a session
 data/sessions/<session>/<agent>.messages.json       a subagent
@@ -29,15 +29,19 @@ _HEAD = re.compile(rb'\s*\{\s*"version":\s*\d+,\s*"updated_at":\s*"[^"]{1,40}",\
 
 
 def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
-    """``$CLINE_SESSION_DATA_DIR`` or ``$CLINE_DATA_DIR`` when set, else ``~/.cline/data``; and the
-    extension's own directories."""
+    """Return ``$CLINE_SESSION_DATA_DIR`` or ``$CLINE_DATA_DIR`` if set, else ``~/.cline/data``; and
+    the directories of the editor extension."""
     given = environ.get("CLINE_SESSION_DATA_DIR") or environ.get("CLINE_DATA_DIR")
     own = Path(given).expanduser() if given else home / ".cline" / "data"
     return [own, *storage_roots(environ, home, EXTENSION)]
 
 
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """The sessions below a home or a directory of Cline, or the documents somewhere else."""
+    """Yield the sessions and tasks below ``root``.
+
+    ``root`` is a home directory, a directory of Cline, or any other directory with its
+    documents.
+    """
     place = root / "data" if root.name == ".cline" else root
     base = own_directory(place, ".cline/data", "sessions", f"*/*{_SUFFIX}", recognizes)
     yield from logs(root, base, _SUFFIX, recognizes, _ref, _loose_ref)

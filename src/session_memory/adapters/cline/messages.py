@@ -1,4 +1,4 @@
-"""Messages of Cline as events, and what an answer used."""
+"""Translate the messages of Cline into events, and the figures of an answer into usage."""
 
 import re
 from typing import Any
@@ -15,12 +15,12 @@ from session_memory.core.text import escaped, one_line
 
 _INPUT = re.compile(r'<user_input(?: mode="(\w{1,20})")?>(.*?)</user_input>', re.DOTALL)
 _EXITED = re.compile(r"Command exited with code (-?\d{1,9})")
-# Without a terminal nobody can allow a call.
+# "requires approval": Cline ran without a terminal, so nobody could allow the call.
 _REFUSED = re.compile(r"requires approval|(?:denied|rejected) by (?:the )?user", re.IGNORECASE)
 
 
 def events_of_message(message: dict[str, Any]) -> list[NativeEvent]:
-    """One event for each block of a message."""
+    """Return one event for each block of a message."""
     role, content = word(message.get("role")), message.get("content")
     blocks = content if isinstance(content, list) else [content] if content else []
     if role == "user":
@@ -31,7 +31,7 @@ def events_of_message(message: dict[str, Any]) -> list[NativeEvent]:
     model, own = _model(message), name_in(message.get("id"))
     about = mapping(message.get("metadata"))
     if about.get("displayOnly") is True:
-        # Cline shows it to the person, and no model wrote it.
+        # Cline shows this message to the person. No model wrote it.
         return [_notice(block, word(about.get("displayRole"))) for block in blocks]
     answer = ConversationMessage(role=role, content=blocks, model=model, response_id=own or None)
     return events_of(answer)
@@ -46,7 +46,8 @@ def _notice(block: Any, role: str) -> NativeEvent:
 
 
 def mode_in(message: dict[str, Any]) -> str:
-    """The mode in which a person wrote a prompt: ``act`` or ``plan``."""
+    """Return the mode in which a person wrote a prompt: ``act`` or ``plan``; "" if the message is
+    no prompt or names none."""
     texts = [string(mapping(block).get("text")) for block in items(message.get("content"))]
     found = [match[1] for text in texts if (match := _INPUT.search(text))]
     return found[-1] or "" if found and message.get("role") == "user" else ""
@@ -60,7 +61,7 @@ def _from_user(block: Any) -> list[NativeEvent]:
     if native.get("type") != "text" or not _INPUT.search(whole):
         return events_of(ConversationMessage(role="user", content=[native]))
     said = "\n\n".join(match[2] for match in _INPUT.finditer(whole)).strip()
-    # What Cline wrote around the words of the person is shown, too.
+    # `body` also has the text that Cline wrote around the words of the person.
     events = events_of(ConversationMessage(role="user", content=[{"type": "text", "text": said}]))
     events[0].body = whole if _INPUT.sub("", whole).strip() else ""
     return events
@@ -84,10 +85,10 @@ def _result(native: dict[str, Any]) -> NativeEvent:
 
 
 def _output(content: Any) -> tuple[str, bool]:
-    """The text of a result, and whether it tells of a failure.
+    """Return the text of a result, and whether it is a failure.
 
-    A result is a text, or what each of several commands or files gave. It may also be such an
-    object as JSON in a text.
+    A result is a text, or a list of objects, one for each of several commands or files. It may also
+    be one such object as JSON in a text.
     """
     if isinstance(content, str):
         inner = _object_in(content)
@@ -120,7 +121,7 @@ def _object_in(text: str) -> dict[str, Any]:
         native = mapping(decode_anything(text.encode("utf-8", "surrogatepass")))
     except ValueError:
         return {}
-    # Anything else that looks like an object is the output of a tool.
+    # An object without these fields is the output of a tool.
     return native if {"result", "error", "text"} & {*native} else {}
 
 
@@ -131,7 +132,8 @@ def _model(message: dict[str, Any]) -> str | None:
 
 
 def usage_of_message(message: dict[str, Any]) -> NativeUsage | None:
-    """What an answer used: ``inputTokens`` includes what was read from and written to a cache."""
+    """Return the usage of an answer, or None. ``inputTokens`` includes the tokens that were read
+    from and written to a cache."""
     used, own = message.get("metrics"), name_in(message.get("id"))
     if message.get("role") != "assistant" or not isinstance(used, dict) or not own:
         return None

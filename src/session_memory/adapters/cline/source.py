@@ -1,4 +1,4 @@
-"""Reading a source of Cline CLI: the messages of a session, or the document beside them."""
+"""Read a source of Cline: the messages of a session, a document beside them, or a task."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ _TEXTS = StateText(WrittenMessages)
 
 
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
-    """Every record from ``cursor`` on."""
+    """Yield the records of a source after ``cursor``, each with its own cursor."""
     if source.ref.path.name in (MESSAGES, HISTORY, *FACTS):
         return read_task(source, cursor, may_include_cache=False)
     if source.ref.role == DOCUMENT:

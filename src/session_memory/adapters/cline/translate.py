@@ -1,4 +1,4 @@
-"""Messages of a Cline document into records."""
+"""Translate the messages of a Cline document into records."""
 
 from typing import Any
 
@@ -18,7 +18,8 @@ def _session(ref: SourceRef, state: WrittenMessages) -> str:
 def _around(
     ref: SourceRef, state: WrittenMessages, record: Record, members: dict[str, Any]
 ) -> None:
-    """What the document says before its messages. After them it repeats the system prompt."""
+    """Fill in the record of the fields before the messages: session, parent, version. The fields
+    after the messages only repeat the system prompt."""
     if "sessionId" not in members:
         return
     origin = mapping(members.get("origin"))
@@ -53,7 +54,8 @@ def _back(
 
 
 def _copy(ref: SourceRef, state: WrittenMessages, record: Record, message: object) -> None:
-    """What the model gets after a compaction: a summary, and messages that are in the session."""
+    """Make the record bookkeeping: after a compaction, this document holds what the model gets, a
+    summary and copies of the session's messages."""
     record.events, record.bookkeeping = [], "history"
 
 

@@ -1,7 +1,7 @@
 """Codex CLI: one JSONL file per thread, in three generations of lines.
 
-Evidence: docs/formats/codex.md. Lines have no links between them, so each follows the one before.
-What a line needs to know about earlier ones is saved in the cursor.
+Evidence: docs/formats/codex.md. Lines have no links between them, so each record follows the one
+before it. The state that is needed to translate the next line is saved in the cursor.
 """
 
 import re
@@ -26,7 +26,7 @@ AGENT = Agent(
     decision_tools=frozenset({"request_user_input"}),
     hidden_kinds=HIDDEN,
     readable=lazy(f"{_HERE}.readable:readable"),
-    # The prompt of a guardian, which reviews an action before it is run.
+    # The prompt of a guardian: a subagent that reviews an action before it is run.
     preamble=re.compile(r"The following is the Codex agent history .*", re.DOTALL),
     handoff=HandoffTarget(
         tested="0.166.0",

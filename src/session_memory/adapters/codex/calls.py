@@ -1,4 +1,4 @@
-"""Events of the calls that a model made, in all the shapes that Codex has logged."""
+"""Translate the calls that a model made into events, in all forms that Codex has logged."""
 
 import re
 from typing import Any
@@ -45,7 +45,7 @@ _PATCHED_FILE = re.compile(r"\*\*\* (?:Update|Add|Delete) File: ([^\n\\\"'`]{1,5
 
 
 def to_call(native: Call, kind: str, call_id: str) -> NativeEvent:
-    """The event of a call; ``kind`` is the type of the item."""
+    """Return the event of a call. ``kind`` is the type of the logged item."""
     tool = _TOOLS.get(kind) or _tool_name(native)
     arguments = arguments_of(native)
     command = shell_text(tool, arguments)
@@ -71,15 +71,18 @@ def to_call(native: Call, kind: str, call_id: str) -> NativeEvent:
 
 
 def answers_of(event: NativeEvent) -> str:
+    """Return how the result of this call begins if the call worked: ``COMMAND``, ``JSON``, or ""
+    for a tool whose results have no fixed beginning."""
     return _ANSWERS.get(event.tool or "", "")
 
 
 def is_answered(kind: str) -> bool:
+    """Whether a logged item of this type is a call together with its result."""
     return kind in _ANSWERED
 
 
 def to_answer(call: NativeEvent, status: str | None) -> NativeEvent:
-    """The result of a call that the provider ran."""
+    """Return the result of a call that the provider ran itself."""
     failed = status in ("failed", "incomplete")
     return result_event(call.call_id, call.summary, failed=failed)
 
@@ -92,7 +95,7 @@ def _tool_name(native: Call) -> str:
 
 
 def arguments_of(native: Call) -> Any:
-    """What a call was given, decoded if it is JSON."""
+    """Return the arguments of a call, decoded if they are JSON."""
     for given in (native.arguments, native.input, native.action):
         if given is not None:
             break
@@ -107,7 +110,7 @@ def arguments_of(native: Call) -> Any:
 
 
 def _edited(tool: str, arguments: Any, command: str | None) -> str | None:
-    """The file that a call edits: "" when it is unknown, None when the call edits nothing."""
+    """Return the file that a call edits: "" if it is unknown, None if the call edits nothing."""
     if is_edit_tool(tool):
         match arguments:
             case str(patch) | {"input": str(patch)} | {"patch": str(patch)}:
@@ -126,7 +129,7 @@ def _patched(patch: str) -> str:
 
 
 def _best_argument(arguments: Any) -> str:
-    """The argument that describes the call best."""
+    """Return the text among the arguments that describes the call best, for its summary."""
     match arguments:
         case str(text):
             return text

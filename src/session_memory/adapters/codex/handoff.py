@@ -1,4 +1,4 @@
-"""A session of another agent as a thread of Codex."""
+"""Write a session of another agent as a thread (session) of Codex."""
 
 import shlex
 from datetime import UTC, datetime
@@ -41,8 +41,11 @@ def _reading(path: str, first: int | None, lines: int | None) -> str:
 
 
 def make(session: handing.HandedSession, root: Path) -> handing.TargetSession:
-    """The response items are the history. The event messages are for the person alone: without
-    them the screen of a resumed thread is empty."""
+    """Return the log of the new thread.
+
+    The model gets the lines of type ``response_item``. The lines of type ``event_msg`` are for the
+    person only: without them, the screen of a resumed thread is empty.
+    """
     name = session.new_uuid("session")
     writer = _CodexLines(session, name)
     for number, step in enumerate(session.steps):

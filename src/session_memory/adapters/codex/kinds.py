@@ -1,6 +1,7 @@
-"""Kinds of records in Codex' logs that hold no words of a person or a model.
+"""Kinds of records in Codex' logs that hold nothing a person or a model said.
 
-They are bookkeeping and give no events. The store keeps their lines, and reports count them.
+Those in ``BOOKKEEPING`` give no events: the store keeps their lines, and reports count them. Those
+in ``HIDDEN`` give events that `show` leaves out.
 """
 
 TWIN = "twin"
@@ -36,8 +37,8 @@ BOOKKEEPING = (
     | ENDED
     | TOOL_ITEMS
 )
-# They are events that a reader does not want to see: settings of a session or a turn, what the
-# model is instructed with, and repeated reports of how a turn ended.
+# Events that a reader does not want to see: settings of a session or a turn, instructions to the
+# model, and repeated reports of how a turn ended.
 HIDDEN = frozenset(
     {
         *("session_meta", "turn_context", "thread_settings_applied", "world_state", "message"),

@@ -28,14 +28,15 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE
 
 
 def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
-    """``$CODEX_HOME`` if set, else ``~/.codex``."""
+    """Return ``$CODEX_HOME`` if it is set, else ``~/.codex``."""
     if configured := environ.get("CODEX_HOME"):
         return [Path(configured).expanduser()]
     return [home / ".codex"]
 
 
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """Every source below the agent's directory, a home, ``sessions`` alone, or loose files."""
+    """Yield every source below ``root``: Codex' directory, a user's home, a directory ``sessions``
+    or ``archived_sessions``, or any other directory or file with logs."""
     for base in (root, root / ".codex", root.parent):
         if base is root.parent and root.name not in (_SESSIONS, _ARCHIVE):
             break
@@ -52,7 +53,7 @@ def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
 
 
 def _has_rollouts(base: Path) -> bool:
-    """Whether a directory holds rollouts: another program may have one called ``sessions``."""
+    """Whether ``base`` has logs of Codex: another program may have a directory ``sessions`` too."""
     return base.name == ".codex" or any(
         _NAME.fullmatch(path.rpartition(os.sep)[2])
         for part in (_SESSIONS, _ARCHIVE)
@@ -61,8 +62,11 @@ def _has_rollouts(base: Path) -> bool:
 
 
 def _rollouts(base: Path, within: Path) -> Iterator[SourceRef | Unlisted]:
-    """Rollouts by their first path. A plain file is preferred to a compressed one, and a file in
-    ``sessions`` to one in the archive."""
+    """Yield the logs below ``base``, each under the path that it had first.
+
+    If a log is there more than once, a file in ``sessions`` is preferred to one in the archive, and
+    then a plain file to a compressed one. Only files in the directory ``within`` count.
+    """
     found: dict[Path, SourceRef] = {}
     for part in (_SESSIONS, _ARCHIVE):
         plain_first = sorted(
@@ -98,7 +102,7 @@ def _rollout(base: Path, place: Path) -> SourceRef:
 
 
 def _thread(name: str) -> str:
-    """The thread that a file is named after; the whole name where it names none."""
+    """Return the id of the thread in a file's name; the whole name if there is none in it."""
     if named := _NAME.fullmatch(name):
         return named["thread"]
     stem = name.partition(".jsonl")[0]
@@ -107,10 +111,8 @@ def _thread(name: str) -> str:
 
 
 def _loose(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """Logs that somebody copied into another directory, recognized by their first bytes.
-
-    A compressed log is recognized by its name alone.
-    """
+    """Yield logs that somebody copied to another directory. Their first bytes tell that they are
+    Codex'; for a compressed log, only its name does."""
     base = root if root.is_dir() else root.parent
     alone = [(str(root), "" if root.is_file() else "no file")]
     listed = list(files_below(str(root))) if root.is_dir() else alone
@@ -168,8 +170,8 @@ _head_of = msgspec.json.Decoder(_Head).decode
 
 
 def recognizes(head: bytes) -> bool:
-    """Codex writes time, type and payload on each line. Its first versions began a log with a
-    header that has no type."""
+    """Whether the first bytes of a file look like a log of Codex: lines with a time, a type and a
+    payload, or the header without a type that first versions wrote."""
     lines = head.split(b"\n")
     if any(map(_is_ours, lines[:-1][:8])):
         return True

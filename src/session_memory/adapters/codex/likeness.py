@@ -1,7 +1,7 @@
-"""Whether two texts are nearly the same, from a short sketch of each.
+"""Compare two texts by short sketches of them, to tell whether they are nearly the same.
 
-A log has each message twice, and one copy may lack a part. A copy is not shown. So two texts that
-differ must never count as copies: a log could hide one of them that way.
+A log of Codex has each message twice, and one copy may lack a part. The second copy is not shown.
+So two different texts must never count as copies, or a log could hide a text that way.
 """
 
 from zlib import crc32
@@ -13,7 +13,10 @@ _GAPS_OF_TEXT = "\x1c\x1d\x1e\x1f"
 
 
 def sketch_of(text: str) -> str:
-    """The smallest hashes of its words. A text without words, such as an image, has none."""
+    """Return the sketch of a text: the smallest hashes of its words, as a text.
+
+    The placeholder of an image (``[image]``) has no words, so its sketch is empty.
+    """
     if text.startswith("[") and text.endswith("]") and not any(map(str.isspace, text)):
         return ""
     words = {hashed % 0xFFFFFF for hashed in map(crc32, _words(text[:LOOKED_AT]))}
@@ -27,7 +30,8 @@ def _words(text: str) -> set[bytes]:
 
 
 def are_alike(one: str, other: str) -> bool:
-    """Whether one text has most of the words of the other, by their sketches."""
+    """Whether one text has most of the words of the other. ``one`` and ``other`` are sketches; an
+    empty sketch is like every text."""
     if not (one and other):
         return True
     first, second = ([int(word) for word in sketch.split(",")] for sketch in (one, other))
@@ -35,7 +39,10 @@ def are_alike(one: str, other: str) -> bool:
 
 
 def _share(words: list[int], others: list[int]) -> float:
-    """How many of the words are in the other text, of those that its sketch would have."""
+    """Return the share of ``words`` that the other sketch has.
+
+    A sketch has only the smallest hashes, so larger words than its largest are not counted.
+    """
     end = others[-1] if len(others) == _KEPT else max(words[-1], others[-1])
     asked = [word for word in words if word <= end]
     return len(set(asked).intersection(others)) / len(asked) if asked else 0.0

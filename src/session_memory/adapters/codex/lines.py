@@ -1,7 +1,7 @@
-"""The fields of a Codex line that are read, and how a line is decoded.
+"""The fields that the adapter reads from a line of Codex, and the decoders of a line.
 
-A line is decoded twice: once for its kind, once for the fields that this kind has. Everything else
-in it (instructions, world states, second copies of command output) never becomes a Python object.
+A line is decoded twice: once for its kind, and once for the fields of this kind. All other fields
+(instructions, world states, second copies of command output) never become Python objects.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,10 @@ class KindOfPayload(msgspec.Struct, gc=False):
 
 
 class LineKind(msgspec.Struct, gc=False):
-    """The kind of a line. A line without a payload is a bare one, of the first generation."""
+    """The kind of a line.
+
+    Lines of the first versions of Codex are bare: their fields are not in a ``payload``.
+    """
 
     type: str = ""
     record_type: str = ""
@@ -38,7 +41,7 @@ class LineKind(msgspec.Struct, gc=False):
 
     @property
     def is_header(self) -> bool:
-        """Whether it is the first line of a log of bare lines, which has no type."""
+        """Whether this is the first line of a log of bare lines. It has no type."""
         bare = not self.type and not self.record_type and self.payload is None
         return bare and bool(self.id and self.timestamp)
 
@@ -50,7 +53,7 @@ class CodexLine(msgspec.Struct, Generic[P], gc=False):
 
 
 class ContentPart(msgspec.Struct, gc=False):
-    """A part of a message: text, or something named by its type."""
+    """A part of a message: a text, or something else with only a type."""
 
     type: str | None = None
     text: str | None = None
@@ -119,7 +122,7 @@ class Reasoning(msgspec.Struct, gc=False):
 
 
 class Call(msgspec.Struct, gc=False):
-    """A call of any kind. Each kind has its arguments in another field."""
+    """A call of any kind. Different kinds have their arguments in different fields."""
 
     id: str | None = None
     call_id: str | None = None
@@ -231,17 +234,18 @@ strict_kind = msgspec.json.Decoder(LineKind).decode
 
 
 def decode_kind(line: bytes) -> tuple[LineKind, bool]:
-    """The kind of a line, and whether it had to be read leniently."""
+    """Return the kind of a line, and whether fields of a wrong type were left out."""
     return decode_line(line, strict_kind)
 
 
 def decoder(shape: type[P]) -> tuple[Callable[[bytes], Any], Callable[[bytes], Any]]:
-    """Two decoders for ``shape``: as the payload of a line, and as a whole line (bare logs)."""
+    """Return two decoders for ``shape``: one for a line with it as payload, one for a bare line."""
     return msgspec.json.Decoder(CodexLine[shape]).decode, msgspec.json.Decoder(shape).decode  # type: ignore[valid-type]
 
 
 def decode_as(line: bytes, strict: Callable[[bytes], P]) -> tuple[P, bool]:
-    """The line as ``strict`` decodes it, and whether it had to be read leniently."""
+    """Return the line as ``strict`` decodes it, and whether fields of a wrong type were left
+    out."""
     try:
         return strict(line), False
     except REFUSED:

@@ -1,7 +1,8 @@
-"""Messages of people and models.
+"""Translate messages of people and models in logs of Codex.
 
-Codex logs each message twice: as an item for the model and as an event for people. The first of the
-two gives an event and the second is bookkeeping. Where one of them is missing, nothing is lost.
+Codex logs each message twice: as an item for the model and as an event for people. The first copy
+becomes an event of the session, and the second is bookkeeping. So nothing is lost if one copy is
+missing.
 """
 
 from session_memory.adapters.base import NativeEvent, Record
@@ -42,7 +43,7 @@ def message(reading: LogReading, native: CodexMessage, record: Record) -> None:
 
 
 def between_agents(reading: LogReading, native: CodexMessage, record: Record) -> None:
-    """A message of another agent: the task of a subagent, or its answer."""
+    """Translate a message of another agent: the task of a subagent, or its answer."""
     text = text_of(native.content)
     record.events.append(NativeEvent("lifecycle", "user", one_line(text), body=text))
 
@@ -61,7 +62,7 @@ def _user_item(reading: LogReading, native: CodexMessage, record: Record) -> Non
 
 
 def text_of_user_item(native: CodexMessage) -> str:
-    """The text of the event that `_user_item` makes."""
+    """Return the text of the event that `_user_item` makes from this item."""
     parts = texts(native.content)
     if _injected(native, parts):
         return "\n".join(parts)
@@ -69,8 +70,10 @@ def text_of_user_item(native: CodexMessage) -> str:
 
 
 def _injected(native: CodexMessage, parts: list[str]) -> str:
-    """What a message is if no person wrote it. Newer versions log it; in older ones the text shows
-    it."""
+    """Return the kind of a message that no person wrote; "" if a person wrote it.
+
+    Newer versions of Codex log the kind. In older logs the text tells it.
+    """
     kinds = native.provenance.content_item_kinds if native.provenance else None
     known = [kind for kind in kinds or () if kind != "unknown"]
     if known and not any(kind.startswith("user.") for kind in known):
@@ -83,7 +86,7 @@ def _inject(reading: LogReading, record: Record, text: str, instead: str) -> Non
     event = NativeEvent("lifecycle", "user", one_line(text), f"user/{one_line(instead)}", body=text)
     record.events.append(event)
     if not reading.state.origin and instead.endswith("environment_context"):
-        # The first versions name the working directory nowhere else.
+        # The first versions of Codex log the working directory only in this text.
         record.cwd = between(text[:LONGEST_CONTEXT], "<cwd>", "</cwd>") or None
     reading.named(record, PROMPT, text)
     reading.state.see_user(text)
@@ -106,13 +109,13 @@ def user_message_item(reading: LogReading, native: Completed, record: Record) ->
 
 def _shown(reading: LogReading, record: Record, words: str, text: str) -> None:
     if is_delegated(text):
-        # The item before it has the same text. Where it is missing, nothing is lost.
+        # The item before it has the same text. If the item is missing, the text becomes an event.
         if reading.state.injected == digest("".join(text.split())):
             record.bookkeeping = TWIN
         else:
             _inject(reading, record, text, DELEGATION)
         return
-    # A review repeats its request to the person who asked; version 0.128.0 does so twice.
+    # In a review, Codex repeats the request for the person. Version 0.128.0 repeats it twice.
     again = reading.state.in_review and reading.has_logged(EVENT, PROMPT, words)
     if again or reading.is_second_copy(EVENT, PROMPT, words):
         record.bookkeeping = TWIN
@@ -128,7 +131,8 @@ def _prompt(reading: LogReading, record: Record, text: str) -> None:
         event.kind, event.is_prompt = "lifecycle", False
         event.native_kind = "user/subagent_prompt"
         if action := assessed_action(text):
-            # The history before it is the parent's. It ends with "…" because it is not all.
+            # The text begins with the parent's history, so the summary is the action alone. "…"
+            # shows that it is not the whole text.
             event.summary, event.text = one_line(f"{one_line(action, SUMMARY - 2)} …"), action
     elif (plan := accepted_plan(text)) is not None:
         event.kind, event.native_kind, event.text = "lifecycle", "user/plan", plan
@@ -190,7 +194,11 @@ def _thought(
     item_id: str | None,
     sealed: str | bytes,
 ) -> None:
-    """A thought. Events have it in parts, items as a whole; many are encrypted and have no text."""
+    """Add the event of a thought, unless it is a second copy.
+
+    ``parts`` are its texts: Codex' events have one part each, its items have all. Many thoughts are
+    encrypted and have no text. Then ``sealed`` identifies the thought.
+    """
     parts = [part for part in parts if part]
     if item_id and reading.state.is_paginated:
         is_second_copy = reading.is_second_copy(side, THOUGHT, "\n".join(parts), item_id)

@@ -1,7 +1,9 @@
-"""The output of a tool: its text, its exit status, and whether the call failed.
+"""Read the output of a tool in logs of Codex: its text, its exit status, and whether the call
+failed.
 
-Evidence: docs/formats/codex.md, "Results". Outputs have no flag. A command that ran has a header in
-its output; without a header, the output of a shell tool is the reason why it did not run.
+Evidence: docs/formats/codex.md, "Results". Most outputs have no field for a failure. The output of
+a command that ran begins with a header. A shell tool's output without a header is the reason why
+the command did not run.
 """
 
 import re
@@ -49,13 +51,14 @@ class Outcome(msgspec.Struct, gc=False):
 
     @property
     def shown(self) -> str:
-        """What the tool printed, without the header about the command."""
+        """The text that the tool printed, without the header about the command."""
         end = self.text.find(_PRINTED, 0, _HEADER) if _HEADED.match(self.text) else -1
         return self.text[end + len(_PRINTED) :] if end >= 0 else self.text
 
 
 def read_output(output: object, answers: str = "") -> Outcome:
-    """The outcome of a call. ``answers`` is how results of this tool begin when the call worked."""
+    """Return the outcome of a call. ``answers`` says how results of this tool begin if the call
+    worked (`session_memory.adapters.codex.calls.answers_of`)."""
     text, flag = _text_of(output)
     value = _json_object(text) if text.startswith("{") else None
     if value is not None:
@@ -77,14 +80,15 @@ def read_output(output: object, answers: str = "") -> Outcome:
 
 
 def text_of_output(output: object) -> str:
-    """The text of an outcome alone."""
+    """Return only the text of a call's outcome, as `read_output` would."""
     text, flag = _text_of(output)
     value = _json_object(text) if text.startswith("{") else None
     return text if value is None else _from_json(text, value, flag).text
 
 
 def _text_of(output: object) -> tuple[str, bool | None]:
-    """The text of an output, and the success flag that some versions log beside it."""
+    """Return the text of an output, and the success flag that some versions of Codex log with
+    it."""
     match output:
         case str(text):
             return text, None
@@ -132,7 +136,8 @@ def _from_json(text: str, value: dict[str, Any], flag: bool | None) -> Outcome:
 
 
 def _header_of(text: str) -> tuple[int | None, bool, int | None]:
-    """The exit status, whether the command still runs, and how long it took."""
+    """Return what the header of an output says: the exit status, whether the command still runs,
+    and how many milliseconds it took."""
     end = text.find("\nOutput:", 0, _HEADER)
     header = text[: end if end >= 0 else 400]
     exited = _EXITED.search(header)
@@ -142,7 +147,7 @@ def _header_of(text: str) -> tuple[int | None, bool, int | None]:
         return int(exited[1]), False, duration
     inner = text[end + len(_PRINTED) : end + _HEADER] if end >= 0 else ""
     if inner.startswith(_PATCH_HEADER):
-        # For a patch that was given to a shell, its result follows the header of the shell.
+        # The model ran a patch in a shell: the header of the patch follows that of the shell.
         return _header_of(inner)
     return None, bool(_RUNNING.search(header)), duration
 
@@ -152,7 +157,8 @@ def _fitting(code: int) -> int | None:
 
 
 def milliseconds(spent: object) -> int | None:
-    """A duration in any form that Codex has logged: seconds, ``{secs, nanos}``, ``"1.2s"``."""
+    """Return a duration in milliseconds. Codex logs it as seconds, ``{secs, nanos}`` or
+    ``"1.2s"``; None for anything else."""
     match spent:
         case {"secs": int(secs), "nanos": int(nanos)}:
             value = secs * 1000 + nanos / 1e6

@@ -1,4 +1,4 @@
-"""Tells what a person typed from what was injected, in messages with the role of the user.
+"""Distinguish what a person typed from injected text, in messages with the role of the user.
 
 Evidence: docs/formats/codex.md, "Prompts".
 """
@@ -17,7 +17,7 @@ _TAGS = (
     *("codex_internal_context", "goal_context", DELEGATION, "image_resize_notice"),
 )
 _TAGGED = re.compile(rf"<({'|'.join(_TAGS)}|external_\w+)[\s>]")
-# Any other text that is wrapped in a tag with an underscore; nobody types that.
+# Any other text in a tag whose name has an underscore. A person does not type that.
 _WRAPPED = re.compile(r"<([a-z]\w*_\w+)(?: [^>]*)?>")
 _OPENINGS = {
     "# AGENTS.md instructions": "agents_md",
@@ -37,14 +37,16 @@ _REQUEST = re.compile(rf"^{_REQUEST_BEGINS}\s*", re.MULTILINE)
 _INJECTED_KINDS = ("user_instructions", "environment_context")
 
 
-# An accepted plan is sent in the person's name: as a reminder, or whole to a fresh context.
+# When a person accepts a plan, Codex sends a prompt in the person's name: a reminder of the plan,
+# or the whole plan to a fresh context.
 _PLAN_BEGINS = "PLEASE IMPLEMENT THIS PLAN:"
 _FRESH_PLAN = "A previous agent produced the plan below to accomplish the user's task."
 _PLAN_ACCEPTED = "Implement the plan."
 
 
 def accepted_plan(text: str) -> str | None:
-    """The plan in a message that Codex sent when a person accepted it; None for any other text."""
+    """Return the plan in a message that Codex sent when a person accepted it; "" if the message
+    only reminds of it. None for any other text."""
     text = text.strip()
     if text.startswith(_PLAN_BEGINS):
         return text.removeprefix(_PLAN_BEGINS).strip()
@@ -53,14 +55,15 @@ def accepted_plan(text: str) -> str | None:
     return "" if text == _PLAN_ACCEPTED else None
 
 
-# A request of a guardian ends with the action, behind the history.
+# A request to a guardian (a subagent that reviews an action) has the history, then the action.
 _ACTION_BEGINS, _ACTION_ENDS = "\nPlanned action JSON:", ">>> APPROVAL REQUEST END"
 _ACTION_NAMES = ("justification", "reason", "command", "files", "url", "host", "tool_name", "tool")
 _GUARDIAN = "The following is the Codex agent history"
 
 
 def assessed_action(text: str) -> str | None:
-    """What a guardian has to assess; None if the text is no request to one."""
+    """Return a description of the action that a guardian has to assess; None if the text is no
+    request to a guardian."""
     if not text.startswith(_GUARDIAN):
         return None
     body = text.rpartition(_ACTION_BEGINS)[2].partition(_ACTION_ENDS)[0]
@@ -78,7 +81,7 @@ def assessed_action(text: str) -> str | None:
 
 
 def injected_as(text: str) -> str:
-    """The kind of an injected text; empty when a person may have written it."""
+    """Return the kind of an injected text; "" if a person may have written the text."""
     text = text.strip()
     if text.startswith("<"):
         if tagged := _TAGGED.match(text):
@@ -95,17 +98,17 @@ def injected_as(text: str) -> str:
 
 
 def is_delegated(text: str) -> bool:
-    """Whether another thread wrote the text. Codex shows it to people like a prompt."""
+    """Whether another thread (session) wrote the text. Codex shows such a text like a prompt."""
     return text.lstrip().startswith(f"<{DELEGATION}>")
 
 
 def is_injected_kind(kind: str | None) -> bool:
-    """Whether an early version of Codex marks a user event as injected."""
+    """Whether ``kind`` is one with which early versions of Codex mark an injected user message."""
     return kind in _INJECTED_KINDS
 
 
 def persons_words(text: str) -> str:
-    """The typed text, without the context that an editor or a hook put beside it."""
+    """Return the text that a person typed, without the context that an editor or a hook added."""
     text = without_injected(text)
     if _REQUEST_BEGINS in text and (request := _REQUEST.search(text)):
         return text[request.end() :].strip() or text

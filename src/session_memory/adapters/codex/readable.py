@@ -1,11 +1,11 @@
-"""What a person sees of texts that Codex wraps in tags or in JSON of its own."""
+"""Make texts readable that Codex wraps in tags or in JSON of its own."""
 
 import json
 import re
 
 from session_memory.core.text import between
 
-# What Codex writes before the output of a command. The transcript shows status and time beside it.
+# The header before the output of a command. A transcript shows its status and time elsewhere.
 _PREFACE = re.compile(
     r"\A(?:Chunk ID: \S+\n)?(?:Exit code: -?\d+\n)?Wall time: [\d.]+ seconds\n"
     r"(?:Process (?:exited with code -?\d+|running with session ID \d+)\n)?"
@@ -15,7 +15,7 @@ NOTICE = ("<subagent_notification>", "</subagent_notification>")
 
 
 def readable(text: str) -> str:
-    """``text`` without the agent's own tags."""
+    """Return ``text`` as a person should see it: without Codex' tags, headers and JSON."""
     start = text.lstrip()
     if start.startswith("<codex_delegation>"):
         return between(start, "<input>", "</input>") or text
@@ -29,7 +29,7 @@ def readable(text: str) -> str:
 
 
 def _message(text: str) -> str:
-    """The text that one agent sent to another; if the text is missing, the name of the task."""
+    """Return the text that one agent sent to another; if there is none, the name of the task."""
     _, payload, words = text.partition("Payload:")
     if payload and words.strip():
         return words.strip()
@@ -38,7 +38,7 @@ def _message(text: str) -> str:
 
 
 def _status(text: str) -> str:
-    """How a subagent ended, such as ``completed: No such directory.``"""
+    """Return how a subagent ended, such as ``completed: No such directory.``"""
     match _decoded(text):
         case {"status": dict(status)}:
             return "\n".join(f"{name}: {words}" for name, words in status.items())
@@ -48,7 +48,7 @@ def _status(text: str) -> str:
 
 
 def _answers(text: str) -> str:
-    """A line for each question: its name, and the options that a person chose."""
+    """Return a line for each question: its name, and the options that a person chose."""
     match _decoded(text):
         case {"answers": dict(answers)}:
             return "\n".join(f"{name} → {_chosen(given)}" for name, given in answers.items())

@@ -1,5 +1,5 @@
-"""What the translation of a line needs: the log, the state, and the fields that all events
-share."""
+"""`LogReading`: the log and the state that the translation of each line of Codex gets, with the
+functions that all kinds of lines use."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,10 +17,10 @@ PROMPT, ANSWER, THOUGHT = "u", "a", "r"
 
 
 class LogReading:
-    """One log, read in its order. ``state`` is what is remembered from line to line.
+    """One log of Codex, read line by line. ``state`` is what is remembered from line to line.
 
-    ``after`` is the kind and side of the line before, and a sketch of its text, while its second
-    copy may still follow.
+    ``after`` is set if the line before is the first copy of a message, so that this line may be the
+    second: the kind and side of the first copy, and a sketch of its text.
     """
 
     def __init__(self, ref: SourceRef, state: ThreadState) -> None:
@@ -38,7 +38,7 @@ class LogReading:
 
     @property
     def content(self) -> bytes:
-        """The part of the line that a copy repeats: everything but the time of writing."""
+        """The part of the line that a copy of it in another log repeats: all but its time."""
         start = self.line.find(b'"payload"')
         return self.line[start:] if start >= 0 else self.line
 
@@ -59,9 +59,12 @@ class LogReading:
             record.native_id = self.state.name_of_call(kind, call_id)
 
     def is_second_copy(self, side: int, kind: str, text: str, item_id: str | None = None) -> bool:
-        """Whether this is the second copy of a message: with the same text, or with nearly the same
-        text and the same id or right after the first. An event leaves out what only the model
-        reads, such as the place of an image."""
+        """Whether this is the second copy of a message.
+
+        It is if its text is the same. It is too if the text is nearly the same, and either the id
+        is the same or the first copy is in the line before. The texts may differ because the copy
+        for people leaves out what only the model reads, such as the place of an image.
+        """
         state = self.state
         if item_id and state.is_paginated:
             return state.is_second_copy(side, self._key(kind, item_id, text), sketch_of(text))
@@ -78,14 +81,14 @@ class LogReading:
         return False
 
     def has_logged(self, side: int, kind: str, text: str) -> bool:
-        """Whether the same side has logged this message before and its second copy is still
-        missing."""
+        """Whether this message was logged before on the same side (``EVENT`` or ``ITEM``) and its
+        copy on the other side is still missing."""
         return self.state.twins.get(self._key(kind, None, text), 0) * side > 0
 
     def _key(self, kind: str, item_id: str | None, text: str) -> str:
         if item_id and self.state.is_paginated:
             return kind + short(item_id)
-        # A message comes two or three times, soon after each other.
+        # The same text is needed two or three times, soon after each other.
         known = self._digests.get(text)
         if known is None:
             bounded(self._digests, _DIGESTS)[text] = known = digest("".join(text.split()))
@@ -96,7 +99,8 @@ Translate = Callable[[LogReading, Any, Record], None]
 
 
 def texts(content: Content) -> list[str]:
-    """The texts of a message. The placeholder of an image does not count as text."""
+    """Return the texts of a message. The tags around an image are left out; a message without texts
+    gives the type of its first part in brackets."""
     if isinstance(content, str):
         return [content]
     parts = content or ()
@@ -112,7 +116,7 @@ def text_of(content: Content) -> str:
 
 
 def message_of(value: object) -> str:
-    """The message of an error, which may be a text or an object."""
+    """Return the message of an error, which may be a text or an object."""
     match value:
         case str(text) | {"message": str(text)}:
             return text

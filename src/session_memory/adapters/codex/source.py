@@ -1,4 +1,4 @@
-"""Reading a log of Codex."""
+"""Read a log of Codex."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -11,7 +11,7 @@ from session_memory.adapters.codex.translate import from_line
 
 
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
-    """Every record from ``cursor`` on."""
+    """Yield the records of a log after ``cursor``, one for each line, each with its cursor."""
     reading = LogReading(source.ref, restored(cursor.state))
     with source.open(cursor.offset) as stream:
         for end, record in jsonl.records(stream, cursor.offset, partial(from_line, reading)):

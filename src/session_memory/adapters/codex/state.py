@@ -1,8 +1,9 @@
-"""What is remembered from line to line, and how records get their native ids.
+"""The state of a log of Codex from line to line, and the native ids of its records.
 
-The state is part of the cursor, so its size is bounded. An id never depends on the place of a line.
-A fork of the second generation copies lines into another file: a copied line must get the same id
-as the original, and a line that the fork itself wrote must not.
+The state is part of the cursor, so its size is bounded. Most lines have no id, so it is made from
+the turn and the content, never from the line's place in the file. A fork may copy lines of its
+parent into its own file: a copied line must get the same id as the original, and a line that the
+fork itself wrote must not.
 """
 
 import re
@@ -23,15 +24,20 @@ LONGEST_NAME = 80
 # Each message is logged twice: as an event for people, and as an item for the model.
 EVENT = 1
 ITEM = -1
-# Copied lines are written without a pause. A person's next prompt comes after one.
+# Codex copies the lines of a fork without a pause. A person's next prompt comes after a longer one.
 PAUSE_MS = 1000
 _UUID = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 
 
 class ThreadState(msgspec.Struct, array_like=True):
-    """The state of a log. ``origin`` is the thread whose lines are being copied, empty in own
-    lines. ``injected`` is a hash of the last text that nobody typed. ``sketches`` are of messages
-    in ``twins``."""
+    """What the adapter remembers after a line of a log, to translate the next one.
+
+    - ``origin``: the thread whose lines are copied here; empty if the line is the thread's own.
+    - ``injected``: a hash of the last text that no person typed.
+    - ``twins``: messages that were logged once and whose second copy may follow, with the side that
+      has logged them. ``sketches`` are the sketches of their texts.
+    - ``said``, ``called``: the texts and calls in the present scope, with how often each came.
+    """
 
     thread: str = ""
     rollout: str = ""
@@ -69,30 +75,32 @@ class ThreadState(msgspec.Struct, array_like=True):
 
     @property
     def scope(self) -> str:
-        """The scope in which an id is unique: the turn, by its id. Before turns had ids, it is the
-        thread with everything said so far in the role of the user. A fork leaves this scope when
-        it continues with another prompt or gets its context again."""
+        """The scope within which the id of a record is unique: the id of the turn.
+
+        Without ids of turns, it is a hash of the thread and of all texts in the role of the user so
+        far. So a fork enters another scope as soon as it gets another prompt, or its context again.
+        """
         if self.turn and not (self.is_origin_person if self.origin else self.is_person):
-            # A review runs in the turn in which it was requested.
+            # A review has the id of the turn in which it was requested, so its thread is added.
             return f"{self.origin or self.thread}/{self._turn}"
         return self._turn or self.chain
 
     @property
     def _turn(self) -> str:
-        """A turn that was left and continues later is another turn: its texts are forgotten by
-        then."""
+        """The id of the turn. A turn that continues after another one gets a number, because its
+        texts were forgotten meanwhile."""
         times = self.turns_left.get(self.turn)
         return f"{self.turn}+{times}" if times else self.turn
 
-    # ------------------------------------------------------------ where we are
+    # ------------------------------------------------------------ the present thread and turn
 
     def begin_thread(self, thread: str, began: int, rollout: str) -> None:
         self.thread, self.began, self.rollout = thread, began, rollout
         self.begin(thread)
 
     def begin_fork(self, origin: str) -> None:
-        """Begin a fork in a migrated log, which has its parent's lines without the parent's meta
-        line."""
+        """Begin a fork of the thread ``origin`` in a migrated log. Such a log has copies of the
+        parent's lines, but not the parent's ``session_meta``."""
         if self.chain == self.thread and not self.turn:
             self.begin(origin)
 
@@ -101,7 +109,8 @@ class ThreadState(msgspec.Struct, array_like=True):
         self.begin(origin)
 
     def begin(self, thread: str) -> None:
-        """Begin the lines of a thread. If a thread begins twice, the second time gets other ids."""
+        """Begin the lines of a thread. If a thread begins a second time in the log, its records
+        get other ids."""
         if self.chain == thread and not self.turn:
             return
         times = self.begun.pop(thread, 0)
@@ -109,7 +118,8 @@ class ThreadState(msgspec.Struct, array_like=True):
         self._enter("", f"{thread}+{times}" if times else thread)
 
     def begin_turn(self, turn: str | None) -> None:
-        """Begin a turn if its id is unique. Ids that a migration numbered are not unique."""
+        """Begin a turn if its id is a UUID. Other ids are numbers from a migration, which are not
+        unique."""
         if turn and turn != self.turn and _UUID.fullmatch(turn):
             if self.origin and time_of(turn) >= self.began > 0:
                 self.origin = ""
@@ -120,7 +130,7 @@ class ThreadState(msgspec.Struct, array_like=True):
         return bool(self.turn) and time_of(self.turn) >= self.began > 0
 
     def see_time(self, ts: int | None) -> None:
-        """End the copied part of a log at the first pause."""
+        """End the copied part of a log at the first pause between two lines."""
         if self.origin and ts is not None:
             if ts - self.copied_at > PAUSE_MS and ts >= self.began:
                 self.end_copy()
@@ -128,8 +138,8 @@ class ThreadState(msgspec.Struct, array_like=True):
 
     def end_copy(self) -> None:
         self.origin = ""
-        # A fork of a fork copies these lines without the pause, so logs without turns stay
-        # unchanged.
+        # A fork of this fork copies these lines without the pause, and must give them the same
+        # ids. So in logs without turns the pause must not change the scope.
         self._enter("", digest(self.thread + self.chain) if self.turn else self.chain)
 
     def see_user(self, text: str) -> None:
@@ -147,8 +157,8 @@ class ThreadState(msgspec.Struct, array_like=True):
     # ------------------------------------------------------------ names
 
     def name_by_ordinal(self, ordinal: int) -> str | None:
-        """An id from the place in the thread's history, for records before the first turn; None
-        where two records have the same place."""
+        """Return an id made from a record's number in its thread, for records before the first
+        turn. None after it, and for a number that an earlier record had."""
         is_new, self.ordinal = ordinal > self.ordinal, max(self.ordinal, ordinal)
         if self.has_turns or not is_new:
             return None
@@ -161,11 +171,12 @@ class ThreadState(msgspec.Struct, array_like=True):
         return f"{self.scope}/{key}.{times}" if times else f"{self.scope}/{key}"
 
     def name_of_text(self, kind: str, text: str | bytes) -> str:
-        """The id of a text. A text that is repeated in a turn is two records with a number each."""
+        """Return the id of a record with a text. If a text is repeated in a turn, each repetition
+        gets a number."""
         whole = digest(text)
         key = kind + whole[:12]
         times = self.said.pop(key, 0)
-        # Once texts were forgotten, only a count of all texts distinguishes two of them.
+        # Once the oldest texts were dropped, only the count of all texts tells repetitions apart.
         forgot = f"~{self.said_in_all}" if self.said_in_all > SAID else ""
         bounded(self.said, SAID)[key] = times + 1
         self.said_in_all += 1
@@ -174,10 +185,11 @@ class ThreadState(msgspec.Struct, array_like=True):
     # ------------------------------------------------------------ messages that are logged twice
 
     def is_second_copy(self, side: int, key: str, sketch: str = "") -> bool:
-        """Whether the other side, of opposite sign, has logged this message before.
+        """Whether the other side has logged this message before. The sides are ``EVENT`` (1) and
+        ``ITEM`` (-1).
 
-        Otherwise this side has logged it first and waits for the second copy. A message with the
-        same key and another text, by its ``sketch``, is no copy.
+        If it has not, remember that this side has logged it and that a second copy may follow. A
+        message with the same ``key`` is no copy if its ``sketch`` shows another text.
         """
         waiting = self.twins.get(key, 0)
         if waiting * side < 0 and not are_alike(self.sketches.get(key, ""), sketch):
@@ -214,12 +226,12 @@ def digest(text: str | bytes) -> str:
 
 
 def short(name: str) -> str:
-    """The name, or its digest when the name is too long to be remembered."""
+    """Return the name, or its hash if the name is too long for the state in a cursor."""
     return name if len(name) <= LONGEST_NAME else digest(name)
 
 
 def time_of(uuid: str) -> int:
-    """When an id of version 7 was made, in milliseconds; 0 for any other id."""
+    """Return the time in a UUID of version 7, in milliseconds since 1970; 0 for any other id."""
     if len(uuid) != 36 or uuid[14] != "7":
         return 0
     try:

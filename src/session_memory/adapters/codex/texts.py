@@ -1,7 +1,7 @@
-"""The texts of one line alone: as `translate` gives them, without all that only collecting needs.
+"""Read only the texts of one line: the same texts that `translate` gives, but faster.
 
-Calls, their outputs and answers are read here. Every other line, and every line that is not as it
-should be, is left to `translate`.
+This reads calls, their outputs and messages. For any other line, and for one that is not as
+expected, the caller uses `translate`.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,8 @@ from session_memory.adapters.event_text import EventTexts, NoText, text_with_arg
 
 
 def texts(line: bytes) -> EventTexts | None:
-    """The text and the arguments of each event of a line; None if `translate` has to read it."""
+    """Return the text and the arguments of each event of a line; None if only `translate` can read
+    the line."""
     if len(line) > LONG_LINE:
         return None
     try:

@@ -1,4 +1,5 @@
-"""The session that lines belong to, and the one that it was forked from or started by."""
+"""Read from the ``session_meta`` lines of Codex which session a log belongs to, and from which
+session it was forked or started."""
 
 from session_memory.adapters.base import Base, NativeEvent, Record, SourceRef
 from session_memory.adapters.codex.lines import HistoryBase, SessionMeta
@@ -10,7 +11,7 @@ from session_memory.core.time import time_or_none
 
 DEEPEST = 1000
 MOST_ORDINAL = 1 << 62
-# What a thread is for, where its prompt says more.
+# Kinds of threads that are no good name for a session: its prompt says more.
 _SAYS_NOTHING = frozenset({"subagent", "review"})
 
 
@@ -23,14 +24,17 @@ def session_meta(reading: LogReading, native: SessionMeta, record: Record) -> No
 
 
 def place(reading: LogReading, meta: SessionMeta, record: Record, has_ordinals: bool) -> None:
-    """Set the session. The first meta line names it and is repeated at each resume. A meta line
-    with another id begins a copy of that thread's lines."""
+    """Set the session of the log from a ``session_meta`` line.
+
+    The first one names the session, and each resume repeats it. One with another id begins a copy
+    of that thread's lines.
+    """
     state, thread = reading.state, short(meta.id or reading.ref.session) or "unnamed"
     if not state.thread:
         began = time_of(thread) or time_or_none(meta.timestamp) or 0
         state.begin_thread(thread, began, _rollout(reading.ref))
         state.is_paginated = has_ordinals or meta.history_mode == "paginated"
-        # A version that logs how it keeps its history also logs the usage of each response.
+        # Versions of Codex that log `history_mode` also log the usage of each response.
         state.knows_records = meta.history_mode is not None
         state.inherited_until = max(meta.subagent_history_start_ordinal or 0, 0)
         _place_own(reading, meta, record)
@@ -67,8 +71,11 @@ def _place_own(reading: LogReading, meta: SessionMeta, record: Record) -> None:
 
 
 def _base(meta: SessionMeta, base: HistoryBase | None) -> Base | None:
-    """The history that a fork begins with. It names the file, whose name may differ from the
-    thread's, and the thread."""
+    """Return the history that a fork begins with, if the log refers to it.
+
+    The reference has the name of a file, which may differ from the thread's id. So the parent's id
+    is used if it is logged.
+    """
     if base is None or not base.thread_id or base.end_ordinal_exclusive is None:
         return None
     if not 0 <= base.end_ordinal_exclusive < MOST_ORDINAL:
@@ -77,7 +84,8 @@ def _base(meta: SessionMeta, base: HistoryBase | None) -> Base | None:
 
 
 def _rollout(ref: SourceRef) -> str:
-    """The id at the end of a file's name: after a revert a thread continues in another file."""
+    """Return the id at the end of a file's name, which a thread has that continues in another file
+    after a revert; "" for other files."""
     name = ref.path.name.partition(".")[0]
     return short(name.rpartition("_")[2]) if name.startswith("rollout-") and "_" in name else ""
 
@@ -87,13 +95,13 @@ def _is_subagent(meta: SessionMeta) -> bool:
         case {"subagent": _} | {"internal": _}:
             return True
     if meta.thread_source == "subagent" and isinstance(meta.source, str):
-        # The desktop program opens threads for a person in this way. A subagent has a parent.
+        # The desktop program logs this for threads of a person, too. But a subagent has a parent.
         return bool(meta.parent_thread_id) or meta.session_id not in (None, meta.id)
     return meta.thread_source in ("subagent", "memory_consolidation")
 
 
 def _kind_of(meta: SessionMeta) -> str:
-    """The purpose of a subagent that has no name."""
+    """Return the kind of a subagent that has no name, such as ``review``."""
     match meta.source:
         case {"subagent": str(kind) | {"other": str(kind)}} | {"internal": str(kind)}:
             return kind

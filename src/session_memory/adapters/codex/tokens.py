@@ -1,7 +1,7 @@
-"""What model responses used, from the two forms in which Codex logs it.
+"""Read the tokens of model responses from the two forms in which Codex logs them.
 
-Newer logs have the usage of each response (``token_usage_record``). Older logs repeat a running
-total of the thread, and a response is the difference to the total before. Evidence and traps:
+Newer logs have the usage of each response (``token_usage_record``). Older logs have a running total
+of the thread, so the usage of a response is the difference to the total before it. Evidence:
 docs/formats/codex.md, "Usage".
 """
 
@@ -16,7 +16,8 @@ Counts = tuple[int, int, int, int, int]
 
 
 def counts(tokens: TokenTotals | None) -> Counts:
-    """Tokens of input, cache reads, cache writes, output and reasoning; 0 for a missing figure."""
+    """Return the tokens of input, cache reads, cache writes, output and reasoning, in this order; 0
+    for a missing figure."""
     if tokens is None:
         return 0, 0, 0, 0, 0
     return (
@@ -29,7 +30,8 @@ def counts(tokens: TokenTotals | None) -> Counts:
 
 
 def to_usage(usage_id: str, model: str | None, used: Counts, total: int | None) -> NativeUsage:
-    """Disjoint buckets. Codex' input contains the tokens read from the cache and written to it."""
+    """Convert logged counts to a usage. Codex' input includes the tokens read from the cache and
+    mostly those written to it; ``total`` shows when it does not include these."""
     given, read, written, output, reasoning = used
     apart = bool(written) and total == given + written + output
     return NativeUsage(
@@ -44,12 +46,12 @@ def to_usage(usage_id: str, model: str | None, used: Counts, total: int | None) 
 
 
 def from_total(state: ThreadState, native: TokenCount) -> NativeUsage | None:
-    """The usage of the response behind a running total; None when the total only repeats the last
-    one.
+    """Return the usage of the response that a running total was logged after; None if the total
+    only repeats the last one.
 
     Codex repeats a total at the end of a turn, on a new limit and on resuming. A fork continues
     its parent's total or starts at zero. A full context sets the total to zero. After a compaction,
-    the figure of the last response is an estimate.
+    the logged usage of the last response is an estimate.
     """
     if native.info is None or state.has_usage_records:
         return None
@@ -73,13 +75,14 @@ def from_total(state: ThreadState, native: TokenCount) -> NativeUsage | None:
 
 
 def _possible(total: Counts, before: list[int] | None) -> list[int]:
-    """The running total. A figure that cannot be true is replaced by the one before it."""
+    """Return the running total, with a figure that cannot be true replaced by the one before it."""
     earlier = before or [0] * len(total)
     return [now if is_possible(now) else then for now, then in zip(total, earlier, strict=True)]
 
 
 def _difference(total: Counts, before: list[int]) -> Counts | None:
-    """The tokens used since the previous total. A figure that cannot be true stays as logged."""
+    """Return the tokens used since the previous total; None if a figure became smaller. A figure
+    that cannot be true stays as logged."""
     pairs = list(zip(total, before, strict=True))
     if any(is_possible(now) and now < then for now, then in pairs):
         return None

@@ -1,4 +1,4 @@
-"""Calls, their results, and other records about how they ended."""
+"""Translate calls in logs of Codex, their results, and other records about how they ended."""
 
 from session_memory.adapters.base import CallOutcome, ChildLink, NativeEvent, Record
 from session_memory.adapters.codex.calls import (
@@ -54,7 +54,8 @@ def output(reading: LogReading, native: Output, record: Record) -> None:
 
 
 def ended_of(kind: str) -> Translate:
-    """A translator for records of how a call ended, as the second generation logs it."""
+    """Return the translator for records of this kind, which say how a call ended, in logs of the
+    second generation."""
 
     def ended(reading: LogReading, native: Ended, record: Record) -> None:
         record.bookkeeping = kind
@@ -70,14 +71,14 @@ def ended_of(kind: str) -> Translate:
 
 
 def tool_item(reading: LogReading, native: Completed, record: Record) -> None:
-    """A record of how a call ended, as the third generation logs it."""
+    """Translate a record of how a call ended, in logs of the third generation."""
     item, script = native.item, reading.state.script
     record.bookkeeping = item.type
     if not item.id:
         return
     failed = item.success is False or _is_failure(item.status) or bool(item.exit_code)
     if script and not reading.state.is_open(item.id):
-        # A command inside a script. The script is the call, and it failed if the command failed.
+        # A command inside a script has no call of its own: its failure is a failure of the script.
         if failed:
             _outcome(record, script, failed, item.exit_code, None)
     else:
@@ -108,5 +109,5 @@ def _outcome(
     record: Record, call_id: str, failed: bool, exit_code: int | None, spent: object
 ) -> None:
     code = exit_code if exit_code is not None and abs(exit_code) < 1 << 31 else None
-    # Only a failure is taken over: the result itself decides about success.
+    # Only a failure is noted. Without one, the result of the call decides whether it worked.
     record.outcomes = [CallOutcome(call_id, failed or None, code, milliseconds(spent))]

@@ -1,4 +1,4 @@
-"""Translates one line of a Codex log into one record. The tables list all kinds of lines."""
+"""Translate one line of a Codex log into one record. The tables list all known kinds of lines."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -83,7 +83,8 @@ _LINES: dict[str, Entry] = {
     "turn_context": (turns.turn_context, ThreadSettings),
     "token_usage_record": (turns.usage_record, UsageRecord),
 }
-# Kinds of a parent's copied history that still matter: the turn, and the usage so far.
+# In a parent's copied history these kinds of lines are read: they tell the turn and the usage so
+# far. All others are skipped.
 _STILL_READ = (TurnRecord, ThreadSettings, TokenCount)
 _UNKNOWN: Entry = (turns.unknown, EventText)
 _STATE: Entry = (turns.bookkeeping_of("state"), EventText)
@@ -96,12 +97,15 @@ _DECODERS = {
 
 
 def strict_payload(line: bytes, within: str) -> Any:
-    """The payload of a ``response_item`` whose type is ``within``; raises what is `REFUSED`."""
+    """Return the payload of a ``response_item`` of the type ``within``.
+
+    Raises one of `session_memory.adapters.decoding.REFUSED` if a field has a wrong type.
+    """
     return _DECODERS[_RESPONSE_ITEMS[within][1]][0](line).payload
 
 
 def from_line(reading: LogReading, offset: int, length: int, line: bytes | None) -> Record:
-    """The record of one line; a line that cannot be read is a record with a problem."""
+    """Return the record of one line. For a line that cannot be read, the record has a problem."""
     if line is None:
         return Record(offset, length, reading.session, problem="line too long")
     try:
@@ -151,7 +155,7 @@ def _fill(
 
 
 def _inherit(record: Record) -> None:
-    """Skip a parent's history that was copied for the model of a subagent."""
+    """Make a record bookkeeping that is a copy of the parent's history for a subagent's model."""
     record.events, record.usage, record.native_id = [], None, None
     record.bookkeeping = "inherited"
 
@@ -160,7 +164,7 @@ Found = tuple[str, Translate, Callable[[bytes], Any], bool]
 
 
 def _entry_of(kind: LineKind) -> Found:
-    """The native kind of a line, its translator, its decoder, and whether it is a bare line."""
+    """Return the native kind of a line, its translator, its decoder, and whether it is bare."""
     payload = kind.payload
     if payload is None:
         return _bare(kind.type, kind.is_header, bool(kind.record_type))
@@ -184,7 +188,8 @@ def _enveloped(type: str, within: str, item: str) -> Found:
 
 @lru_cache(maxsize=1024)
 def _bare(type: str, is_header: bool, is_state: bool) -> Found:
-    """A line of the first generation: a model item without an envelope."""
+    """Return the same as `_entry_of` for a bare line of the first generation: an item of the model
+    that is not in a ``payload``."""
     native_kind, entry = type, _RESPONSE_ITEMS.get(type, _UNKNOWN)
     if is_header:
         native_kind, entry = "header", _LINES["session_meta"]

@@ -1,4 +1,4 @@
-"""Turns, their settings and usage, and all other records that are no message or call."""
+"""Translate the records of Codex that are no message or call: turns, settings, usage, errors."""
 
 from session_memory.adapters.base import NativeEvent, Record
 from session_memory.adapters.codex.lines import (
@@ -75,7 +75,8 @@ def settings_applied(reading: LogReading, native: Applied, record: Record) -> No
 
 
 def _settings(reading: LogReading, native: ThreadSettings, record: Record, kind: str) -> None:
-    """New settings: an event when they are new, a decision when a person changed them."""
+    """Add an event if the settings are new or changed; a change by a person is a decision. Settings
+    that did not change are bookkeeping."""
     state = reading.state
     if not state.origin:
         record.cwd = native.cwd
@@ -87,7 +88,7 @@ def _settings(reading: LogReading, native: ThreadSettings, record: Record, kind:
         record.bookkeeping = kind
         return
     state.modes = {**state.modes, **modes}
-    # A review uses another model.
+    # A review uses another model, which no person chose.
     by_person = state.is_person and bool(changed) and not (state.in_review and changed == ["model"])
     summary = ", ".join(f"{name} {modes[name]}" for name in changed or modes)
     event = NativeEvent("decision" if by_person else "lifecycle", "user", one_line(summary))
@@ -105,7 +106,7 @@ def _modes(native: ThreadSettings) -> dict[str, str]:
 
 
 def _word(value: object) -> str | None:
-    """A setting as one word: the text itself, or the type of an object."""
+    """Return a setting as one word: the text itself, or the type of an object."""
     match value:
         case str(word) | {"type": str(word)} | {"mode": str(word)}:
             return word

@@ -1,4 +1,5 @@
-"""Answers with their calls, results of calls, and what a person allowed."""
+"""Translate the answers of Copilot's models with their calls, the results of calls, and the
+permissions that a person gave."""
 
 from typing import Any
 
@@ -14,7 +15,7 @@ _REFUSED = ("denied-interactively-by-user", "denied-by-user")
 
 
 def answer(data: dict[str, Any], record: Record, state: CopilotState, kind: str) -> None:
-    """One event for the thoughts, one for the words and one for each call of a response."""
+    """Add one event for the thoughts, one for the text and one for each call of a response."""
     events = record.events
     if thought := string(data.get("reasoningText")):
         event = NativeEvent("thinking", "assistant", one_line(thought), f"{kind}/thinking")
@@ -48,7 +49,8 @@ def _call(call: dict[str, Any], kind: str) -> NativeEvent:
 
 
 def completed(data: dict[str, Any], record: Record, state: CopilotState, kind: str) -> None:
-    """The result of a call. A command that failed is logged as a success with its exit code."""
+    """Add the result of a call. Copilot logs a command that failed as a success with its exit
+    code."""
     failure = mapping(data.get("error"))
     text = string(mapping(data.get("result")).get("content")) or string(failure.get("message"))
     code = integer(mapping(data.get("shellExecution")).get("exitCode"))
@@ -66,7 +68,8 @@ def completed(data: dict[str, Any], record: Record, state: CopilotState, kind: s
 
 
 def permission(data: dict[str, Any], record: Record, state: CopilotState, kind: str) -> None:
-    """Whether a call was allowed. Only what a person said is a decision."""
+    """Add the event that says whether a call was allowed. It is a decision only if a person
+    decided."""
     result = mapping(data.get("result"))
     verdict = string(result.get("kind"))
     event = NativeEvent("lifecycle", "system", one_line(verdict), kind)

@@ -1,4 +1,4 @@
-"""A session of another agent as a session of Copilot CLI."""
+"""Write a session of another agent as a session of Copilot CLI."""
 
 import json
 from pathlib import Path
@@ -105,7 +105,8 @@ class _CopilotEvents:
             named = {"toolCallId": call.call_id, "toolName": call.tool}
             self._event("tool.execution_start", **named, arguments=as_object(call), **turn)
         for call in step.calls:
-            # Of a call that failed, Copilot sends the error alone, in words of its own.
+            # Failed calls are written as successes, too: of a failed call, Copilot would send the
+            # model only an error in its own words.
             result = {"success": True, "result": {"content": call.result}}
             self._event("tool.execution_complete", toolCallId=call.call_id, **result, **turn)
         self._event("assistant.turn_end", **turn)

@@ -1,7 +1,7 @@
-"""Kinds of events in Copilot's logs that hold no words of a person or a model."""
+"""Kinds of events in Copilot's logs that hold nothing a person or a model said."""
 
-# These records become no events. They hold the usage of a request, the start of a turn, a call that
-# the answer before them has too, or a run of a hook.
+# Records of these kinds become no events. They hold the usage of a request, the start of a turn, a
+# call that the answer before them has too, or a run of a hook.
 BOOKKEEPING = frozenset(
     {
         "assistant.turn_start",

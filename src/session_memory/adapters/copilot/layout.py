@@ -1,4 +1,4 @@
-"""The files of Copilot's sessions, and where they are.
+"""Find the files of Copilot's sessions.
 
 session-state/<session>/events.jsonl     the log
 session-state/<session>/workspace.yaml   its name and directory
@@ -22,19 +22,22 @@ _START = re.compile(
 
 
 def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
-    """``$COPILOT_HOME`` when set, else ``~/.copilot``."""
+    """Return ``$COPILOT_HOME`` if it is set, else ``~/.copilot``."""
     configured = environ.get("COPILOT_HOME")
     return [Path(configured).expanduser() if configured else home / ".copilot"]
 
 
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """The sessions below a home or a directory of Copilot, or the logs somewhere else."""
+    """Yield the sessions below ``root``.
+
+    ``root`` is a home directory, a directory of Copilot, or any other directory with its logs.
+    """
     base = own_directory(root, ".copilot", "session-state", f"*/{_LOG}", recognizes)
     return logs(root, base, _SUFFIX, recognizes, _ref, _loose_ref)
 
 
 def _ref(path: Path, below: str) -> SourceRef | None:
-    """A log. Other files of a session, such as its checkpoints, are no logs."""
+    """Return the source for a log; None for other files of a session, such as its checkpoints."""
     place = below.split("/")
     if len(place) == 1:
         session = path.name.removesuffix(_SUFFIX)

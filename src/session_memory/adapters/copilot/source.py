@@ -1,4 +1,4 @@
-"""Reading a source of Copilot: the log of a session or what lies beside it."""
+"""Read a source of Copilot: the log of a session, or the document beside it."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ _TEXTS = StateText(CopilotState)
 
 
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
-    """Every record from ``cursor`` on; a document is a single one."""
+    """Yield the records of a source after ``cursor``; a document is a single record."""
     if source.ref.role == DOCUMENT:
         yield from read_document(source, cursor, from_workspace)
         return

@@ -1,4 +1,4 @@
-"""What an event in a Copilot log needs to know of the events before it."""
+"""The state of a Copilot log from line to line: the session, the model, and the tokens counted."""
 
 import msgspec
 
@@ -9,10 +9,12 @@ _MOST_MODELS = 64
 
 
 class CopilotState(msgspec.Struct):
-    """``counted``: the tokens of each model that were counted so far, as five figures.
+    """What the adapter remembers after a line, to translate the next one.
 
-    Since 1.0.100, Copilot logs the usage of each request. Older versions log only sums, whenever
-    the session ends. A resumed session continues its sums, so only what was added to them is new.
+    ``counted`` has five token counts for each model: the sums so far.
+
+    Since 1.0.100, Copilot logs the usage of each request. Older versions log only the sums of the
+    session, whenever it ends. A resumed session continues its sums, so only the difference is new.
     """
 
     session: str = ""
@@ -26,7 +28,7 @@ class CopilotState(msgspec.Struct):
         self.counted[model] = [a + b for a, b in zip(before, figures, strict=True)]
 
     def rest(self, model: str, totals: list[int]) -> list[int]:
-        """Count what the totals contain that was not counted before, and return it."""
+        """Return how much ``totals`` exceed the tokens counted so far, and count the difference."""
         before = self.counted.get(model, [0] * _BUCKETS)
         rest = [max(total - seen, 0) for total, seen in zip(totals, before, strict=True)]
         self.count(model, rest)

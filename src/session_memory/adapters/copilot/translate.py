@@ -1,4 +1,4 @@
-"""One line of a Copilot log into one record."""
+"""Translate one line of a Copilot log into one record."""
 
 import re
 from collections.abc import Callable
@@ -28,7 +28,7 @@ _FIELD = re.compile(r"^(name|user_named):(.*)$", re.MULTILINE)
 def from_line(
     ref: SourceRef, state: CopilotState, offset: int, length: int, line: bytes | None
 ) -> Record:
-    """The record of one line. Changes ``state``."""
+    """Return the record of one line, and update ``state``."""
     record = new_record(offset, length, state.session or escaped(ref.session))
     native = object_in_line(record, line)
     if native is None:
@@ -143,7 +143,8 @@ _TRANSLATE: dict[str, Translation] = {
 
 
 def from_workspace(ref: SourceRef, body: bytes) -> Record:
-    """The facts in ``workspace.yaml``, a flat list of names and values."""
+    """Return the record with the title of a session from ``workspace.yaml``, a flat list of names
+    and values."""
     record = new_record(0, len(body), escaped(ref.session))
     found = dict(_FIELD.findall(escaped(body.decode("utf-8", "replace"))))
     name = found.get("name", "").strip().strip("'\"")

@@ -1,4 +1,4 @@
-"""What the requests of a Copilot session used."""
+"""Read the tokens that the requests of a Copilot session used."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ _NAMES = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", 
 
 
 def request_used(data: dict[str, Any], record: Record, state: CopilotState) -> None:
-    """The usage of one request."""
+    """Set the usage of one request, and add it to the sums in ``state``."""
     used = mapping(data.get("usage"))
     model = name_in(used.get("model")) or state.model or "unknown"
     figures = [count_of(used.get(name)) for name in _NAMES]
@@ -21,7 +21,7 @@ def request_used(data: dict[str, Any], record: Record, state: CopilotState) -> N
 
 
 def compaction_used(data: dict[str, Any], record: Record, state: CopilotState) -> None:
-    """The usage of the requests for a summary. The sum of a session does not include it."""
+    """Set the usage of a compaction. The sums that Copilot logs for a session do not include it."""
     used = mapping(data.get("compactionTokensUsed"))
     figures = [count_of(used.get(name)) for name in _NAMES]
     if any(figures):
@@ -30,7 +30,7 @@ def compaction_used(data: dict[str, Any], record: Record, state: CopilotState) -
 
 
 def session_used(data: dict[str, Any], record: Record, state: CopilotState) -> None:
-    """What the sum of a session has that no request logged."""
+    """Set the usage that is in the logged sums of a session but was not logged by request."""
     summed = mapping(data.get("modelMetrics"))
     if not summed:
         summed = mapping(mapping(data.get("accountingSnapshot")).get("modelMetrics"))
@@ -47,7 +47,8 @@ def session_used(data: dict[str, Any], record: Record, state: CopilotState) -> N
 
 
 def _usage(usage_id: str, model: str, figures: list[int]) -> NativeUsage:
-    """Copilot's input includes what was read from the cache and written to it."""
+    """Convert Copilot's figures to a usage. Its input includes the tokens that were read from the
+    cache and written to it."""
     sent, given, read, written, thought = figures
     return NativeUsage(
         usage_id,

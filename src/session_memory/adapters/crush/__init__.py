@@ -1,7 +1,7 @@
 """Crush: a SQLite database in the directory ``.crush`` of each project.
 
-Evidence: docs/formats/crush.md. Each session is a source. A line of it is a message, as it was when
-a sync found it changed.
+Evidence: docs/formats/crush.md. Each session is a source. A line of this source is a message, as a
+sync found it.
 """
 
 from session_memory.adapters.agent import Agent, lazy
@@ -21,4 +21,5 @@ AGENT = Agent(
     directories=(".crush",),
     resume_command=("crush", "--session"),
     decision_tools=frozenset({"question"}),
+    usage_note="logs no tokens, so its sessions are in no cost",
 )

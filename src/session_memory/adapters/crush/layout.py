@@ -1,4 +1,4 @@
-"""Where Crush keeps its sessions: in a database of each project.
+"""Find the sessions of Crush. Each project has a database of them.
 
 ~/.local/share/crush/projects.json      the projects, each with the directory of its data
 <project>/.crush/crush.db               the sessions of a project
@@ -14,7 +14,7 @@ from session_memory.adapters.databases import MAGIC, sessions_in_database
 from session_memory.adapters.gathered import files_below, is_an_agents
 
 DATABASE = "crush.db"
-# A sync asks every agent for its roots. The tables matter only where there is a database.
+# Imported lazily: a sync asks every agent for its roots, but most users have no database of Crush.
 has_our_tables = lazy("session_memory.adapters.crush.tables:has_our_tables")
 stamps_in = lazy("session_memory.adapters.crush.tables:stamps_in")
 _PROJECTS = "projects.json"
@@ -23,7 +23,8 @@ _MOST_PROJECTS = 10_000
 
 
 def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
-    """``$CRUSH_GLOBAL_DATA``, else ``crush`` in ``$XDG_DATA_HOME`` or ``~/.local/share``."""
+    """Return ``$CRUSH_GLOBAL_DATA`` if it is set, else ``crush`` in ``$XDG_DATA_HOME`` or
+    ``~/.local/share``."""
     if configured := environ.get("CRUSH_GLOBAL_DATA"):
         return [Path(configured).expanduser()]
     data = environ.get("XDG_DATA_HOME")
@@ -31,7 +32,8 @@ def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
 
 
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """The sessions of all projects that Crush lists, of one project, or of loose databases."""
+    """Yield the sessions of all projects that Crush lists, of one project, or of databases that
+    somebody copied to another directory."""
     if root.is_file():
         yield from _sessions(root, is_certain=root.name == DATABASE)
         return
@@ -54,7 +56,7 @@ def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
 
 
 def outside(root: Path) -> list[Path]:
-    """The directories of the projects' databases."""
+    """Return the directories with the databases of the projects that Crush lists."""
     listed = [root / _PROJECTS, root / _OWN / _PROJECTS]
     projects = next((path for path in listed if path.is_file()), None)
     if projects is None:
@@ -67,7 +69,7 @@ def outside(root: Path) -> list[Path]:
 
 
 def recognizes(head: bytes) -> bool:
-    """Whether it is a SQLite database. Only its tables show whether it is Crush's."""
+    """Whether a file is a SQLite database. Only its tables tell whether it is Crush's."""
     return head.startswith(MAGIC)
 
 
@@ -81,6 +83,6 @@ def _databases_of(projects: Path) -> list[Path]:
 
 
 def _sessions(path: Path, *, is_certain: bool) -> Iterator[SourceRef | Unlisted]:
-    # Sessions of all projects are written back below one directory.
+    # The home path contains the project's path, so that databases of different projects differ.
     home_path = "/".join((".crush", *path.parent.parts[1:], path.name))
     return sessions_in_database(path, home_path, has_our_tables, stamps_in, is_certain=is_certain)

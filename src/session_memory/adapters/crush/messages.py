@@ -1,4 +1,4 @@
-"""A message of Crush and its parts as events."""
+"""Translate a message of Crush with its parts into events."""
 
 import re
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ Part = tuple[str, dict[str, Any]]
 
 
 def parts_of(text: Any) -> list[Part]:
-    """The parts in the column ``parts``."""
+    """Return the parts of a message from the text of its column ``parts``."""
     try:
         decoded = decode_anything(text.encode()) if isinstance(text, str) else None
     except ValueError:
@@ -34,12 +34,13 @@ def parts_of(text: Any) -> list[Part]:
 
 
 def is_finished(row: dict[str, Any], parts: list[Part]) -> bool:
-    """Whether a message has its last part. Only answers are written bit by bit."""
+    """Whether a message has its last part. Only answers are written part by part."""
     return row.get("role") != "assistant" or any(kind == "finish" for kind, _ in parts)
 
 
 def message_blocks(row: dict[str, Any], parts: list[Part], *, is_open: bool) -> list[Block]:
-    """The events of a message. If it is ``is_open``, only those that will not change any more."""
+    """Return the events of a message, each with a name. If Crush is still writing the message
+    (``is_open``), leave out those that may still change."""
     role = string(row.get("role"))
     blocks = [
         (name, event)
@@ -58,7 +59,7 @@ def message_blocks(row: dict[str, Any], parts: list[Part], *, is_open: bool) -> 
 
 
 def _mark_prompt(blocks: list[Block]) -> None:
-    """All texts of a message are one prompt."""
+    """Mark the first text of a message as the prompt: all its texts are one prompt."""
     for _, event in blocks:
         if event.kind == "user_msg":
             event.is_prompt = True
@@ -167,7 +168,7 @@ def _finish(data: dict[str, Any]) -> NativeEvent | None:
 
 
 def _own_command(data: dict[str, Any], label: str) -> NativeEvent:
-    """A command that the person ran with ``!``."""
+    """Return the event of a command that the person ran with ``!``."""
     command = string(data.get("command"))
     event = NativeEvent("lifecycle", "user", one_line(f"! {command}"), label)
     event.body = f"! {command}\n{string(data.get('output'))}"

@@ -1,4 +1,4 @@
-"""Reading a session of Crush, and the lines of what changed in it."""
+"""Read a session of Crush: make lines from its changed rows, and records from the lines."""
 
 import time
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ from session_memory.adapters.row_messages import RowsState, add_blocks
 from session_memory.core.ids import fit_native_id
 from session_memory.core.text import escaped, one_line
 
-# A message that did not change for so long is not written any more: its program was killed.
+# After this time without a change, Crush does not write a message any more: it was killed.
 _DEAD_MS = 60 * 60 * 1000
 _DATA = ".crush"
 _CHILD = "$$"
@@ -33,12 +33,13 @@ _TEXTS = StateText(RowsState)
 
 
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
-    """Every record from ``cursor`` on."""
+    """Yield the records of a source after ``cursor``, each with its own cursor."""
     return read_lines(source, cursor, _TEXTS, _from_line)
 
 
 def rows(ref: SourceRef, cursor: Cursor) -> Iterator[bytes]:
-    """The lines of the rows of a session that changed since ``cursor``."""
+    """Yield a line for each message of a session whose row is new or changed since ``cursor``, and
+    for the row of the session."""
     state = _TEXTS.restored(cursor.state).journal
     with reading_database(ref.place) as db:
         session = CrushRows(db, ref.session)
@@ -53,7 +54,7 @@ def rows(ref: SourceRef, cursor: Cursor) -> Iterator[bytes]:
 
 
 def _directory(database: Path) -> str | None:
-    """The project of a database, if it is where Crush puts it by default."""
+    """Return the project's directory, if the database is where Crush puts it by default."""
     return str(database.parent.parent) if database.parent.name == _DATA else None
 
 
@@ -79,7 +80,8 @@ def _from_line(
 
 
 def session_name(native: str) -> str:
-    """The id of a session. A subagent is named after the message and the call that started it."""
+    """Return the native id of a session: Crush's own id, with ``:`` for the ``$$`` between message
+    and call in the id of a subagent."""
     return native.replace(_CHILD, ":", 1)
 
 
@@ -92,7 +94,7 @@ def _session(row: dict[str, Any], native: dict[str, Any], record: Record) -> Non
     if title and title not in _NO_TITLES:
         facts["ai_title"] = title
     if cost := microdollars(row.get("cost")):
-        # What a subagent cost is added to its parent.
+        # Crush adds the cost of a subagent to its parent's cost.
         facts[SESSION_COSTS if parent else TREE_COSTS] = {"": cost}
     record.facts = facts or None
     if parent:
@@ -108,7 +110,7 @@ def _message(
     blocks = message_blocks(row, parts, is_open=native.get("open") is True)
     if _CHILD in string(row.get("session_id")):
         for _, event in blocks:
-            # The prompt of a subagent is its parent's.
+            # Its parent wrote the prompt of a subagent, not a person.
             event.kind = "lifecycle" if event.kind == "user_msg" else event.kind
     name = name_in(row.get("id"))
     return add_blocks(

@@ -1,4 +1,4 @@
-"""The tables of Crush's database: which sessions changed, and their rows. Times are seconds."""
+"""Query the tables of Crush's database: which sessions changed, and their rows."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,8 +13,9 @@ _NEEDED = {
     "sessions": {"id", "updated_at"},
     "messages": {"id", "session_id", "role", "parts", "created_at", "updated_at"},
 }
-# A message changes without a change of its session. So the messages of sessions that changed within
-# a day before the newest one are counted, and their sizes: two changes may be in one second.
+# A message may change without a change of its session's row. So the stamps of sessions that changed
+# within a day before the newest one include the number, the times and the sizes of their messages.
+# Sizes, because two changes may be in one second.
 RECENT_MS = 24 * 60 * 60 * 1000
 _STAMP = 1_000_000
 
@@ -45,7 +46,7 @@ def has_our_tables(tables: dict[str, list[str]]) -> bool:
 
 
 def stamps_in(db: apsw.Connection) -> Iterator[tuple[str, int]]:
-    """Each session with a number that changes whenever its rows change."""
+    """Yield each session with its stamp: a number that changes whenever its rows change."""
     sessions = [(row["id"], time_of(row["updated_at"])) for row in rows_in(db, SESSIONS)]
     newest = max((at for _, at in sessions), default=0)
     for name, at in sessions:
@@ -57,7 +58,7 @@ def stamps_in(db: apsw.Connection) -> Iterator[tuple[str, int]]:
 
 
 class CrushRows:
-    """The rows of one session, in a read transaction."""
+    """The rows of one session, read in the caller's read transaction."""
 
     def __init__(self, db: apsw.Connection, session: str) -> None:
         self._db = db
@@ -70,7 +71,7 @@ class CrushRows:
         return RowUnit("", time_of(row.get("updated_at")), {"table": "session", "row": row})
 
     def messages(self, state: JournalState) -> Iterator[RowUnit]:
-        """The messages that may need a line, in their order."""
+        """Yield the messages that may need a line in the journal, in their order."""
         since = state.looked_from
         values = {"since": since, "seconds": since // 1000, "last": state.row_id(0)}
         found = {row["id"]: row for row in self._rows(CHANGED, **values)}
@@ -82,7 +83,7 @@ class CrushRows:
         yield from sorted(units, key=lambda unit: unit.key)
 
     def newest(self, session: RowUnit) -> int:
-        """When a row of the session changed last."""
+        """Return the time at which a row of the session changed last."""
         return max(time_of((self._one(NEWEST) or {}).get("at")), session.at)
 
     def row_ids(self) -> list[int]:
@@ -100,7 +101,7 @@ def _unit(row: dict[str, Any], state: JournalState, *, is_last: bool) -> RowUnit
     number = row.pop("row_number")
     parts = parts_of(row.get("parts"))
     is_open = is_last and not is_finished(row, parts)
-    # Ids are random, and times have no fractions: only row numbers tell the order.
+    # Ids are random, and times are whole seconds. Within a second, row numbers tell the order.
     key = f"{time_of(row.get('created_at')):014}.{number:012} {row['id']}"
     unit = RowUnit(key, time_of(row.get("updated_at")), {"table": "message", "row": row})
     unit.is_open = is_open
@@ -113,7 +114,8 @@ def _unit(row: dict[str, Any], state: JournalState, *, is_last: bool) -> RowUnit
 
 
 def time_of(value: Any) -> int:
-    """A time in milliseconds. Crush writes seconds; its schema says milliseconds."""
+    """Return a time in milliseconds; 0 for no time. Crush writes seconds, although its schema says
+    milliseconds."""
     if type(value) is not int or not 0 <= value < 1 << 43:
         return 0
     return value if value >= 10**11 else value * 1000

@@ -1,4 +1,4 @@
-"""Cursor: the transcripts that its agent writes, as JSON lines or, earlier, as text.
+"""Cursor: the transcripts that its agent writes as JSON lines; earlier versions wrote text.
 
 Evidence: docs/formats/cursor.md. A transcript has no ids, no tokens, no model and no results.
 """

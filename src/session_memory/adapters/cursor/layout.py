@@ -1,4 +1,4 @@
-"""The transcripts of Cursor's agent, and where they are.
+"""Find the transcripts of Cursor's agent.
 
 .cursor/projects/<project>/agent-transcripts/<session>/<session>.jsonl            a session
 .cursor/projects/<project>/agent-transcripts/<session>/subagents/<agent>.jsonl    its subagent
@@ -27,13 +27,19 @@ def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
 
 
 def directory_fits(name: str, pattern: str) -> bool:
-    """Whether a directory of logs belongs to a repository. Cursor names it after the working
-    directory, with a dash for every slash."""
+    """Whether a directory of logs belongs to a repository whose name fits ``pattern``.
+
+    Cursor names the directory after the working directory, with a dash for every slash.
+    """
     return fnmatchcase(name, f"*-{pattern}") or fnmatchcase(name, pattern)
 
 
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """The transcripts below a home or a directory of Cursor, or those somewhere else."""
+    """Yield the transcripts below ``root``.
+
+    ``root`` is a home directory, a directory of Cursor, or any other directory with
+    transcripts.
+    """
     base = own_directory(root, ".cursor", "projects", f"*/{_TRANSCRIPTS}/*/*.jsonl", recognizes)
     if isinstance(base, Path):
         yield from _own(base)
@@ -42,12 +48,15 @@ def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
 
 
 def _own(base: Path) -> Iterator[SourceRef | Unlisted]:
-    """Nothing else below the projects is looked at: there are many other files."""
+    """Yield the transcripts in Cursor's directory of projects.
+
+    Only the directories ``agent-transcripts`` are searched, because there are many other files.
+    """
     for transcripts in sorted(base.glob(f"*/{_TRANSCRIPTS}")):
         found = [(Path(name), problem) for name, problem in files_below(str(transcripts))]
         whole = {path.stem for path, _ in found if path.suffix == ".jsonl"}
         for path, problem in found:
-            # The text of a session that also has JSON lines says the same.
+            # A session may have both forms; then the text says the same as the JSON lines.
             if not path.name.endswith(_ENDINGS) or (path.suffix == TEXT and path.stem in whole):
                 continue
             if problem:
@@ -57,7 +66,8 @@ def _own(base: Path) -> Iterator[SourceRef | Unlisted]:
 
 
 def _ref(path: Path, below: str) -> SourceRef:
-    """``agent`` is the session that started a subagent."""
+    """Return the source for a transcript. Its field ``agent`` is the session that started a
+    subagent."""
     parts = below.split("/")
     parent = parts[-3] if len(parts) > 2 and parts[-2] == "subagents" else ""
     return SourceRef(path, home_path=f"{_PREFIX}/{below}", session=path.stem, agent=parent)
@@ -68,5 +78,5 @@ def _loose_ref(path: Path, below: str) -> SourceRef:
 
 
 def recognizes(head: bytes) -> bool:
-    """Whether ``head`` is the beginning of a transcript."""
+    """Whether ``head`` begins like a transcript of Cursor."""
     return _JSON.match(head) is not None or _PLAIN.match(head) is not None

@@ -1,9 +1,10 @@
-"""One line of an old transcript, which is text, into one record.
+"""Translate one line of an old transcript of Cursor, which is plain text, into one record.
 
-``user:`` and ``assistant:`` (or ``A:``) stand alone on a line before what each said. A prompt is
-between ``<user_query>`` and ``</user_query>``. ``[Thinking]``, ``[Tool call] NAME`` and
-``[Tool result] NAME`` begin what their words say. The arguments of a call follow, each with two
-spaces before it, and a thought ends at a blank line.
+- A line ``user:`` or ``assistant:`` (or ``A:``) begins what the person or the model said.
+- A prompt is between ``<user_query>`` and ``</user_query>``.
+- ``[Thinking]`` begins a thought, which ends at a blank line.
+- ``[Tool call] NAME`` begins a call. Its arguments follow on lines that begin with two spaces.
+- ``[Tool result] NAME`` begins the result of a call.
 """
 
 import re
@@ -25,8 +26,14 @@ _BEGIN, _END = "<user_query>", "</user_query>"
 
 
 class PlainState(msgspec.Struct):
-    """``speaker`` is who speaks, ``part`` the kind of what goes on, "" if the next line begins
-    something. ``in_query``: the line is what a person typed. ``calls`` are open ones, by number."""
+    """The state after a line, which the translation of the next line needs.
+
+    - ``speaker``: ``user`` or ``assistant``, whoever said the line.
+    - ``part``: the kind of part that the next line may continue; "" if it begins a new part.
+    - ``in_query``: the line is in a prompt.
+    - ``end``: the offset at which the line ends.
+    - ``calls``: the number of calls so far, from which their ids are made.
+    """
 
     speaker: str = ""
     part: str = ""
@@ -38,7 +45,7 @@ class PlainState(msgspec.Struct):
 def from_text(
     ref: SourceRef, state: PlainState, offset: int, line: bytes | None, length: int
 ) -> Record:
-    """The record of one line. Changes ``state``."""
+    """Return the record of one line, and update ``state``."""
     record = record_of(ref, offset, length)
     blank = max(offset - state.end - 1, 0)
     state.end = offset + length
@@ -115,7 +122,8 @@ def _models(text: str, record: Record, state: PlainState, blank: int) -> None:
 
 
 def _is_over(part: str, text: str, blank: int) -> bool:
-    """Whether a line without a mark begins an answer, and does not continue what came before."""
+    """Whether a line without a mark begins an answer; otherwise it continues the ``part`` before
+    it. ``blank`` is the number of blank bytes before the line."""
     if part == "Tool call":
         return not text.startswith(" ")
     return part == "Thinking" and blank > 0

@@ -1,4 +1,4 @@
-"""What a person typed, and when, in the text that Cursor sends."""
+"""Find what a person typed, and when, in the text that Cursor sends to the model."""
 
 import re
 from datetime import datetime, timedelta, timezone
@@ -13,13 +13,14 @@ _AT = re.compile(
     r"<timestamp>\w+, (\w{3})\w* (\d{1,2}), (\d{4}), (\d{1,2}:\d\d [AP]M)"
     r" \(UTC(?:([+-]\d{1,2})(?::(\d\d))?)?\)</timestamp>"
 )
-# Cursor writes these itself when a subagent has ended.
+# Cursor writes this prompt itself when a subagent has ended.
 _OWN = re.compile(r"The (?:beginning of the )?above subagent result is already visible")
 _MOST_BLOCKS = 50
 
 
 def time_in(text: str) -> int | None:
-    """The time that Cursor puts before a prompt: ``Friday, May 8, 2026, 6:05 AM (UTC+5:30)``."""
+    """Return the time before a prompt in milliseconds since 1970, or None. Cursor writes it as
+    ``Friday, May 8, 2026, 6:05 AM (UTC+5:30)``."""
     found = _AT.search(text[:4096])
     if found is None:
         return None
@@ -35,7 +36,8 @@ def time_in(text: str) -> int | None:
 
 
 def words_in(text: str) -> str:
-    """What a person typed: the query, or what is left without the blocks that Cursor adds."""
+    """Return what a person typed: the queries; without any, the text after the blocks that Cursor
+    puts before it."""
     queries = _QUERY.findall(text)
     if queries:
         return "\n".join(query.strip() for query in queries)
@@ -49,7 +51,7 @@ def words_in(text: str) -> str:
 
 
 def prompt(text: str, *, is_subagent: bool) -> NativeEvent:
-    """The event of a message with the role of the user."""
+    """Return the event of a message with the role of the user."""
     words = words_in(text)
     if is_subagent:
         return NativeEvent(

@@ -1,4 +1,4 @@
-"""Reading a transcript of Cursor: JSON lines, or text."""
+"""Read a transcript of Cursor: JSON lines, or text."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from session_memory.adapters.text_lines import read_text
 
 
 class NoState(msgspec.Struct):
-    """A line of JSON needs nothing from the lines before it."""
+    """An empty state: a line of JSON can be translated without the lines before it."""
 
 
 _TEXTS = StateText(PlainState)
@@ -21,7 +21,7 @@ _LINES = StateText(NoState)
 
 
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
-    """Every record from ``cursor`` on."""
+    """Yield the records of a log after ``cursor``, one for each line, each with its cursor."""
     if source.ref.path.name.endswith(TEXT):
         yield from read_text(source, cursor, _TEXTS, from_text)
     else:

@@ -1,4 +1,4 @@
-"""One line of a Cursor transcript into one record."""
+"""Translate one line of a Cursor transcript into one record."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ HIDDEN = "[REDACTED]"
 
 
 def record_of(ref: SourceRef, offset: int, length: int) -> Record:
-    """A record of the session that a file is named after."""
+    """Return an empty record of the session that the file is named after."""
     record = new_record(offset, length, escaped(ref.session))
     record.follows = True
     if ref.agent:
@@ -86,7 +86,7 @@ def _part(part: dict[str, Any], record: Record, number: int, *, ends_turn: bool)
                 "assistant_msg", "assistant", one_line(said), "assistant", body=said
             )
             if said.strip() in ("", HIDDEN):
-                # Cursor hides what the model thought.
+                # Cursor writes this in place of what the model thought.
                 event.kind, event.native_kind = "thinking", "assistant/hidden"
             event.ends_turn = ends_turn and event.kind == "assistant_msg"
             return event
@@ -97,7 +97,7 @@ def _part(part: dict[str, Any], record: Record, number: int, *, ends_turn: bool)
 
 
 def _call(part: dict[str, Any], record: Record, number: int) -> NativeEvent:
-    """A call. Its result is not in the transcript, nor an id."""
+    """Return the event of a call. Most transcripts have neither its result nor an id of it."""
     tool, arguments = string(part.get("name")), part.get("input")
     named = mapping(arguments)
     path = next((found for name in _PATHS if (found := string(named.get(name)))), None)
@@ -112,7 +112,7 @@ def _call(part: dict[str, Any], record: Record, number: int) -> NativeEvent:
 
 
 def _result(part: dict[str, Any], record: Record, number: int) -> NativeEvent:
-    """Some versions have results, with the id of their call."""
+    """Return the event of a result. Only some versions log results, with the id of their call."""
     said = "\n".join(string(one.get("text")) for one in parts_of(part.get("content")))
     call = string(part.get("tool_use_id")) or f"{record.session}@{record.offset}.{number}"
     failed = part.get("is_error") is True

@@ -1,4 +1,7 @@
-"""Detectors that all adapters share: pure functions over commands, calls, results and prompts."""
+"""Functions that classify commands, calls, results and prompts. Adapters of all agents use them.
+
+They tell, for example, whether a shell command runs tests, and whether the tests passed.
+"""
 
 from .calls import best_argument, call_key, is_edit_tool, is_shell_tool, shell_text
 from .commands import is_test_run, shell_edit

@@ -1,4 +1,4 @@
-"""Tool calls of any agent: which of them edit files, which run a shell, which are repeated."""
+"""Classify the tool calls of any agent: which edit files, which run a shell, which are repeated."""
 
 import json
 import shlex
@@ -21,6 +21,7 @@ _EDIT_TOOLS = frozenset(
         "ApplyPatch",  # Droid, beside Edit, Create and MultiEdit
         *("text_editor", "developer__text_editor"),  # Goose
         *("WriteFile", "StrReplaceFile", "StrReplace"),  # Kimi, Cursor
+        *("create_file", "edit_file"),  # Amp
     )
 )
 _SHELL_TOOLS = frozenset(
@@ -36,24 +37,24 @@ _SHELL_TOOLS = frozenset(
         "developer__shell",  # Goose
     )
 )
-# Tools that can also view a file without changing it; their command shows which.
+# Some edit tools can also view a file. With these values of `command` they change nothing.
 _LOOKING = frozenset({"view", "undo_edit"})
 
 
 def is_edit_tool(tool: str, arguments: object = None) -> bool:
-    """Whether ``tool`` changes files; with its arguments, whether this call does."""
+    """Whether the tool named ``tool`` changes files. With ``arguments``: whether this call does."""
     if tool.lower() not in _EDIT_TOOLS:
         return False
     return not (isinstance(arguments, Mapping) and arguments.get("command") in _LOOKING)
 
 
 def is_shell_tool(tool: str) -> bool:
-    """Whether ``tool`` runs commands in a shell."""
+    """Whether the tool named ``tool`` runs commands in a shell."""
     return tool.lower() in _SHELL_TOOLS
 
 
 def shell_text(tool: str, arguments: object) -> str | None:
-    """The text that a call gives to a shell; None for other calls."""
+    """Return the command text that a call runs in a shell; None for other calls."""
     if not is_shell_tool(tool):
         return None
     match arguments:
@@ -69,7 +70,8 @@ def shell_text(tool: str, arguments: object) -> str | None:
 
 
 def _argv_text(words: list[object]) -> str | None:
-    """``["bash", "-lc", text]`` is its text; any other argument list is a command by itself."""
+    """Return a list of arguments as a shell text: ``["bash", "-lc", text]`` becomes ``text``, any
+    other list one quoted command."""
     argv = [str(word) for word in words]
     if len(argv) > 2 and _SHELL.fullmatch(program_name(argv[0])) and argv[1].startswith("-"):
         return argv[-1]
@@ -77,7 +79,7 @@ def _argv_text(words: list[object]) -> str | None:
 
 
 def _code_mode_commands(code: str) -> Iterator[str]:
-    """The command of every ``tools.exec_command({"cmd": …})`` in a script of Codex."""
+    """Yield the command of every ``tools.exec_command({"cmd": …})`` in a script of Codex."""
     if "exec_command" not in code:
         return
     for found in _CMD_STRING.finditer(code, 0, _LONGEST_SCRIPT):
@@ -89,10 +91,10 @@ def _code_mode_commands(code: str) -> Iterator[str]:
 
 
 def call_key(tool: str, arguments: object) -> int:
-    """A number that two calls share when one repeats the other, the same on every machine.
+    """Return a number that is equal for two calls if one repeats the other.
 
     It ignores what does not change the request: spaces, descriptions, limits, line numbers, and a
-    trailing ``2>&1 | tail -n 5``. It is never negative and fits into 63 bits.
+    trailing ``2>&1 | tail -n 5``. It is the same on every machine, and 0 or larger and below 2^62.
     """
     text = "\x1f".join(_parts(tool, arguments))
     digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
@@ -100,7 +102,10 @@ def call_key(tool: str, arguments: object) -> int:
 
 
 def _parts(tool: str, arguments: object) -> list[str]:
-    """The call as a flat list. It is made without recursion, because logs may be nested deeply."""
+    """Return the tool and its arguments as a flat list of texts.
+
+    The function is not recursive, because values in logs may be nested deeply.
+    """
     parts = [tool]
     pending = [arguments]
     while pending and len(parts) < _MOST_PARTS:
@@ -163,7 +168,8 @@ _IMMATERIAL = frozenset(
 
 
 def best_argument(arguments: Mapping[str, object], names: Sequence[str]) -> str:
-    """The argument that describes a call best: the first of ``names``, or else any text."""
+    """Return the argument that describes a call best: the first of ``names`` that is a text, else
+    any text; "" if there is none."""
     for name in names:
         if isinstance(value := arguments.get(name), str) and value:
             return value

@@ -1,7 +1,7 @@
-"""Whether a shell text runs tests, and which file it edits.
+"""Tell whether a shell text runs tests, and which file it edits.
 
-Both are asked about every command, so the text is first searched for words that matter. Only then
-is it split into commands.
+Both functions are called for every command of every session, so they first search the text for a
+few words. Only a text with one of them is split into commands.
 """
 
 import re
@@ -15,12 +15,13 @@ from .shell import EXAMINED
 
 
 def is_test_run(command: str) -> bool:
-    """Whether a shell text runs tests, and does not merely list, compile or mention them."""
+    """Whether a shell text runs tests. One that only lists, compiles or mentions them does not."""
     return _may_run_tests(command) and any(map(_runs_tests, programs(command)))
 
 
 def shell_edit(command: str) -> str | None:
-    """The path that a shell text edits: "" when the file is unknown, None when it edits nothing."""
+    """Return the path of the file that a shell text edits: "" if the path is unknown, None if the
+    text edits nothing."""
     if not _may_edit(command):
         return None
     if command.lstrip().startswith("*** Begin Patch"):
@@ -86,7 +87,7 @@ def _edited_by_cat(program: Program) -> str | None:
 def _edited_by_tee(program: Program) -> str | None:
     files = [word for word in program.arguments if not word.startswith("-")]
     if program.command.heredoc is None:
-        # A file that only captures output is no edit of the project.
+        # To save the output of a command in a log is no edit of the project.
         files = [file for file in files if not file.endswith(".log") and file[:5] != "/tmp/"]
     return _visible(files[0]) if files else None
 
@@ -145,7 +146,8 @@ def _visible_first(words: list[str]) -> str | None:
 
 
 def _visible(path: str) -> str | None:
-    """A path that can be shown: not one in a variable, and no device."""
+    """Return a path in a form that can be shown: None for a device, "" for a path that depends on a
+    variable."""
     if path.startswith("/dev/"):
         return None
     return "" if "$" in path or path == "{}" or "\n" in path else path.strip()

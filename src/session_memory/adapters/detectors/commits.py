@@ -1,4 +1,5 @@
-"""Commits in shell commands and in their output: whether they were made, and their subjects."""
+"""Find git commits in shell commands and in their output: their subjects, and whether they were
+made."""
 
 import re
 from collections.abc import Iterator
@@ -14,14 +15,14 @@ MADE = lazy_pattern(
     r"(?P<subject>[^\n]+)",
     re.MULTILINE,
 )
-# A wrapper or a pipe hides the exit status of a hook, so the output counts as well.
+# A wrapper or a pipe hides the exit status of a failed hook, so the output is searched, too.
 REFUSED = lazy_pattern(
     r"no changes added to commit|^[^\w\n]{0,20}failed: git |^fatal: |^error: |aborting commit"
     r"|pre-(?:commit|push)\b[^\n]{0,100}\b(?:failed|exited|code [1-9])|\bhook (?:failed|declined)"
     r"|\[(?:remote )?rejected\]|failed to push",
     re.IGNORECASE | re.MULTILINE,
 )
-# The command still runs, or there was nothing to hand over.
+# The command still runs, or there was nothing to commit or to push.
 UNDECIDED = lazy_pattern(
     r"\b(?:process|command) (?:is )?running (?:with|in)\b|nothing (?:added )?to commit"
     r"|everything up-to-date|pull request \S{0,200} ?already exists|already exists:\s*https?://",
@@ -42,13 +43,13 @@ _NEXT_COMMAND = lazy_pattern(r"\n|&&|;")
 
 
 def logged_commits(output: str) -> Iterator[tuple[str, str]]:
-    """The short hash and the subject of each commit that git reported."""
+    """Yield the short hash and the subject of each commit that git reports in an output."""
     for found in MADE.finditer(output):
         yield found["hash"][:HASH], found["subject"].strip()
 
 
 def given_subjects(command: str) -> Iterator[str]:
-    """The subject of each ``git commit`` that gives its message itself."""
+    """Yield the subject of each ``git commit`` in a shell text, if the text has its message."""
     text = command[:EXAMINED]
     for found in _COMMAND.finditer(text):
         message = _MESSAGE.search(text, found.end())
@@ -60,11 +61,14 @@ def given_subjects(command: str) -> Iterator[str]:
 
 
 def arrived(output: str, is_commit: bool, failed: bool) -> bool | None:
-    """Whether a commit, or a push or pull request, arrived; None if the output leaves it open."""
+    """Whether the output shows that a commit was made, or that a push or pull request succeeded.
+
+    ``failed`` says whether the call failed. None if the output does not tell.
+    """
     if is_commit and MADE.search(output):
         # Another command of the same call may have failed afterwards.
         return True
-    # Git writes what became of it at the end, behind the output of its hooks.
+    # Git writes the result at the end, after the output of its hooks.
     start = max(0, len(output) - _TAIL)
     if UNDECIDED.search(output, start):
         return None

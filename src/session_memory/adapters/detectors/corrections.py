@@ -1,10 +1,10 @@
-"""Prompts in which a person corrects the agent."""
+"""Recognize prompts in which a person corrects the agent."""
 
 import re
 
 from session_memory.core.lazy_patterns import lazy_pattern
 
-# Typographic apostrophes come from phones and editors, missing ones from haste.
+# People also type typographic apostrophes, or none.
 _CORRECTION = lazy_pattern(
     r"""[\s"'*>(“‘-]*+
     (?: no | stop | wait | don['’]?t | actually | undo | revert | that(?:['’]?s|\ is)\ wrong )

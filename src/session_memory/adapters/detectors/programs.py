@@ -1,4 +1,4 @@
-"""Which programs a shell text really starts, behind ``sudo``, ``uv run`` or ``bash -c``."""
+"""Find the programs that a shell text starts, also through ``sudo``, ``uv run`` or ``bash -c``."""
 
 from collections.abc import Iterator
 from itertools import dropwhile
@@ -39,7 +39,8 @@ class Program(NamedTuple):
 
 
 def programs(text: str, depth: int = 0) -> Iterator[Program]:
-    """Every program in ``text``. A wrapper comes before the program it starts."""
+    """Yield every program that the shell text ``text`` starts. A wrapper such as ``sudo`` comes
+    before the program that it starts."""
     for command in simple_commands(text):
         for name, arguments in _unwrapped(command.words):
             yield Program(name, arguments, command)
@@ -48,7 +49,8 @@ def programs(text: str, depth: int = 0) -> Iterator[Program]:
 
 
 def _unwrapped(words: list[str]) -> Iterator[tuple[str, list[str]]]:
-    """The command as written, then without its first wrapper, then without the next one."""
+    """Yield the name and arguments of a command, then those without its first wrapper, then
+    without the next wrapper, and so on."""
     wrapper_may_be_unknown = True
     for _ in range(_MAX_WRAPPERS):
         words = list(dropwhile(_ASSIGNMENT.match, words))
@@ -69,7 +71,8 @@ def _unwrapped(words: list[str]) -> Iterator[tuple[str, list[str]]]:
 
 
 def _started_by(name: str, arguments: list[str]) -> list[str] | None:
-    """The command that the wrapper ``name`` starts; None when it is no known wrapper."""
+    """Return the words of the command that the wrapper ``name`` starts; None if ``name`` is no
+    known wrapper."""
     if _PYTHON.fullmatch(name):
         return _started_by_python(arguments)
     if name in ("coverage", "python -m coverage") and arguments[:1] == ["run"]:

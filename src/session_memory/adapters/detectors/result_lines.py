@@ -1,8 +1,8 @@
-"""What one line of a test run's output says about the result.
+"""Read the result of a test run from one line of its output.
 
-Each reader knows one style of summaries; ``READERS`` lists them, the most specific first. A line
-counts only when all its other words are usual in test summaries. So "2 errors in your config" or
-the name of a test is no result.
+Each reader knows one style of summaries; ``READERS`` lists them, the most specific first. A line of
+counts is a result only if all its other words are usual in test summaries. So "2 errors in your
+config" or the name of a test is no result.
 """
 
 import re
@@ -14,18 +14,20 @@ from session_memory.core.lazy_patterns import lazy_pattern
 
 
 class Level(Enum):
-    """What the numbers of a line count. This decides how they are added."""
+    """What the numbers in a line count. This decides how the numbers of several lines are added."""
 
-    RUN = auto()  # the tests of a whole run: counts add up
-    NESTED = auto()  # a suite inside others: the largest contains the rest
-    TEST = auto()  # one test, counted when no summary is there
-    SUITE = auto()  # files, packages, classes: whether it passed, not how many tests
+    RUN = auto()  # the tests of a whole run: the numbers are added
+    NESTED = auto()  # a suite inside other suites: only the largest number counts
+    TEST = auto()  # one test: counts if there is no summary
+    SUITE = auto()  # files, packages or classes: whether they passed, not how many tests
     STATUS = auto()  # the end of the program: an exit status in words
-    RAN = auto()  # unittest's "Ran 3 tests", which waits for its verdict
-    VERDICT = auto()  # and the verdict
+    RAN = auto()  # unittest's "Ran 3 tests"; the result follows on another line
+    VERDICT = auto()  # unittest's result: "OK" or "FAILED (failures=1)"
 
 
 class RunLine(NamedTuple):
+    """The result in one line: what its numbers count, and the numbers. None if it has none."""
+
     level: Level
     failed: int | None = None
     passed: int | None = None
@@ -33,7 +35,7 @@ class RunLine(NamedTuple):
 
 
 def said(line: str) -> RunLine | None:
-    """The result in ``line``; None when it is no part of a summary."""
+    """Return the result in a line of a test run's output; None if the line is no result."""
     line = _PREFIX.sub("", line)
     return next((answer for reader in READERS if (answer := reader(line))), None)
 
@@ -55,7 +57,7 @@ def _empty(line: str) -> RunLine | None:
 
 
 def _labelled(line: str) -> RunLine | None:
-    """``Failures: 1, Errors: 0``: every number behind its name."""
+    """Read a line like ``Failures: 1, Errors: 0``, in which every number follows its name."""
     if not _LABELLED.search(line):
         return None
     numbers = {name.lower(): int(number) for name, number in _LABEL.findall(line)}
@@ -72,14 +74,15 @@ def _labelled(line: str) -> RunLine | None:
 
 
 def _counted(line: str) -> RunLine | None:
-    """``1 failed, 3 passed``: every number before its name."""
+    """Read a line like ``1 failed, 3 passed``, in which every number comes before its name."""
     counts = [(int(number), word.lower()) for number, word in _COUNT.findall(line)]
     if not counts or not _SUMMARY_WORDS.issuperset(_WORD.findall(_COUNT.sub(" ", line).lower())):
         return None
     failures = [number for number, word in counts if word.startswith(("fail", "err"))]
     passes = [number for number, word in counts if word.startswith(("pass", "succ"))]
     if not passes and all(word.startswith("err") for _, word in counts):
-        # Compilers and linters count errors too; pytest alone adds the time they took.
+        # Compilers and linters count errors, too. Only test runners add the time or "Errors" in
+        # front.
         return RunLine(Level.RUN, sum(failures)) if _ERRORS_OF_TESTS.search(line) else None
     if not passes and (totals := _TOTAL.findall(line)):
         skipped = sum(map(int, _SKIPPED.findall(line)))
@@ -96,7 +99,8 @@ def _level_of(line: str) -> Level:
 
 
 def _marked(line: str) -> RunLine | None:
-    """``--- FAIL: TestX``, ``BUILD FAILED``: a test, a package or a program by itself."""
+    """Read a line like ``--- FAIL: TestX`` or ``BUILD FAILED``: the result of one test, one package
+    or one program, without numbers."""
     if found := _MARK.match(line):
         level, result, _ = str(found.lastgroup).split("_")
         return RunLine(Level[level], **{result: 1})
@@ -111,7 +115,7 @@ READERS: tuple[Callable[[str], RunLine | None], ...] = (
     _marked,
 )
 
-# What task runners and containers print in front of every line.
+# The text that task runners and containers print in front of every line.
 _PREFIX = lazy_pattern(
     r"^(?:\[[^\]]{1,60}\]"  # mise, Maven
     r"|[\w@./-]{1,60}[:#][\w@./:#-]{0,60}:(?=\s)"  # Turbo
@@ -168,7 +172,7 @@ _VOCABULARY = """
 """
 _SUMMARY_WORDS = frozenset(_VOCABULARY.split())
 
-# Marks at the start of a line: per program and level, what a failure and a pass look like.
+# Marks at the start of a line: for each level, the patterns of a failure and of a success.
 _MARKS: tuple[tuple[Level, str, str], ...] = (
     # go test
     (Level.TEST, r"--- FAIL: ", r"--- PASS: "),
@@ -189,7 +193,7 @@ _MARKS: tuple[tuple[Level, str, str], ...] = (
     (Level.STATUS, r"error: (?:could not compile|test failed|Recipe .* failed)", ""),
     (Level.STATUS, r"error Command failed with exit", ""),
 )
-# Marks anywhere in a line.
+# Marks that may be anywhere in a line.
 _SIGNS: dict[str, RunLine] = {
     **dict.fromkeys(
         ("Some tests failed", "Test suite failed to run"), RunLine(Level.SUITE, failed=1)

@@ -1,7 +1,7 @@
-"""The result of a test run, from its output and its exit status.
+"""Find the result of a test run in its output, or else in its exit status.
 
-The output comes first. A piped or chained command hides the status of its test program, and a later
-command may fail after tests that passed.
+The output is more reliable: a pipe or a chain of commands hides the exit status of the test
+program, and a later command of the chain may fail after tests that passed.
 """
 
 import re
@@ -19,8 +19,8 @@ _SHOWN = 120
 
 @dataclass(frozen=True, slots=True)
 class TestResult:
-    """The result of a test run. ``passed`` is None when no test ran. ``line`` is the line with the
-    result, "" when only the exit status shows it."""
+    """The result of a test run. ``passed`` is None if no test ran. ``line`` is the line of the
+    output with the result, "" if only the exit status shows it."""
 
     __test__: ClassVar[bool] = False  # pytest must not collect this class as a test.
 
@@ -38,7 +38,10 @@ class _Heard(NamedTuple):
 def test_result(
     text: str, *, is_error: bool | None = None, exit_code: int | None = None
 ) -> TestResult | None:
-    """The result of a test run; None when neither its output nor its exit status shows it."""
+    """Return the result of a test run from its output ``text``, else from its exit status.
+
+    None if neither shows it.
+    """
     heard = list(_heard(text))
     failed = is_error if exit_code is None else exit_code != 0
     if result := _of_counts(heard, failed):
@@ -50,7 +53,7 @@ def test_result(
     return TestResult(not failed)
 
 
-# pytest would collect it as a test, because of its name.
+# pytest must not collect this function as a test because of its name.
 test_result.__dict__["__test__"] = False
 
 
@@ -69,7 +72,7 @@ def _heard(text: str) -> Iterator[_Heard]:
 
 def _examined(text: str) -> str:
     if len(text) > _HEAD + _TAIL:
-        # A line that is cut is left out: "12 passed" must not become "2 passed".
+        # A line that is cut off is left out: "12 passed" must not become "2 passed".
         text = text[:_HEAD].rpartition("\n")[0] + "\n" + text[-_TAIL:].partition("\n")[2]
     if "\r" in text:
         text = text.replace("\r", "\n")
@@ -77,7 +80,7 @@ def _examined(text: str) -> str:
 
 
 def _summary_lines(text: str) -> Iterator[str]:
-    """The lines with a word of test summaries, in order. Most lines have none."""
+    """Yield the lines that have a word of test summaries, in order. Most lines have none."""
     places = set()
     for word in _SUMMARY_WORDS:
         found = text.find(word)
@@ -92,7 +95,10 @@ def _summary_lines(text: str) -> Iterator[str]:
 
 
 def _verdict(answer: RunLine, ran: int | None) -> RunLine | None:
-    """unittest's OK or FAILED. An OK counts only after "Ran 3 tests"."""
+    """Return the result in unittest's "OK" or "FAILED"; None if it does not count.
+
+    ``ran`` is the number in "Ran 3 tests" before it. Without that line, an "OK" does not count.
+    """
     if ran is None:
         return RunLine(Level.RUN, answer.failed) if answer.failed else None
     passed = max(0, ran - (answer.failed or 0) - answer.skipped)
@@ -109,7 +115,7 @@ def _of_counts(heard: Sequence[_Heard], is_error: bool | None) -> TestResult | N
         return TestResult(False, failed or None, passed, line)
     if line := _line([item for item in reversed(counted) if item.said.passed], _PASSED_BY):
         return TestResult(True, failed if passed is None else 0, passed, line)
-    # Nothing failed and no test is known to have passed: "0 errors", or no test at all.
+    # No count of failed or passed tests is above 0: "0 errors", or no test at all.
     nothing_ran = passed == 0
     verdict = (False if is_error else None) if nothing_ran else True
     return TestResult(verdict, failed, passed, _shown(counted[-1]))
@@ -122,7 +128,7 @@ def _of_status_line(heard: Sequence[_Heard]) -> TestResult | None:
 
 
 def _total(numbers: Sequence[tuple[Level, int | None]]) -> int | None:
-    """The tests counted by summaries, else those named one by one."""
+    """Return the number of tests in the summaries; without any, the number of single results."""
     runs = [number for level, number in numbers if level is Level.RUN and number is not None]
     nested = [number for level, number in numbers if level is Level.NESTED and number is not None]
     if runs or nested:
@@ -132,7 +138,7 @@ def _total(numbers: Sequence[tuple[Level, int | None]]) -> int | None:
 
 
 def _line(candidates: Sequence[_Heard], levels: Sequence[Level]) -> str:
-    """The first line of the most specific level."""
+    """Return the first line whose level comes first in ``levels``; "" without candidates."""
     for item in sorted(candidates, key=lambda item: levels.index(item.said.level)):
         return _shown(item)
     return ""
@@ -150,5 +156,5 @@ _SUMMARY_WORDS = (
     *("ok ", "OK", "Ran ", "ests", "TESTS ", "LIFECYC", "panic", "***", "not found", "No module"),
     "congrat",
 )
-# Commands that still run: Claude Code's background shells, Codex' unified exec.
+# What Claude Code and Codex write about a command that still runs in the background.
 _UNFINISHED = re.compile(r"running in (?:the )?background|Process running with session ID")

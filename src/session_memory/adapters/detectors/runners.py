@@ -1,7 +1,7 @@
 """Programs that run tests, and programs that only start another program.
 
-The tables have the name of a program and what must follow it. Names are as ``program_name`` returns
-them: without directory, version and ``.exe``.
+The tables map the name of a program to the arguments that must follow it. Names are as
+``program_name`` returns them: without directory, version and ``.exe``.
 """
 
 import re
@@ -14,7 +14,12 @@ NO_FLAGS: frozenset[str] = frozenset()
 
 
 class Runner(NamedTuple):
-    """A program that runs tests when its first plain word (or any word) matches ``word``."""
+    """When a program runs tests: if its first word that is no flag matches ``word``.
+
+    Without ``word``, it always does. With ``anywhere``, any word may match. Flags in ``valued``
+    have their value in the next word. A first word or a flag that matches ``not_when`` means that
+    it runs no tests.
+    """
 
     word: re.Pattern[str] | None = None
     anywhere: bool = False
@@ -34,7 +39,12 @@ class Runner(NamedTuple):
 
 
 class Wrapper(NamedTuple):
-    """A program that starts another one: the words after its flags and operands."""
+    """A program that starts another one, such as ``timeout 5 pytest``.
+
+    The other program follows its flags and ``operands`` further words. Flags in ``valued`` have
+    their value in the next word. ``becomes`` is the name of the other program if it is not written
+    out: ``npm run test`` becomes ``npm test``.
+    """
 
     valued: frozenset[str] = NO_FLAGS
     operands: int = 0
@@ -48,12 +58,13 @@ class Wrapper(NamedTuple):
 
 
 def program_name(word: str) -> str:
-    """``./node_modules/.bin/jest`` and ``jest@29`` are ``jest``, ``gradlew.bat`` is ``gradlew``."""
+    """Return the plain name of a program: ``jest`` for ``./node_modules/.bin/jest`` and
+    ``jest@29``, ``gradlew`` for ``gradlew.bat``."""
     return _EXTENSION.sub("", re.split(r"[/\\]", word)[-1].partition("@")[0])
 
 
 def without_values(words: Sequence[str], valued: frozenset[str]) -> Iterator[str]:
-    """``words`` without the words that belong to a flag of ``valued``."""
+    """Yield the words of a command without the values of the flags in ``valued``."""
     remaining = iter(words)
     for word in remaining:
         yield word
@@ -62,7 +73,8 @@ def without_values(words: Sequence[str], valued: frozenset[str]) -> Iterator[str
 
 
 def after_flags(words: Sequence[str], valued: frozenset[str]) -> int:
-    """The index of the first word that is neither a flag nor the value of one."""
+    """Return the index of the first word that is neither a flag nor the value of a flag in
+    ``valued``."""
     index = 0
     while index < len(words) and _is_flag(words[index]):
         index += 2 if words[index] in valued else 1
@@ -168,7 +180,7 @@ _UV = (
 )
 _PLAIN = Wrapper()
 
-# These can start any command, even an unknown wrapper.
+# Words before a command that can start any command, even an unknown wrapper.
 PREFIXES: dict[str, Wrapper] = {
     **dict.fromkeys(("if", "then", "elif", "else", "while", "until", "do", "!", "{"), _PLAIN),
     **dict.fromkeys(("nohup", "exec", "caffeinate"), _PLAIN),
@@ -182,7 +194,8 @@ PREFIXES: dict[str, Wrapper] = {
     "xargs": Wrapper(_flags("-n -P -I -L -d -a -s")),
 }
 
-# These start a program or script. With two words, the second one is their first plain word.
+# Programs that start a program or script. In a name of two words, the second is the first argument
+# that is no flag: "uv run".
 WRAPPERS: dict[str, Wrapper] = {
     **dict.fromkeys(("npx", "bunx", "pnpx", "uvx"), Wrapper(_flags("-p --package -w --from"))),
     **dict.fromkeys(("npm exec", "pnpm exec", "pnpm dlx", "yarn exec", "yarn dlx"), _PLAIN),
@@ -212,7 +225,7 @@ WRAPPERS: dict[str, Wrapper] = {
     "kubectl exec": Wrapper(_flags("-n --namespace -c --container"), operands=1),
 }
 
-# Flags with a value in front of the second word.
+# For programs with two-word names: the flags with a value that may stand before the second word.
 LEADING_FLAGS: dict[str, frozenset[str]] = {
     **{name: runner.valued for name, runner in RUNNERS.items()},
     "docker-compose": _flags(_COMPOSE),
@@ -220,7 +233,7 @@ LEADING_FLAGS: dict[str, frozenset[str]] = {
     "kubectl": _flags("-n --namespace --context"),
 }
 
-# These take a name or a path and run nothing: `which pytest`.
+# Programs whose arguments are names or paths, and which run no other program: `which pytest`.
 _TAKES_NAMES = """
     [ . ag alias apt apt-get awk basename bat brew cat cd chmod chown code command cp curl cut
     declare dirname du echo egrep export false fd fgrep file find for gem gh git grep hash head

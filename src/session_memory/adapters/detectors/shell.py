@@ -1,7 +1,7 @@
-"""A shell text, split into its simple commands.
+"""Split a shell text into its simple commands.
 
-It knows just enough about quotes, heredocs and substitutions that text inside a string or a heredoc
-is never taken for a command. Every character is read once.
+The splitter knows quotes, heredocs and substitutions well enough that it never takes text in a
+string or a heredoc for a command. It reads every character once.
 """
 
 import re
@@ -11,12 +11,13 @@ from functools import lru_cache
 from session_memory.core.lazy_patterns import lazy_pattern
 
 EXAMINED = 16_384
-"""Characters of a command worth reading: what follows is the body of a heredoc or data."""
+"""How many characters of a shell text are read. The rest is nearly always data."""
 
 
 @dataclass(slots=True)
 class SimpleCommand:
-    """One command between separators: its words without quotes, and the files it redirects."""
+    """One command of a shell text: its words without quotes, the files that redirections read and
+    write, and the text of its heredoc."""
 
     words: list[str] = field(default_factory=list)
     reads: list[str] = field(default_factory=list)
@@ -26,7 +27,11 @@ class SimpleCommand:
 
 @dataclass(slots=True)
 class _Frame:
-    """The whole text, or the inside of one ``$(…)``. ``word`` is None between words."""
+    """The state of the splitter in the whole text or inside of one ``$(…)``.
+
+    ``word`` is the present word, or None between words. ``target`` is the list that gets the next
+    word, after a redirection.
+    """
 
     command: SimpleCommand = field(default_factory=SimpleCommand)
     word: str | None = None
@@ -52,7 +57,7 @@ _COMMAND = lazy_pattern(
     """,
     re.VERBOSE,
 )
-# Plain words in a row, each with a blank behind it. No word starts a comment.
+# A row of plain words, each with a blank after it. None of them begins a comment.
 _WORDS = lazy_pattern(r"""(?:[^\s'"\\$;&|()<>`#][^\s'"\\$;&|()<>`]*[ \t]+)+""")
 _QUOTED = lazy_pattern(
     r"""(?P<text>[^"\\$]+|\$(?!\())|(?P<escape>\\(?s:.)?)|(?P<open>\$\()|(?P<close>")"""
@@ -60,16 +65,17 @@ _QUOTED = lazy_pattern(
 
 
 def simple_commands(text: str) -> list[SimpleCommand]:
-    """The simple commands of ``text``. Those inside a ``$(…)`` come before the one around it.
+    """Return the simple commands of a shell text. Those in a ``$(…)`` come before the command
+    around it.
 
-    Do not change them: other callers get the same ones.
+    The caller must not change them: they are cached, and other callers get the same objects.
     """
     return [*_split(text[:EXAMINED])]
 
 
 @lru_cache(maxsize=256)
 def _split(text: str) -> tuple[SimpleCommand, ...]:
-    """Several detectors look at the same text, one after the other."""
+    """Split a text. The result is cached because several detectors split the same text in turn."""
     return tuple(_Splitter(text).run())
 
 
@@ -207,7 +213,8 @@ class _Splitter:
         self.heredocs.clear()
 
     def _after_heredoc(self, tag: str) -> int:
-        """Move behind the heredoc that ``tag`` ends, or to the end of the text; returns its end."""
+        """Move after the heredoc that ``tag`` ends, or to the end of the text. Return the offset at
+        which the heredoc's text ends."""
         while self.position < len(self.text):
             start = self.position
             line_end = self.text.find("\n", start)

@@ -1,8 +1,9 @@
-"""Which issue or pull request a session works on, as branches, prompts and commits name it.
+"""Find which issue or pull request a session works on, in branch names, prompts and commits.
 
-The answer is ``#12``, ``owner/name#12`` where a text names the repository, ``!12`` for a merge
-request of GitLab, or the key of a ticket (``SHOP-12``). A number alone is never enough: texts are
-full of them ("fixes (5 issues)", "[Image #1]"). A text that names two of them names none.
+The result is ``#12``, ``owner/name#12`` if the text names the repository, ``owner/name!12`` for a
+merge request of GitLab, or the key of a ticket (``SHOP-12``). A number alone is never enough,
+because texts are full of numbers ("fixes (5 issues)", "[Image #1]"). A text that names two
+different issues has no result.
 """
 
 import re
@@ -12,7 +13,7 @@ EXAMINED = 2_000
 
 _NUMBER = r"[1-9]\d{0,5}(?![\w]|[.,]\d|%)"
 _KEY = r"[A-Z][A-Z0-9]{1,9}-[1-9]\d{0,5}(?!\w|[.-]\d)"
-# They look like the key of a ticket.
+# With a number behind them, these words look like the key of a ticket but are none, as in UTF-8.
 _NO_PROJECTS = frozenset(
     {
         *("UTF", "SHA", "MD", "ISO", "RFC", "PEP", "CVE", "CWE", "GPT", "HTTP", "TLS", "ES", "RC"),
@@ -81,7 +82,7 @@ _WORD = re.compile(
     r"|\b(?:issue|pull[ -]request|merge[ -]request|PR|MR|ticket)(?: no\.?| number)? "
     # The verb: "issue 20 tokens". A part of a list: "issue 12 of 30".
     rf"(?P<plain>[1-9]\d{{1,5}}(?![\w]|[.,]\d|%))(?!\s+(?:of\b|\w+s\b))"
-    # "Even after fix #1": only at the beginning of a sentence it is what shall be done.
+    # Only at the beginning of a sentence "fix #1" is a task. "Even after fix #1" is none.
     rf"|(?:^|[.:!?]\s+|\n|\bplease |\bto )(?:fix|close|resolve)(?:e?[sd])?:? #(?P<closed>{_NUMBER})"
     rf"|\bGH-(?P<gh>{_NUMBER})",
     re.IGNORECASE,
@@ -100,7 +101,7 @@ _COMMIT = re.compile(
 
 
 def task_in_branch(name: str | None) -> str | None:
-    """The issue, pull request or ticket in the name of a branch."""
+    """Return the issue, pull request or ticket in the name of a branch, or None."""
     if not name or not any(map(str.isdigit, name)):
         return None
     found = _BRANCH_WORD.search(name) or _BRANCH_HASH.search(name)
@@ -115,26 +116,29 @@ def task_in_branch(name: str | None) -> str | None:
 
 
 def task_in_prompt(text: str) -> str | None:
-    """The one issue, pull request or ticket that a prompt names."""
+    """Return the issue, pull request or ticket that a prompt names; None if it names none or
+    several."""
     text = text[:EXAMINED]
     has_address = "://" in text
-    # Most prompts name no number in this way, and the expressions below are slow.
+    # Most prompts name no issue, and the patterns below are slow.
     if not has_address and "#" not in text and not _NUMBERED.search(text):
         return None
     refs = {*_in_addresses(text), *_in_words(_ADDRESS.sub(" ", text) if has_address else text)}
     numbers = {ref.rpartition("#")[2] for ref in refs}
-    # "Fix issue #12, https://github.com/mira/shop/issues/12" names one.
+    # "Fix issue #12, https://github.com/mira/shop/issues/12" names one issue in two ways.
     return max(refs, key=len) if len(numbers) == 1 else None
 
 
 def task_in_plan(text: str) -> str | None:
-    """The one that the heading of a plan names. Its text may mention others."""
+    """Return the issue, pull request or ticket in the heading of a plan, or None. The text below
+    the heading may mention others."""
     heading = _HEADING.search(text[:EXAMINED])
     return task_in_prompt(heading[1]) if heading else None
 
 
 def task_in_commit(command: str) -> str | None:
-    """The one issue, pull request or ticket that the message of ``git commit`` names."""
+    """Return the issue, pull request or ticket that the message of a ``git commit`` names; None if
+    it names none or several."""
     _, is_commit, message = command[:EXAMINED].partition("commit")
     refs = set()
     for found in _COMMIT.finditer(message) if is_commit else ():
@@ -147,7 +151,7 @@ def task_in_commit(command: str) -> str | None:
 
 
 def task_at(address: str) -> str | None:
-    """The issue, pull request or ticket at a web address."""
+    """Return the issue, pull request or ticket at a web address, or None."""
     return next(_in_addresses(address), None)
 
 
@@ -171,7 +175,7 @@ def _in_words(text: str) -> set[str]:
         is_list |= found["next"] is not None
         numbers = (found[name] for name in ("hash", "plain", "closed", "gh", "next"))
         refs.add(f"#{next(filter(None, numbers))}")
-    # "#1, #2" alone may be anything.
+    # A list like "1, #2" alone may be anything.
     return refs if len(refs) > is_list else set()
 
 

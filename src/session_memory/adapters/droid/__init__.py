@@ -1,4 +1,4 @@
-"""Factory Droid: one JSONL file per session, and its settings with the sums of its tokens.
+"""Factory Droid: one JSONL file per session, and a settings file with the sums of its tokens.
 
 Evidence: docs/formats/droid.md.
 """

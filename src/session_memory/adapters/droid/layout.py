@@ -1,4 +1,4 @@
-"""The files of Droid's sessions, and where they are.
+"""Find the files of Droid's sessions.
 
 sessions/<working directory>/<session>.jsonl            the log
 sessions/<working directory>/<session>.settings.json    its model and the sums of its tokens
@@ -24,18 +24,23 @@ _MARKS = (b'"tokenUsage"', b'"autonomyMode"')
 
 
 def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
-    """``~/.factory``."""
+    """Return ``~/.factory``."""
     return [home / _HOME]
 
 
 def directory_fits(name: str, pattern: str) -> bool:
-    """Whether a directory of sessions belongs to a repository. Droid names it after the working
-    directory, with a dash for every slash."""
+    """Whether a directory of sessions belongs to a repository whose name fits ``pattern``.
+
+    Droid names the directory after the working directory, with a dash for every slash.
+    """
     return fnmatchcase(name, f"*-{pattern}") or fnmatchcase(name, pattern)
 
 
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """The sessions below a home or a directory of Droid, or the logs somewhere else."""
+    """Yield the sessions below ``root``.
+
+    ``root`` is a home directory, a directory of Droid, or any other directory with its logs.
+    """
     base = own_directory(root, _HOME, "sessions", f"*/*{_LOG}", recognizes)
     return chain(
         logs(root, base, _LOG, recognizes, _log),

@@ -1,7 +1,8 @@
-"""``<session>.settings.json``, which Droid rewrites as a whole: what the session used so far.
+"""Read the usage of a session of Droid from ``<session>.settings.json``.
 
-Nothing else says what was used. Each writing counts for what it adds to the one before. Input and
-both kinds of cached tokens are disjoint; output includes thinking.
+The document has the sums of the session so far, and Droid rewrites it as a whole. Nothing else says
+what was used, so each version counts for the difference to the version before. Its input does not
+include cached tokens; its output includes thinking.
 """
 
 from typing import Any
@@ -19,7 +20,7 @@ _FIGURES = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheCreationToke
 
 
 class DroidSums(msgspec.Struct):
-    """``counted`` is what earlier writings said, ``model`` the present model."""
+    """The state from line to line: the present model, and the sums that were counted so far."""
 
     model: str = ""
     counted: tuple[int, ...] = (0,) * len(_FIGURES)
@@ -30,7 +31,7 @@ def _session(ref: SourceRef, state: DroidSums) -> str:
 
 
 def _tag(ref: SourceRef, state: DroidSums, record: Record, tag: dict[str, Any]) -> None:
-    """The only list in the settings is one of tags."""
+    """Make an item of the document's only list bookkeeping: the list holds tags."""
     record.bookkeeping = "tag"
 
 
@@ -55,7 +56,7 @@ def _around(ref: SourceRef, state: DroidSums, record: Record, members: dict[str,
 
 
 def _back(ref: SourceRef, state: DroidSums, record: Record, tag: dict[str, Any] | None) -> None:
-    """A tag was removed, which nobody needs to see."""
+    """Make the record of a removed tag bookkeeping: nobody needs to see it."""
     record.events, record.bookkeeping = [], "tag"
 
 

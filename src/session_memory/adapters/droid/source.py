@@ -1,4 +1,4 @@
-"""Reading a source of Droid: the log of a session, or its settings."""
+"""Read a source of Droid: the log of a session, or its settings."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ _LINES, _SUMS = StateText(DroidState), StateText(DroidSums)
 
 
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
-    """Every record from ``cursor`` on."""
+    """Yield the records of a source after ``cursor``, each with its own cursor."""
     if source.ref.role == REWRITTEN:
         return read_messages(source, cursor, _SUMS, READER)
     return read_lines(source, cursor, _LINES, from_line)

@@ -1,4 +1,4 @@
-"""One line of a Droid log into one record."""
+"""Translate one line of a Droid log into one record."""
 
 import re
 from typing import Any
@@ -27,13 +27,14 @@ _CONTEXT = "context-"
 
 
 class DroidState(msgspec.Struct):
-    """``session`` is the id in the first line."""
+    """The state from line to line: the id of the session, which only the first line has."""
 
     session: str = ""
 
 
 def model_named(value: Any) -> str:
-    """The name of a model. A model of the user's own is ``custom:<name>-<number>``."""
+    """Return the name of a model. Droid logs a model that the user added as
+    ``custom:<name>-<number>``."""
     name = name_in(value)
     custom = _CUSTOM.match(name)
     return custom[1] if custom else name
@@ -42,7 +43,7 @@ def model_named(value: Any) -> str:
 def from_line(
     ref: SourceRef, state: DroidState, offset: int, length: int, line: bytes | None
 ) -> Record:
-    """The record of one line. Changes ``state``."""
+    """Return the record of one line, and update ``state``."""
     record = new_record(offset, length, state.session or escaped(ref.session))
     native = object_in_line(record, line)
     if native is None:
@@ -89,7 +90,7 @@ def _start(native: dict[str, Any], record: Record, state: DroidState) -> None:
 def _message(native: dict[str, Any], own: str) -> list[NativeEvent]:
     message = mapping(native.get("message"))
     if message.get("visibility") == "user_only":
-        # What Droid tells the person when a request failed.
+        # Droid writes this message for the person when a request failed.
         said = escaped(text_of(message.get("content")))
         event = NativeEvent("error", "system", one_line(said), "notice", is_error=True, body=said)
         return [event]
@@ -109,7 +110,8 @@ def _message(native: dict[str, Any], own: str) -> list[NativeEvent]:
 
 
 def _outcome(native: dict[str, Any], record: Record) -> None:
-    """How a turn ended. The last answer shows that it was completed."""
+    """Translate the line that says how a turn ended. It is an event only if a person stopped the
+    turn; otherwise the last answer shows the end."""
     reason = string(native.get("reason"))
     record.bookkeeping = "agent_turn_outcome"
     if reason in _STOPPED:

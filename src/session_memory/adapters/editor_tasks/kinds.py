@@ -1,4 +1,4 @@
-"""What the messages of a task are."""
+"""The kinds of messages in a task of Cline or Roo Code, grouped by what they become."""
 
 BOOKKEEPING = frozenset(
     {
@@ -18,7 +18,7 @@ ANSWERS = frozenset({"text", "plan_mode_respond", "act_mode_respond", "followup"
 COMPLETIONS = frozenset({"completion_result", "plan_completion_result"})
 FEEDBACK = frozenset({"user_feedback", "user_feedback_diff"})
 CALLS = frozenset({"tool", "command", "use_mcp_server", "browser_action_launch"})
-# After these a person writes because the agent asked, or because it has finished.
+# After a message of these kinds a person is invited to write: the agent asked or has finished.
 INVITED = COMPLETIONS | {"followup", "plan_mode_respond", "resume_task", "resume_completed_task"}
 EDITS = frozenset(
     {

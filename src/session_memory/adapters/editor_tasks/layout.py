@@ -1,4 +1,4 @@
-"""Where extensions of VS Code and of editors like it keep their tasks.
+"""Find the tasks of an extension of VS Code or of a similar editor.
 
 <editor>/User/globalStorage/<extension>/tasks/<task>/ui_messages.json     what the person sees
 <…>/tasks/<task>/api_conversation_history.json     what the model gets
@@ -30,7 +30,8 @@ _HEAD = re.compile(rb'\s*\[\s*\{\s*"ts":\s*\d{12,16},\s*"type":\s*"(?:say|ask)",
 
 
 def storage_roots(environ: Mapping[str, str], home: Path, extension: str) -> list[Path]:
-    """The directories of an extension, of each editor that is there; else of VS Code."""
+    """Return the directories in which an extension keeps its data, one for each installed editor.
+    Without any editor, return the one for VS Code."""
     editors = [home / place for place in _EDITORS]
     if roaming := environ.get("APPDATA"):
         editors += [Path(roaming) / "Code", Path(roaming) / "Cursor"]
@@ -39,7 +40,8 @@ def storage_roots(environ: Mapping[str, str], home: Path, extension: str) -> lis
 
 
 def tasks_of(root: Path, extension: str) -> list[Path | Unlisted]:
-    """The directories of tasks below a home, an extension's own directory, or ``tasks`` itself."""
+    """Return the directories of an extension's tasks at ``root``: a user's home, the extension's
+    own directory, or the directory ``tasks`` itself."""
     if root.name == "tasks" and root.parent.name == extension:
         return [root]
     if root.name == extension:
@@ -51,15 +53,16 @@ def tasks_of(root: Path, extension: str) -> list[Path | Unlisted]:
 
 
 def discover_tasks(root: Path, extension: str, *, loose: bool) -> Iterator[SourceRef | Unlisted]:
-    """The tasks of an extension, also in homes that were copied somewhere below the root.
+    """Yield the tasks of an extension at ``root``, or in home directories copied below it.
 
-    ``loose``: those that somebody copied out of an editor's directory, too."""
+    With ``loose``, also yield tasks that were copied without the editor's directories around them.
+    """
     bases = tasks_of(root, extension)
     for base in bases:
         yield from tasks_in(base)
 
     def gathered(path: Path, below: str) -> SourceRef | None:
-        # In the directory of an editor another extension may own it.
+        # In the directory of an editor, the task may belong to another extension.
         is_own = extension in path.parts or (loose and "globalStorage" not in path.parts)
         return _ref(path, below) if is_own else None
 
@@ -68,7 +71,7 @@ def discover_tasks(root: Path, extension: str, *, loose: bool) -> Iterator[Sourc
 
 
 def tasks_in(base: Path | Unlisted) -> Iterator[SourceRef | Unlisted]:
-    """Every task in a directory of tasks."""
+    """Yield a source for every task in a directory of tasks."""
     if isinstance(base, Unlisted):
         yield base
         return
@@ -98,7 +101,7 @@ def _ref(path: Path, below: str) -> SourceRef:
 
 
 def _home_path(task: Path) -> str:
-    """The place of a task below a home."""
+    """Return the path of a task below the user's home."""
     parts = task.parts
     for number, part in enumerate(parts):
         if part in _FIRST_PARTS and "tasks" in parts[number:]:

@@ -1,4 +1,7 @@
-"""Messages of a task as events. Each message is read alone; what depends on others is not here."""
+"""Translate each message of a task into events, without the messages around it.
+
+What depends on other messages is in `session_memory.adapters.editor_tasks.translate`.
+"""
 
 from typing import Any
 
@@ -21,13 +24,18 @@ from session_memory.core.text import one_line
 
 
 def kind_of(message: dict[str, Any]) -> str:
-    """The name of what the agent says or asks."""
+    """Return the kind of a message: the name of what the agent says or asks, such as
+    ``api_req_started``."""
     said = message.get("ask") if message.get("type") == "ask" else message.get("say")
     return word(said)
 
 
 def events_of_task(message: dict[str, Any], call: str, *, is_first: bool) -> list[NativeEvent]:
-    """The events of a message. ``call`` is the id of the call that it makes or answers."""
+    """Return the events of a message.
+
+    ``call`` is the id of the call that the message makes or answers; ``is_first`` says whether it
+    is the first message of the task, which is a prompt.
+    """
     kind, text = kind_of(message), string(message.get("text"))
     label = f"{word(message.get('type'))}/{kind}"
     if is_first and kind in ("text", "task"):
@@ -64,7 +72,7 @@ def _prompt(message: dict[str, Any], text: str, label: str) -> NativeEvent:
 
 
 def _answer(text: str) -> str:
-    """The words of an answer. A question or a plan is an object with its options."""
+    """Return the text of an answer. A question or a plan is logged as an object with options."""
     inner = json_in(text)
     return string(inner.get("question")) or string(inner.get("response")) or text
 
@@ -78,7 +86,8 @@ def _call(kind: str, text: str, call: str, label: str) -> list[NativeEvent]:
     event = call_event(call, tool, asked, label, path=path, is_edit=tool in EDITS)
     if kind != "tool":
         return [event]
-    # What a tool gave is only in what the model gets. Files that were read are in the message.
+    # The output of most tools is only in the other document, for the model. But the message of a
+    # call that reads a file has the file's content.
     return [event, _result(call, "" if tool in EDITS else string(asked.get("content")), label)]
 
 
@@ -89,7 +98,7 @@ def _result(call: str, text: str, label: str) -> NativeEvent:
 
 
 def json_in(text: str) -> dict[str, Any]:
-    """The object in a text; an empty one if there is none."""
+    """Return the JSON object in a text; an empty object if there is none."""
     if not text.startswith("{"):
         return {}
     try:

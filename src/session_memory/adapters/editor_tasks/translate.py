@@ -1,4 +1,4 @@
-"""The documents of a task into records."""
+"""Translate the documents of a task of Cline or Roo Code into records."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -36,8 +36,13 @@ _NONE = "unnamed"
 
 
 class TaskState(WrittenMessages):
-    """``request``: the request whose answer follows, and what it ``used``. ``asked``: the last kind
-    of message. ``call``: the last call, and whether it waits for what it printed."""
+    """The state after a message, which the translation of the next one needs.
+
+    - ``request``: the request whose answer follows; ``used``: its usage.
+    - ``asked``: the kind of the last message that was no request.
+    - ``call``: the id of the last call; ``is_open``: its output may follow.
+    - ``began``: the task has a message; ``went_back``: its last messages were removed once.
+    """
 
     request: str = ""
     used: NativeUsage | None = None
@@ -54,7 +59,10 @@ _TEXTS = StateText(TaskState)
 def read_task(
     source: Readable, cursor: Cursor, *, may_include_cache: bool
 ) -> Iterator[tuple[Cursor, Record]]:
-    """Every record from ``cursor`` on, of one of the documents of a task."""
+    """Yield the records after ``cursor`` of one of the documents of a task.
+
+    ``may_include_cache``: the agent's count of input tokens may include cached tokens.
+    """
     if source.ref.role == DOCUMENT:
         return read_document(source, cursor, _facts)
     if source.ref.path.name == HISTORY:
@@ -77,7 +85,7 @@ def _back(ref: Ref, state: TaskState, record: Record, message: dict[str, Any] | 
 
 
 def _own(ref: Ref, message: dict[str, Any]) -> str:
-    """The id of a message: its time, in its task."""
+    """Return the id of a message, made of its task and its time; "" if it has no time."""
     at = integer_text(message.get("ts"))
     return f"{escaped(ref.session)}@{at}" if at else ""
 
@@ -93,7 +101,7 @@ def _message_reader(
         record.ts = moment(message.get("ts"))
         kind, own = kind_of(message), _own(ref, message)
         if message.get("partial") is True:
-            # It is written again when it is complete.
+            # The agent writes the message again when it is complete.
             record.bookkeeping = "partial"
             return
         is_first, state.began = not state.began, True
@@ -102,7 +110,7 @@ def _message_reader(
         elif kind in ("deleted_api_reqs", "api_req_deleted"):
             record.bookkeeping = kind
             if not state.went_back and own:
-                # Nobody has seen the requests themselves, which were deleted.
+                # The requests were deleted before a sync read them, so this sum counts.
                 record.usage = usage_of_request(message, own, may_include_cache=may_include_cache)
         elif kind in BOOKKEEPING:
             record.bookkeeping = kind
@@ -138,7 +146,8 @@ def _events(
 
 
 def _mark_feedback(state: TaskState, record: Record, event: NativeEvent) -> None:
-    """What a person writes instead of an approval stops the call."""
+    """Set the kind of a person's message in a running task. If it came instead of an approval, the
+    call was refused."""
     if state.asked == "followup":
         event.kind, event.marks = "decision", ("user_msg",)
     elif state.asked not in INVITED:
@@ -150,7 +159,8 @@ def _mark_feedback(state: TaskState, record: Record, event: NativeEvent) -> None
 def _request(
     ref: Ref, state: TaskState, record: Record, message: dict[str, Any], may_include_cache: bool
 ) -> None:
-    """A request to the model. It is written again when it has ended, with what it used."""
+    """Translate a request to the model. The agent writes it again with its usage when it has
+    ended."""
     own = _own(ref, message)
     state.model = model_in(message) or state.model
     info = json_in(string(message.get("text")))
@@ -169,7 +179,7 @@ def _request(
         event.is_error = True
         events.append(event)
     if state.is_open:
-        # The agent goes on, so the call has ended, without a word.
+        # The agent continues, so the call has ended without any output.
         state.is_open = False
         events.append(result_event(state.call, "", "say/no_output", failed=False))
     if events:
@@ -179,7 +189,8 @@ def _request(
 
 
 def _history(ref: Ref, state: TaskState, record: Record, message: dict[str, Any]) -> None:
-    """What the model gets. The messages of the task tell the same, so it gives no events."""
+    """Make a message for the model bookkeeping, because the other document tells the same. Only the
+    working directory is read from it."""
     record.bookkeeping = "history"
     for part in parts_of(message.get("content")):
         if found := _DIRECTORY.search(string(part.get("text"))):
@@ -198,7 +209,8 @@ _HISTORY_READER: DocumentReader[TaskState] = DocumentReader(
 
 
 def _facts(ref: Ref, body: bytes) -> Record:
-    """``history_item.json`` of Roo Code, or ``task_metadata.json`` of Cline."""
+    """Return the record with the facts of a task in ``history_item.json`` of Roo Code or
+    ``task_metadata.json`` of Cline."""
     record = Record(0, len(body), fit_native_id(escaped(ref.session))[0])
     document = object_in(body, record)
     if document is None:

@@ -1,4 +1,4 @@
-"""What a request of a task used."""
+"""Read the tokens that a request of a task used."""
 
 from typing import Any
 
@@ -9,17 +9,17 @@ from session_memory.adapters.providers import model_sold_by
 from session_memory.adapters.reported_costs import microdollars
 from session_memory.adapters.token_counts import count_of, without
 
-# From this day on Roo Code adds what was read from and written to a cache to `tokensIn`.
+# Since this time (October 31, 2025), `tokensIn` of Roo Code includes cached tokens.
 _INCLUDES_CACHE = 1761868800000
 
 
 def usage_of_request(
     message: dict[str, Any], usage_id: str, *, may_include_cache: bool
 ) -> NativeUsage | None:
-    """The usage in the text of ``api_req_started``; None while the request runs.
+    """Return the usage in a message ``api_req_started``; None while the request runs.
 
-    Cline's buckets are disjoint. Roo Code's ``tokensIn`` includes the cache
-    (``may_include_cache``), in older versions only for providers with the protocol of OpenAI.
+    Cline's ``tokensIn`` includes no cached tokens. Roo Code's does (``may_include_cache``); in
+    older versions only for providers with the protocol of OpenAI.
     """
     used = json_in(string(message.get("text")))
     if "tokensIn" not in used and "tokensOut" not in used:
@@ -42,7 +42,8 @@ def usage_of_request(
 
 
 def model_in(message: dict[str, Any]) -> str:
-    """The model that a message names, with its seller. Only newer versions of Cline do."""
+    """Return the model that a message names, with its seller; "" if it names none. Only newer
+    versions of Cline name it."""
     about = mapping(message.get("modelInfo"))
     model = string(about.get("modelId"))
     return model_sold_by(string(about.get("providerId")), model) if model else ""

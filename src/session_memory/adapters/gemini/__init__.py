@@ -1,4 +1,4 @@
-"""Gemini CLI: one file per session; a message is written again when its calls have ended.
+"""Gemini CLI: one file per session. Gemini CLI writes a message again when its calls have ended.
 
 Evidence: docs/formats/gemini.md.
 """

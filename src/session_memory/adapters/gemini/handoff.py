@@ -1,4 +1,4 @@
-"""A session of another agent as a session of Gemini CLI."""
+"""Write a session of another agent as a session of Gemini CLI."""
 
 import hashlib
 import json
@@ -36,8 +36,11 @@ def tool(operation: handing.Operation) -> tuple[str, dict[str, Any]]:
 
 
 def make(session: handing.HandedSession, root: Path) -> handing.TargetSession:
-    """Gemini CLI keeps the sessions of a directory under a short name that ``projects.json`` gives
-    it. A directory without a name gets one here, as it would at the first start."""
+    """Return the log of the new session, and the files that register its directory if needed.
+
+    Gemini CLI keeps the sessions of a directory under a short name, which is in ``projects.json``.
+    A directory without a name gets one here, as it would when Gemini CLI starts in it.
+    """
     name = session.new_uuid("session")
     clock = LineClock(session)
     began = clock.tick()
@@ -84,7 +87,7 @@ def _call(call: handing.HandedCall, at: str) -> dict[str, Any]:
 
 
 def _project(root: Path, cwd: str) -> tuple[str, list[handing.NewFile]]:
-    """The short name of a directory, and the files to write if it has none yet."""
+    """Return the short name of a directory, and the files to write if it has none yet."""
     place = root / _PROJECTS
     try:
         known = json.loads(place.read_bytes())

@@ -1,4 +1,4 @@
-"""The files of Gemini CLI's sessions, and where they are.
+"""Find the files of Gemini CLI's sessions.
 
 tmp/<project>/chats/session-<time>-<id>.jsonl       a session
 tmp/<project>/chats/<parent session>/<id>.jsonl     a subagent
@@ -24,13 +24,14 @@ _HOURS = {"h": 1, "d": 24, "w": 7 * 24, "m": 30 * 24}
 
 
 def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
-    """``$GEMINI_CLI_HOME/.gemini`` when set, else ``~/.gemini``."""
+    """Return ``$GEMINI_CLI_HOME/.gemini`` if the variable is set, else ``~/.gemini``."""
     configured = environ.get("GEMINI_CLI_HOME")
     return [(Path(configured).expanduser() if configured else home) / ".gemini"]
 
 
 def keeps_days(root: Path) -> int | None:
-    """After how many days Gemini CLI deletes a session. None if it is told to keep them."""
+    """Return after how many days Gemini CLI deletes a session; None if its settings say that it
+    keeps them."""
     for directory in (root, root / ".gemini"):
         try:
             settings = json.loads((directory / "settings.json").read_bytes())
@@ -46,7 +47,11 @@ def keeps_days(root: Path) -> int | None:
 
 
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """The sessions below a home or a directory of Gemini CLI, or the logs somewhere else."""
+    """Yield the sessions below ``root``.
+
+    ``root`` is a home directory, a directory of Gemini CLI, or any other directory with its
+    logs.
+    """
     base = own_directory(root, ".gemini", "tmp", "*/chats/*.json*", recognizes)
     return logs(root, base, _SUFFIXES, recognizes, _ref, _loose_ref)
 
@@ -73,5 +78,6 @@ def recognizes(head: bytes) -> bool:
 
 
 def is_document(head: bytes) -> bool:
-    """Whether ``head`` begins with such a header. Old versions of Qwen Code write it, too."""
+    """Whether ``head`` begins with the header of a session of Gemini CLI, or of an old version of
+    Qwen Code, which writes the same header."""
     return _HEADER.match(head) is not None

@@ -1,4 +1,4 @@
-"""Messages of Gemini CLI as events, and what an answer used."""
+"""Translate the messages of Gemini CLI into events, and the figures of an answer into usage."""
 
 import re
 from typing import Any
@@ -20,7 +20,7 @@ from session_memory.core.time import time_or_none
 _CONTEXT = "<session_context>"
 SESSION_CONTEXT = "user/session_context"
 _EXIT = re.compile(r"^Exit Code: (-?\d{1,9})\s*$", re.MULTILINE)
-# Gemini CLI puts what hooks say before the prompt.
+# Gemini CLI puts the output of hooks before the prompt.
 _HOOKS = re.compile(r"\A(?:\s*<hook_context>.*?</hook_context>)+\s*", re.DOTALL)
 _CANCELLED = "Request cancelled."
 # Milliseconds in ten days. Nobody waits longer for a call.
@@ -30,9 +30,9 @@ _LONGEST_CALL = 10 * 24 * 3600 * 1000
 def events_of_message(
     message: dict[str, Any], state: GeminiState, *, again: bool = False
 ) -> list[NativeEvent]:
-    """The events of a message; an empty list if none of them is new.
+    """Return the events of a message; an empty list if none of them is new.
 
-    ``again``: the message was written before. Then only calls that have ended since are new.
+    ``again``: Gemini CLI wrote the message before. Then only new calls and results are new events.
     """
     match message.get("type"):
         case "user":
@@ -50,7 +50,7 @@ def events_of_message(
 
 
 def _text(message: dict[str, Any]) -> str:
-    """The words of a message: the texts among its parts that are no thoughts."""
+    """Return the texts of a message's parts that are no thoughts."""
     parts = parts_of(message.get("content"))
     said = (string(part.get("text")) for part in parts if part.get("thought") is not True)
     return "\n".join(filter(None, said))
@@ -69,16 +69,17 @@ def _from_user(message: dict[str, Any], state: GeminiState) -> list[NativeEvent]
 
 
 def _said(message: dict[str, Any]) -> NativeEvent | None:
-    """What a message to the model says, without results of calls; None if that is nothing."""
+    """Return the event of a message to the model, apart from results of calls; None if it has
+    nothing else."""
     whole, displayed = _text(message), _text({"content": message.get("displayContent")})
     parts = parts_of(message.get("content"))
     pasted = [next(iter(part)) for part in parts if part and "text" not in part]
     if any("functionResponse" in part for part in parts):
-        # A picture beside results was read by a tool.
+        # A picture in a message with results is from a tool that read it, not from a person.
         pasted = []
     if whole.startswith(_CONTEXT):
         return NativeEvent("lifecycle", "system", one_line(whole), SESSION_CONTEXT, body=whole)
-    # The content may also hold files that the prompt names.
+    # What is displayed is preferred: the content may also have the files that the prompt names.
     words = _typed(displayed or whole)
     if not whole and not words and not pasted:
         return None
@@ -92,13 +93,13 @@ def _said(message: dict[str, Any]) -> NativeEvent | None:
 
 
 def prompt_in(message: dict[str, Any]) -> str:
-    """The whole text of a prompt in a history; empty for any other message."""
+    """Return the whole text of a prompt; "" for any other message."""
     said = _said(message) if message.get("type") == "user" else None
     return event_text(said) if said is not None and said.is_prompt else ""
 
 
 def _typed(said: str) -> str:
-    """The words of the person, without what hooks put before or into them."""
+    """Return what a person typed, without the text that hooks added."""
     words = without_injected(_HOOKS.sub("", said))
     return said if words == said else words.strip()
 
@@ -145,9 +146,13 @@ def _words(message: dict[str, Any]) -> list[NativeEvent]:
 def _call(
     call: dict[str, Any], position: int, message: str, state: GeminiState
 ) -> list[NativeEvent]:
-    """A call and its result. They are logged together, when the call has ended."""
+    """Return the event of a call, and of its result if the call has ended. Gemini CLI logs both
+    together.
+
+    ``position`` is the place of the call in its message, ``message`` the id of that message.
+    """
     call_id = name_in(call.get("id"))
-    # In a message, the position identifies a call without an id.
+    # The position in the message identifies a call without an id.
     noted, call_id = call_id or f"unnamed {position}", call_id or "unnamed"
     tool, arguments = one_line(string(call.get("name"))) or "unknown", call.get("args")
     given = mapping(arguments)
@@ -164,8 +169,8 @@ def _call(
 
 
 def _took(message: dict[str, Any], call: dict[str, Any]) -> int | None:
-    """The milliseconds from an answer to the end of its call, with the time until a person allowed
-    the call."""
+    """Return the milliseconds from an answer to the end of its call. They include the time until a
+    person allowed the call."""
     began, ended = time_or_none(message.get("timestamp")), time_or_none(call.get("timestamp"))
     if began is None or ended is None or not 0 <= ended - began <= _LONGEST_CALL:
         return None
@@ -173,7 +178,7 @@ def _took(message: dict[str, Any], call: dict[str, Any]) -> int | None:
 
 
 def _output(call: dict[str, Any]) -> str:
-    """What the model got, or else what the person saw."""
+    """Return the output of a call that the model got, else the one that the person saw."""
     found = [
         _response(mapping(mapping(part).get("functionResponse")))
         for part in items(call.get("result"))
@@ -187,8 +192,8 @@ def _response(answer: dict[str, Any]) -> str:
 
 
 def _ended(call_id: str, tool: str, text: str, status: str) -> NativeEvent:
-    # A command that failed counts as a success for Gemini CLI; only its output has the exit code.
-    # It follows what the command printed.
+    # Gemini CLI logs a command that failed as a success. Only its output has the exit code, after
+    # the text that the command printed.
     exited = _EXIT.findall(text) if is_shell_tool(tool) else []
     code = int(exited[-1]) if exited else None
     refused = status == "cancelled"
@@ -205,8 +210,12 @@ def _ended(call_id: str, tool: str, text: str, status: str) -> NativeEvent:
 
 
 def _result(answer: dict[str, Any], state: GeminiState) -> list[NativeEvent]:
-    """A result in a message to the model. It is new if the agent was stopped before it wrote the
-    call again, or refused a call that a subagent may not make. Then the call is nowhere else."""
+    """Return the events of a result in a message to the model.
+
+    Mostly they are repeated ones, because Gemini CLI also writes the call again with its result.
+    They are new if the agent was stopped before that, or refused a call that a subagent may not
+    make. Then no other line has the call.
+    """
     call_id, tool = name_in(answer.get("id")), string(answer.get("name"))
     failed = "error" in mapping(answer.get("response"))
     status = "error" if failed else "success"
@@ -227,7 +236,7 @@ def _notice(kind: str, said: str) -> NativeEvent:
 
 
 def children(message: dict[str, Any]) -> list[ChildLink]:
-    """The subagents that the calls of a message started."""
+    """Return the links to the subagents that the calls of a message started."""
     calls = [mapping(call) for call in items(message.get("toolCalls"))]
     return [
         ChildLink(fit_native_id(child)[0], call_id)
@@ -237,7 +246,8 @@ def children(message: dict[str, Any]) -> list[ChildLink]:
 
 
 def usage_of_message(message: dict[str, Any], state: GeminiState) -> NativeUsage | None:
-    """What an answer used: ``input`` includes cached tokens, ``output`` no thoughts."""
+    """Return the usage of an answer, or None. ``input`` includes cached tokens; ``output`` does not
+    include thoughts."""
     used, own = message.get("tokens"), name_in(message.get("id"))
     kind = message.get("type")
     if kind not in ("gemini", "qwen") or not isinstance(used, dict) or not own:

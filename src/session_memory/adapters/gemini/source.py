@@ -1,4 +1,4 @@
-"""Reading a log of Gemini CLI."""
+"""Read a log or an old document of Gemini CLI."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ _DOCUMENT = DocumentReader(session_of, from_message, from_members, go_back)
 
 
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
-    """Every record from ``cursor`` on."""
+    """Yield the records of a source after ``cursor``, each with its own cursor."""
     if source.ref.role == REWRITTEN:
         return read_messages(source, cursor, _TEXTS, _DOCUMENT)
     return read_lines(source, cursor, _TEXTS, from_line)

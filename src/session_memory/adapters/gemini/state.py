@@ -1,4 +1,4 @@
-"""What a line of a Gemini log needs to know of the lines before it."""
+"""The state of a Gemini log from line to line: which messages, calls and prompts were read."""
 
 from typing import Any
 from zlib import crc32
@@ -8,21 +8,25 @@ import msgspec
 from session_memory.adapters.cursor_state import bounded
 from session_memory.adapters.json_records import string
 
-# A message is written again at most a few lines later.
+# Gemini CLI writes a message again at most a few lines later.
 _MOST_MESSAGES = 64
 _MOST_CALLS = 256
 _MOST_PROMPTS = 200
-# Stands for the message of a call that no message has.
+# The message of a call that is in no message; only its result is there.
 _UNKNOWN = "?"
-# The state is stored with every piece that is read. No model has a longer name.
+# The state is stored with each part of a log, so it must be short. No model has a longer name.
 _LONGEST_MODEL = 200
 
 
 class GeminiState(msgspec.Struct):
-    """``written``: the last messages, and how many times each was written. ``asked``: the last
-    calls, and the message of each. ``answered``: the calls that have a result. ``before``: for each
-    prompt on the path, the record before it and a checksum of its words. ``model``: the one of the
-    last answer that names it."""
+    """What the adapter remembers after a line, to translate the next one.
+
+    - ``last``: the native id of the last record; ``messages``: the number of messages.
+    - ``written``: how often each of the last messages was written.
+    - ``asked``: the last calls, each with its message; ``answered``: the calls with a result.
+    - ``before``: for each prompt on the path, the record before it and a checksum of its text.
+    - ``model``: the model of the last answer that names one.
+    """
 
     session: str = ""
     last: str = ""
@@ -34,7 +38,8 @@ class GeminiState(msgspec.Struct):
     model: str = ""
 
     def model_of(self, message: dict[str, Any]) -> str:
-        """The model of an answer. One without words does not name it: it is the last one's."""
+        """Return the model of an answer. An answer without text does not name it; then it is the
+        model of the answer before it."""
         named = string(message.get("model"))
         if named:
             self.model = named if len(named) <= _LONGEST_MODEL else ""
@@ -60,7 +65,7 @@ class GeminiState(msgspec.Struct):
         return True
 
     def miss(self, call: str) -> bool:
-        """Note a call of which only the result is there, and return whether it is new."""
+        """Note a call that is logged only by its result, and return whether it is new."""
         if call in self.asked:
             return False
         _put(self.asked, call, _UNKNOWN, _MOST_CALLS)
@@ -74,13 +79,14 @@ class GeminiState(msgspec.Struct):
         return True
 
     def prompt(self, message: str, words: str) -> None:
-        """Note a prompt. The session may go back to it."""
+        """Note a prompt, because the session may go back to before it."""
         _put(self.before, message, (self.last, _checksum(words)), _MOST_PROMPTS)
 
     def rename_prompts(self, history: list[tuple[str, str]]) -> None:
-        """Note the ids that the prompts have from now on: ``(message, words)``, in their order.
+        """Give the prompts on the path the ids that they have from now on.
 
-        The last prompts are compared first: a summary may stand for the older ones.
+        ``history`` has the id and the text of each prompt, in their order. The last prompts are
+        compared first, because the history may have a summary in place of the older ones.
         """
         noted, renamed = list(self.before.values()), []
         for message, words in reversed(history):
@@ -93,7 +99,7 @@ class GeminiState(msgspec.Struct):
             self.before = dict(reversed(renamed))
 
     def go_back(self, message: str) -> bool:
-        """Go back to before a prompt. False if it is not known."""
+        """Go back to before a prompt. Return False if no prompt with this id is known."""
         if message not in self.before:
             return False
         self.last = self.before[message][0]

@@ -1,4 +1,4 @@
-"""One line of a Gemini log into one record."""
+"""Translate one line of a Gemini log, or one message of an old document, into one record."""
 
 import re
 from typing import Any
@@ -32,7 +32,7 @@ _WORKSPACE = re.compile(r"\*\*Workspace Directories:\*\*\n  - (\S.{0,1000})")
 def from_line(
     ref: SourceRef, state: GeminiState, offset: int, length: int, line: bytes | None
 ) -> Record:
-    """The record of one line. Changes ``state``."""
+    """Return the record of one line, and update ``state``."""
     record = new_record(offset, length, session_of(ref, state))
     native = object_in_line(record, line)
     if native is None:
@@ -55,14 +55,14 @@ def session_of(ref: SourceRef, state: GeminiState) -> str:
 def from_message(
     ref: SourceRef, state: GeminiState, record: Record, message: dict[str, Any]
 ) -> None:
-    """A message of a document. Changes ``state``."""
+    """Fill in the record of a message in a document, and update ``state``."""
     _message(message, record, state)
 
 
 def from_members(
     ref: SourceRef, state: GeminiState, record: Record, members: dict[str, Any]
 ) -> None:
-    """What a document says about its session. Changes ``state``."""
+    """Fill in the record of a document's fields about its session, and update ``state``."""
     if "sessionId" in members:
         _header(ref, members, record, state)
     if title := string(members.get("summary")):
@@ -72,7 +72,8 @@ def from_members(
 def go_back(
     ref: SourceRef, state: GeminiState, record: Record, message: dict[str, Any] | None
 ) -> None:
-    """A document lost its last messages. Changes ``state``."""
+    """Note in the record that a document lost its last messages, and update ``state``. It ends with
+    ``message`` now."""
     own = name_in(message.get("id")) if message is not None else ""
     times = state.written.get(own, 1) - 1
     state.last = fit_native_id(f"{own}+{times}" if times else own)[0] if own else ""
@@ -93,14 +94,14 @@ def _header(ref: SourceRef, native: dict[str, Any], record: Record, state: Gemin
 
 
 def _changed(ref: SourceRef, change: dict[str, Any], record: Record, state: GeminiState) -> None:
-    """A line that sets facts of the session, or its whole history.
+    """Translate a line that sets facts of the session, or its whole history.
 
-    When a session is resumed, Gemini CLI writes its history again: other ids, without the tokens
-    and the calls. Only a history before the first message holds messages of its own.
+    When a session is resumed, Gemini CLI writes its history again with other ids, without tokens
+    and calls. So the messages of a history become events only if no message came before it.
     """
     record.bookkeeping = "$set"
     record.ts = time_or_none(change.get("lastUpdated"))
-    # In the log of a subagent, the summary is its answer.
+    # In the log of a subagent, the summary is the subagent's answer and no title.
     if (title := string(change.get("summary"))) and not ref.agent:
         record.facts = {"ai_title": one_line(title)}
     messages = [mapping(message) for message in items(change.get("messages"))]
@@ -116,7 +117,7 @@ def _changed(ref: SourceRef, change: dict[str, Any], record: Record, state: Gemi
         record.events += events_of_message(message, state)
     if record.events:
         record.bookkeeping = None
-    # A session whose history holds only its context has no message yet.
+    # A history that holds only the context of the session has no message yet.
     state.messages = sum(event.native_kind != SESSION_CONTEXT for event in record.events)
 
 
@@ -147,7 +148,7 @@ def _message(native: dict[str, Any], record: Record, state: GeminiState) -> None
         return
     state.messages += 1
     if own:
-        # What is new in a message that is written again is a record of its own.
+        # If a message is written again, its new events are in a record of their own.
         name = f"{own}+{times}" if times else own
         record.native_id = fit_native_id(name)[0]
         if state.last and state.last != record.native_id:

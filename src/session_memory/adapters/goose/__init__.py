@@ -1,6 +1,7 @@
-"""goose: a SQLite database of sessions; before that a JSONL file for each.
+"""goose: a SQLite database with all sessions; old releases wrote a JSONL file for each session.
 
-Evidence: docs/formats/goose.md. Each session is a source. A line of it is a row of the database.
+Evidence: docs/formats/goose.md. Each session is a source. A line of this source is a row of the
+database.
 """
 
 from session_memory.adapters.agent import Agent, lazy

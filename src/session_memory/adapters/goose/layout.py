@@ -1,4 +1,4 @@
-"""Where goose keeps its sessions.
+"""Find the sessions of goose.
 
 sessions/sessions.db            all sessions
 sessions/<session>.jsonl        a session of an old release
@@ -14,7 +14,7 @@ from session_memory.adapters.databases import MAGIC, sessions_in_database
 from session_memory.adapters.gathered import files_below, is_an_agents
 
 DATABASE = "sessions.db"
-# A sync asks every agent for its roots. The tables matter only where there is a database.
+# Imported lazily: a sync asks every agent for its roots, but most users have no database of goose.
 has_our_tables = lazy("session_memory.adapters.goose.tables:has_our_tables")
 stamps_in = lazy("session_memory.adapters.goose.tables:stamps_in")
 _OWN = ".local/share/goose"
@@ -25,7 +25,8 @@ _FIRST = re.compile(
 
 
 def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
-    """``$GOOSE_PATH_ROOT/data``, else ``goose`` in ``$XDG_DATA_HOME`` or ``~/.local/share``."""
+    """Return ``$GOOSE_PATH_ROOT/data`` if the variable is set, else ``goose`` in ``$XDG_DATA_HOME``
+    or ``~/.local/share``."""
     if configured := environ.get("GOOSE_PATH_ROOT"):
         return [Path(configured).expanduser() / "data"]
     data = environ.get("XDG_DATA_HOME")
@@ -33,7 +34,11 @@ def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
 
 
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """The sessions of a home or a directory of goose, or those in files somewhere else."""
+    """Yield the sessions at ``root``.
+
+    ``root`` is a home directory, a directory of goose, or any other directory or file with
+    sessions.
+    """
     for base in (root / "sessions", root / _OWN / "sessions", root / "goose" / "sessions"):
         if (base / DATABASE).is_file() or (base.is_dir() and base.parent.name == "goose"):
             yield from _own(base)
@@ -47,7 +52,8 @@ def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
 
 
 def recognizes(head: bytes) -> bool:
-    """Whether it is a log of an old release, or a SQLite database, whose tables show the rest."""
+    """Whether a file is a log of an old release, or a SQLite database. Only the tables of the
+    database tell whether it is goose's."""
     return head.startswith(MAGIC) or _FIRST.match(head) is not None
 
 

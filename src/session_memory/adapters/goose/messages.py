@@ -1,4 +1,4 @@
-"""A message of goose as events."""
+"""Translate a message of goose into events."""
 
 import re
 from collections.abc import Iterator
@@ -22,12 +22,15 @@ _PATHS = ("path", "file_path", "filePath")
 def message_events(
     role: str, content: Any, metadata: dict[str, Any], model: str | None
 ) -> list[NativeEvent]:
-    """The events of a message. Results of calls are in messages of the user."""
+    """Return the events of a message. Results of calls are in messages with the role of the user.
+
+    ``metadata`` says whether the person sees the message; ``model`` is set in the model's events.
+    """
     is_hidden = metadata.get("userVisible") is False
     events = [event for block in items(content) for event in _block(role, mapping(block))]
     prompts = [event for event in events if event.kind == "user_msg"]
     for event in prompts:
-        # What a person does not see was written by goose: a summary, a notice.
+        # A message that the person does not see is from goose: a summary or a notice.
         event.kind = "lifecycle" if is_hidden else "user_msg"
         event.is_prompt = not is_hidden and event is prompts[0]
     if not events:

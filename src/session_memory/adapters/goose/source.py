@@ -1,4 +1,4 @@
-"""Reading a session of goose: the lines of its rows, or a log of an old release."""
+"""Read a session of goose: lines made from its rows in the database, or a log of an old release."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -31,8 +31,12 @@ _CARRIED = "carried_forward"
 
 
 class GooseState(RowsState):
-    """``model`` and ``provider`` are those of the session now; ``is_child``: it is a subagent;
-    ``has_ledger``: the usage of each request was logged."""
+    """What the adapter remembers after a line, to translate the next one.
+
+    ``model`` and ``provider`` are the present ones of the session.
+    ``is_child``: the session is a subagent. ``has_ledger``: goose logs the usage of each request of
+    this session in the table ``usage_ledger``.
+    """
 
     model: str = ""
     provider: str = ""
@@ -44,12 +48,12 @@ _TEXTS = StateText(GooseState)
 
 
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
-    """Every record from ``cursor`` on."""
+    """Yield the records of a log after ``cursor``, one for each line, each with its cursor."""
     return read_lines(source, cursor, _TEXTS, _from_line)
 
 
 def rows(ref: SourceRef, cursor: Cursor) -> Iterator[bytes]:
-    """The lines of the rows of a session that changed since ``cursor``."""
+    """Yield a line for each row of a session that is new or changed since ``cursor``."""
     state = _TEXTS.restored(cursor.state).journal
     with reading_database(ref.place) as db:
         session = GooseRows(db, ref.session)
@@ -89,7 +93,8 @@ def _from_line(
 
 
 def _old_line(native: dict[str, Any], record: Record, state: GooseState) -> None:
-    """A line of a JSONL file: its first one describes the session, the others are messages."""
+    """Translate a line of an old JSONL file: its first line describes the session, the others are
+    messages."""
     if "role" in native or "content" in native:
         _message(native, record, state)
     else:
@@ -135,8 +140,8 @@ def _message(message: dict[str, Any], record: Record, state: GooseState) -> None
     if state.is_child:
         for event in record.events:
             event.kind = "lifecycle" if event.kind == "user_msg" else event.kind
-    # goose writes all messages of a session again, with the same ids; what it changed is another
-    # record.
+    # goose may write all messages of a session again, with the same ids. So the id has a checksum
+    # of the content: a changed message is another record.
     own = name_in(message.get("id")) or f"{record.session}@{record.ts}"
     record.native_id = fit_native_id(f"{own}.{crc32(repr(content).encode()):08x}")[0]
     if state.last and state.last != record.native_id:
@@ -145,7 +150,10 @@ def _message(message: dict[str, Any], record: Record, state: GooseState) -> None
 
 
 def _usage(row: dict[str, Any], record: Record, state: GooseState) -> NativeUsage | None:
-    """What the session used so far. The largest sum counts, under one id."""
+    """Return the usage of the session so far; None if the usage of each request is logged.
+
+    All such sums have the same id, so only the largest one counts.
+    """
     _note_model(row, state)
     if state.has_ledger:
         return None
@@ -155,8 +163,11 @@ def _usage(row: dict[str, Any], record: Record, state: GooseState) -> NativeUsag
 
 
 def _request(row: dict[str, Any], record: Record, state: GooseState) -> NativeUsage | None:
-    """What one request used. If goose counted sums before it had the ledger, the first row has what
-    they were, and replaces them."""
+    """Return the usage of one request, a row of the table ``usage_ledger``.
+
+    If the session began before goose had this table, its first row has the sums until then. This
+    row gets the id of these sums, so that they count once.
+    """
     state.has_ledger = True
     record.ts = seconds_as_ms(row.get("created_timestamp")) or None
     name = f"goose@{record.session}"
@@ -166,7 +177,8 @@ def _request(row: dict[str, Any], record: Record, state: GooseState) -> NativeUs
 
 
 def _counted(name: str, row: dict[str, Any], model: str, state: GooseState) -> NativeUsage | None:
-    """The tokens of a row. Its input includes what was read from a cache and written to it."""
+    """Return the tokens of a row as a usage with the id ``name``; None if there are none. Its input
+    includes the tokens that were read from a cache and written to it."""
     sent, given = count_of(row.get("input_tokens")), count_of(row.get("output_tokens"))
     read = count_of(row.get("cache_read_tokens"))
     written = count_of(row.get("cache_write_tokens"))

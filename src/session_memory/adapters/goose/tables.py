@@ -1,6 +1,7 @@
-"""The tables of goose's database: which sessions changed, and their rows.
+"""Query the tables of goose's database: which sessions changed, and their rows.
 
-goose only adds messages, or writes all messages of a session again with new numbers.
+goose never changes the row of a message: it adds rows, or writes all messages of a session again as
+new rows.
 """
 
 from collections.abc import Iterator
@@ -40,7 +41,7 @@ def has_our_tables(tables: dict[str, list[str]]) -> bool:
 
 
 def stamps_in(db: apsw.Connection) -> Iterator[tuple[str, int]]:
-    """Each session with a number that changes whenever its rows change."""
+    """Yield each session with its stamp: a number that changes whenever its rows change."""
     counted = {row["session_id"]: row["counted"] for row in rows_in(db, COUNTED)}
     for row in rows_in(db, SESSIONS):
         sums = (row.get(name) for name in _SUMS)
@@ -49,7 +50,7 @@ def stamps_in(db: apsw.Connection) -> Iterator[tuple[str, int]]:
 
 
 class GooseRows:
-    """The rows of one session, in a read transaction."""
+    """The rows of one session, read in the caller's read transaction."""
 
     def __init__(self, db: apsw.Connection, session: str) -> None:
         self._db = db
@@ -63,7 +64,7 @@ class GooseRows:
         return RowUnit("", time_of(row.get("updated_at")), {"table": "session", "row": row})
 
     def messages(self, state: JournalState) -> Iterator[RowUnit]:
-        """The messages that are new, in their order; then what was used."""
+        """Yield the messages that are new, in their order; then the rows with the usage."""
         for row in self._rows(CHANGED, last=state.row_id(0)):
             at = seconds_as_ms(row.get("created_timestamp"))
             yield RowUnit(f"m{row['id']:015}", at, {"table": "message", "row": row})
@@ -91,7 +92,7 @@ class GooseRows:
 
 
 def time_of(value: Any) -> int:
-    """The milliseconds of a time such as ``2026-04-03 17:39:39``, which is UTC."""
+    """Return a time such as ``2026-04-03 17:39:39`` (UTC) in milliseconds; 0 for no time."""
     if not isinstance(value, str):
         return 0
     text = value.strip().replace(" ", "T", 1)
@@ -100,7 +101,8 @@ def time_of(value: Any) -> int:
 
 
 def seconds_as_ms(value: Any) -> int:
-    """Milliseconds of a number of seconds; a number that can only be milliseconds is one."""
+    """Return a time in seconds as milliseconds; 0 for no time. A number that is too large for
+    seconds is milliseconds already."""
     if type(value) is not int or not 0 <= value < 1 << 43:
         return 0
     return value if value >= 10**11 else value * 1000

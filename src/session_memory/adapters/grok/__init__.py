@@ -1,8 +1,8 @@
 """Grok Build: one directory per session; ``updates.jsonl`` in it is the log.
 
-Evidence: docs/formats/grok.md. A line is translated with a little memory of the lines before it:
-which message goes on, which calls are open, which subagents the turn has started. That memory
-is saved in the cursor.
+Evidence: docs/formats/grok.md. To translate a line, a small state of the lines before it is needed:
+which message continues, which calls are open, which subagents the turn has started. This state is
+saved in the cursor.
 """
 
 from session_memory.adapters.agent import Agent, HandoffTarget, lazy

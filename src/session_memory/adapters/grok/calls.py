@@ -1,4 +1,5 @@
-"""Calls, their results, and the subagents and background commands they start."""
+"""Translate calls in logs of Grok, their results, and the subagents and background commands that
+they start."""
 
 import re
 from typing import Any
@@ -27,7 +28,7 @@ from session_memory.core.text import one_line
 LONGEST_TEXT = 256 * 1024
 LONGEST_ACCOUNT = 64 * 1024
 ASKING_TOOLS = frozenset({"ask_user_question", "exit_plan_mode"})
-# Calls that a person made by typing the command.
+# How the ids of calls begin that a person made by typing a command.
 TYPED = "bash-mode-"
 SPAWNING_TOOLS = frozenset({"spawn_subagent", "task"})
 REFUSED = "User rejected the execution"
@@ -51,7 +52,7 @@ def call(update: Update, record: Record, state: LogState, saying: str) -> None:
         record.bookkeeping = "tool_call"
         return
     if not call_id or call_id in state.calls or call_id in state.answered:
-        # It cannot be told apart from another call. It is shown all the same.
+        # Its id does not distinguish it from another call. So it is shown, but not as a call.
         lifecycle(update, record, f"{update.title or ''} {_as_text(update)}".strip())
         return
     if call_id.startswith(TYPED):
@@ -67,12 +68,12 @@ def call(update: Update, record: Record, state: LogState, saying: str) -> None:
     state.is_answering = True
     record.events.append(event)
     if update.status in ("completed", "failed"):
-        # A call of the provider's own tools may be logged only when it is over.
+        # A call of the provider's own tools may be logged only after it has ended.
         record.events.append(_result_event(update, record, state, call_id))
 
 
 def _as_text(update: Update) -> str:
-    """What a call was given, as its line has it."""
+    """Return the arguments of a call as the JSON text in its line."""
     return bytes(update.raw_input).decode("utf-8", "replace")[:LONGEST_TEXT]
 
 
@@ -87,8 +88,8 @@ def _call_event(call_id: str, tool: str, tool_kind: str | None, arguments: Any) 
 
 
 def call_update(update: Update, record: Record, state: LogState, saying: str) -> None:
-    """The result of a call, in its last update. Earlier updates only change how the call is
-    shown."""
+    """Translate an update of a call. Its last update has the result; earlier ones only change how
+    the call is shown, so they are bookkeeping."""
     call_id = update.call_id
     record.bookkeeping = "tool_call_update"
     is_over = update.status in ("completed", "failed")
@@ -125,7 +126,8 @@ def _result_event(
     state.answers(call_id)
     text = _result_text(update, output)
     in_background = output.signal == "backgrounded" or output.type == "BackgroundTaskStarted"
-    # Other tools have an exit status too: a search that found nothing has not failed.
+    # Only for commands does the exit status count. A search that found nothing has one, too, but
+    # it has not failed.
     exit_code = _exit_code(output.exit_code) if output.type in ("Bash", None) else None
     if in_background:
         exit_code = None
@@ -154,7 +156,8 @@ def _exit_code(code: int | None) -> int | None:
 
 
 def _result_text(update: Update, output: RawOutput) -> str:
-    """The text of a result: what was shown, else what the model got, else the bytes."""
+    """Return the text of a result: the one that the person saw, else the one that the model got,
+    else the bytes that the tool printed."""
     shown = ""
     if isinstance(update.content, list):
         shown = "\n".join(filter(None, map(_item_text, update.content[:1000])))
@@ -173,7 +176,7 @@ def _item_text(item: ContentItem) -> str:
 
 
 def _account(update: Update) -> str:
-    """The best text in a tool's own report, for a result without any other text."""
+    """Return the best text in a tool's own report, for a result without any other text."""
     if len(memoryview(update.raw_output)) > LONGEST_ACCOUNT:
         return ""
     waiting, others = [("", decode_value(update.raw_output))], []
@@ -220,7 +223,8 @@ def backgrounded(update: Update, record: Record, state: LogState, saying: str) -
 
 
 def task_completed(update: Update, record: Record, state: LogState, saying: str) -> None:
-    """The end of a background command. Its call got a result when the command started."""
+    """Translate the end of a background command. Its call got a result when the command started, so
+    this record only adds the exit status."""
     task = update.task or BackgroundTask()
     lifecycle(update, record, task.display_command or task.command)
     code = record.events[0].exit_code = _exit_code(task.exit_code)

@@ -1,4 +1,4 @@
-"""What Grok logs about a change: the text before and after it."""
+"""Read the changes to files that Grok logs: the text before and after each change."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,7 +8,7 @@ from session_memory.core.patches import compared
 
 
 def changes_noted(record: Any) -> list[Change]:
-    """The changes in an update of a call; empty when the update has none."""
+    """Return the changes in an update of a call; an empty list if the update has none."""
     match record:
         case {"params": {"update": {"content": [*items]}}}:
             return [change for item in items for change in _changes(item)]

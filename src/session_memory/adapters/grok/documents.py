@@ -1,5 +1,5 @@
-"""The small files that Grok rewrites as a whole: a session's title and origin, and a parent's facts
-about its subagents."""
+"""Read the small documents that Grok rewrites as a whole: a session's title and origin, and a
+parent's facts about its subagents."""
 
 from typing import Any
 
@@ -15,7 +15,8 @@ RESUMED = "subagent_resume"
 
 
 def from_document(ref: SourceRef, body: bytes) -> Record:
-    """The facts in a ``summary.json``, or in a parent's ``subagents/<child>/meta.json``."""
+    """Return the record with the facts in a session's ``summary.json``, or in a parent's
+    ``subagents/<child>/meta.json``."""
     record = Record(0, len(body), fit(ref.agent or ref.session))
     document = object_in(body, record)
     if document is None:
@@ -59,7 +60,8 @@ def _of_a_session(document: dict[str, Any], record: Record) -> None:
 
 
 def _remote(remotes: Any) -> str | None:
-    """The name of the repository: of its remote ``origin``, else of its first one."""
+    """Return the name of the repository: from its remote ``origin``, else from its first remote
+    with a name."""
     match remotes:
         case {"origin": url} | [{"name": "origin", "url": url}, *_]:
             return remote_name(url)

@@ -1,4 +1,4 @@
-"""A session of another agent as a session of Grok."""
+"""Write a session of another agent as a session of Grok."""
 
 from pathlib import Path
 from typing import Any
@@ -33,8 +33,11 @@ def tool(operation: handing.Operation) -> tuple[str, dict[str, Any]]:
 
 
 def make(session: handing.HandedSession, root: Path) -> handing.TargetSession:
-    """The chat is what the model gets; the updates are what the person sees and what we collect.
-    Grok makes its system prompt anew, but not the row that says where it works."""
+    """Return the files of the new session.
+
+    ``chat_history.jsonl`` is for the model. ``updates.jsonl`` is what the person sees, and what a
+    sync collects. Grok adds its system prompt itself, but not the row with the working directory.
+    """
     name = session.new_uuid("session")
     chat, updates = _Chat(session), _Updates(session, name)
     for step in session.steps:

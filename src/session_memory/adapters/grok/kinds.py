@@ -1,6 +1,7 @@
-"""Kinds of records in Grok's logs that give no events. The store keeps them, reports count them."""
+"""Kinds of records in Grok's logs that give no events. The store keeps their lines, and reports
+count them."""
 
-# Ticks, previews, copies of settings, and the lines that only complete one before them.
+# Progress reports, previews, copies of settings, and lines that only complete an earlier line.
 BOOKKEEPING = frozenset(
     {
         "agent_message_chunk",
@@ -24,7 +25,7 @@ BOOKKEEPING = frozenset(
         "user_message_chunk",
     }
 )
-# Kinds of a timeline: moments of a turn, and how calls ended.
+# Kinds of lines in a timeline (`events.jsonl`): moments of a turn, and how calls ended.
 TIMELINE_BOOKKEEPING = frozenset(
     {
         "first_token",

@@ -27,19 +27,22 @@ _NOT_KEPT = (".lock", ".sock", ".pid", ".tmp", ".sqlite", ".db", "-wal", "-shm",
 
 
 def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
-    """``$GROK_HOME`` when set, else ``~/.grok``."""
+    """Return ``$GROK_HOME`` if it is set, else ``~/.grok``."""
     configured = environ.get("GROK_HOME")
     return [Path(configured).expanduser() if configured else home / ".grok"]
 
 
 def directory_fits(name: str, pattern: str) -> bool:
-    """Whether a directory below ``sessions`` belongs to a repository. Grok names it after the
-    percent-encoded path of the repository."""
+    """Whether a directory below ``sessions`` belongs to a repository whose name fits ``pattern``.
+
+    The name of the directory is the percent-encoded path of the repository.
+    """
     return fnmatchcase(unquote(name).rpartition("/")[2], pattern)
 
 
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """Every session below an agent's directory, a home, a ``sessions`` directory, or loose."""
+    """Yield every session below ``root``: Grok's directory, a user's home, a ``sessions``
+    directory, or any other directory or file with logs."""
     for base in (root / "sessions", root / ".grok" / "sessions"):
         try:
             is_there = base.is_dir()
@@ -68,7 +71,7 @@ def _sessions(base: Path) -> Iterator[SourceRef | Unlisted]:
 
 
 def _below(directory: Path) -> Iterator[tuple[Path, str]]:
-    """The directories in ``directory``, and those that cannot be entered with the reason."""
+    """Yield the directories in ``directory``, each with "" or the reason why it cannot be read."""
     try:
         entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
     except OSError as error:
@@ -83,7 +86,8 @@ def _below(directory: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _session(directory: Path, home_path: str) -> Iterator[SourceRef | Unlisted]:
-    """A session: its log with all files beside it. A directory without a log is no session yet."""
+    """Yield the source of a session: its log with all files beside it. A directory without a log is
+    no session yet."""
     log = directory / LOG_NAME
     try:
         if not log.is_file():
@@ -144,7 +148,8 @@ def _companion(path: str, parts: tuple[str, ...], session: str, home_path: str) 
 
 
 def _loose(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """Logs that somebody copied into another directory, recognized by their first bytes."""
+    """Yield logs that somebody copied to another directory. Their first bytes tell that they are
+    Grok's."""
     if not root.is_dir():
         if root.suffix == ".jsonl" and root.is_file():
             yield from _loose_log(root, root.parent)
@@ -194,7 +199,8 @@ _METHODS = (b'"session/update"', b'"_x.ai/session/update"')
 
 
 def recognizes(head: bytes) -> bool:
-    """Whether ``head`` begins like a Grok log: a notification, in early versions its params."""
+    """Whether ``head`` begins like a log of Grok: with a JSON-RPC notification, or in early
+    versions with the parameters of one."""
     if b'"sessionUpdate"' not in head:
         return False
     return any(method in head for method in _METHODS) or b'"sessionId"' in head

@@ -1,8 +1,8 @@
-"""The fields of lines in ``updates.jsonl`` and ``events.jsonl`` that are read, and how to decode
-them.
+"""The fields that the adapter reads from lines of ``updates.jsonl`` and ``events.jsonl``, and the
+decoders of the lines.
 
-Tool output may be a list of byte values. It never becomes Python numbers: it stays a piece of the
-line until its text is needed.
+Tool output may be a list of byte values. It stays a part of the undecoded line until its text is
+needed, because a list of Python numbers would take much memory.
 """
 
 import re
@@ -31,7 +31,7 @@ class TextMeta(msgspec.Struct, gc=False):
 
 
 class Text(msgspec.Struct, gc=False):
-    """A block of content: text, or something named by its type."""
+    """A block of content: a text, or something else with only a type."""
 
     type: str | None = None
     text: str | None = None
@@ -71,7 +71,7 @@ class TurnTokens(msgspec.Struct, gc=False):
 
 
 class TurnUsage(TurnTokens, gc=False):
-    """What a turn used, with all its model calls and subagents."""
+    """The usage of a turn with all its model calls and subagents."""
 
     by_model: dict[str, TurnTokens] | None = msgspec.field(default=None, name="modelUsage")
 
@@ -85,8 +85,7 @@ class BackgroundTask(msgspec.Struct, gc=False):
 
 
 class Update(msgspec.Struct, gc=False):
-    """An update of any kind, with the fields of all kinds. No two kinds use one name
-    differently."""
+    """An update of any kind, with the fields of all kinds. A field means the same in all kinds."""
 
     kind: str = msgspec.field(default="", name="sessionUpdate")
     content: Text | list[ContentItem] | str | None = None
@@ -142,7 +141,8 @@ class Params(msgspec.Struct, gc=False):
 
 
 class GrokLine(Params, gc=False):
-    """One line. Early versions have no envelope: there the parameters are the line itself."""
+    """One line of ``updates.jsonl``. In early versions, the fields of ``params`` are directly in
+    the line."""
 
     timestamp: float | None = None
     method: str | None = None
@@ -150,7 +150,7 @@ class GrokLine(Params, gc=False):
 
 
 class RawOutput(msgspec.Struct, gc=False):
-    """A tool's report of its result, in addition to the content that is shown."""
+    """A tool's own report of its result, in addition to the content that the person sees."""
 
     type: str | None = None
     output: Raw = NOTHING
@@ -162,7 +162,7 @@ class RawOutput(msgspec.Struct, gc=False):
 
 
 class Moment(msgspec.Struct, gc=False):
-    """A line of ``events.jsonl``."""
+    """One line of ``events.jsonl``: a moment of a turn or of a call."""
 
     type: str = ""
     ts: str | None = None
@@ -189,7 +189,8 @@ _output = msgspec.json.Decoder(RawOutput).decode
 
 
 def decode_line(line: bytes) -> tuple[GrokLine, bool]:
-    """The line, and whether it had to be read leniently. ``ValueError`` if it is no record."""
+    """Return the decoded line, and whether fields of a wrong type were left out. Raises
+    ``ValueError`` if the line is no record."""
     if len(line) > LONG_LINE and line.count(b",") > MOST_PARTS:
         refuse_many_parts(_without_byte_values(line))
     try:
@@ -199,12 +200,13 @@ def decode_line(line: bytes) -> tuple[GrokLine, bool]:
 
 
 def decode_moment(line: bytes) -> tuple[Moment, bool]:
-    """A line of the timeline, and whether it had to be read leniently."""
+    """Return the decoded line of ``events.jsonl``, and whether fields of a wrong type were left
+    out."""
     return decode_generic(line, _moment)
 
 
 def decode_output(raw: Raw) -> RawOutput:
-    """A tool's own report; an empty one when it cannot be decoded."""
+    """Return a tool's own report; an empty one if it cannot be decoded."""
     if bytes(memoryview(raw)[:1]) != b"{":
         return RawOutput()
     try:
@@ -218,7 +220,8 @@ def decode_output(raw: Raw) -> RawOutput:
 
 
 def decode_value(raw: Raw) -> Any:
-    """Any JSON value; None when it is invalid or too large to hold."""
+    """Return a decoded JSON value; None if it is invalid, or so long and of so many parts that it
+    would take too much memory (see `refuse_many_parts`)."""
     body = bytes(raw)
     if not body or (len(body) > LONG_LINE and has_many_parts(body)):
         return None
@@ -237,7 +240,10 @@ def _without_byte_values(line: bytes) -> bytes:
 
 
 def text_of_bytes(raw: Raw, most: int) -> str:
-    """The text of an array of byte values; only the beginning and the end of a long one."""
+    """Return the text of an array of byte values; of a long one, only the beginning and the end.
+
+    ``most`` limits the number of values that are read.
+    """
     view = memoryview(raw)
     if bytes(view[:1]) != b"[":
         return ""

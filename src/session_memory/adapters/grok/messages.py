@@ -1,4 +1,5 @@
-"""Messages of people and models, which come in chunks, and the kinds of prompts."""
+"""Translate messages of people and models in logs of Grok. A message may be in several lines, each
+with a chunk of its text."""
 
 import re
 
@@ -46,8 +47,12 @@ def user_chunk(update: Update, record: Record, state: LogState, saying: str) -> 
 
 
 def _prompt_kind(meta: UpdateMeta, turn: int | None, state: LogState) -> str:
-    """The kind of an injected prompt; empty for a person's. If prompts have an index, only a turn's
-    first message has one. Grok hides its own wake-ups and marks its local commands."""
+    """Return the kind of a message with the role of the user: ``prompt`` or ``interjection`` if a
+    person wrote it, else the kind of an injected one.
+
+    If prompts have an index (``turn``), only the first message of a turn has one. Grok hides the
+    prompts with which it wakes itself, and marks its local commands.
+    """
     if meta.is_host_turn:
         return "local_command"
     if meta.is_interjection:
@@ -60,7 +65,7 @@ def _prompt_kind(meta: UpdateMeta, turn: int | None, state: LogState) -> str:
 
 
 def _is_reminder(text: str) -> bool:
-    """Whether the agent only reminds its model of something. Not every version hides that."""
+    """Whether a text is only a reminder of Grok to its model. Not every version marks it hidden."""
     text = text.strip()
     return (
         is_injected(text)
@@ -70,13 +75,15 @@ def _is_reminder(text: str) -> bool:
 
 
 def _typed_command(update: Update) -> str | None:
-    """A shell command that a person typed, which the model did not see."""
+    """Return the shell command that a person typed and the model did not see; None for any other
+    message."""
     meta = update.content.meta if isinstance(update.content, Text) else None
     return meta.bash_command if meta else None
 
 
 def _words(update: Update, text: str) -> str:
-    """The typed text, without the frame in which it is sent to a model that is working."""
+    """Return what a person typed, without the text that Grok writes around it when the model is
+    working."""
     meta = update.content.meta if isinstance(update.content, Text) else None
     if meta and meta.display_text:
         return meta.display_text

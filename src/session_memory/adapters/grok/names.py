@@ -1,4 +1,4 @@
-"""Ids, times and limits that all files of a session share."""
+"""Read the ids, times and directory of records; all files of a Grok session use the same forms."""
 
 import re
 from functools import lru_cache
@@ -7,7 +7,8 @@ from session_memory.adapters.grok.lines import GrokLine, LineMeta
 from session_memory.core.ids import fit_native_id
 from session_memory.core.text import escaped
 
-# No turn or call takes longer. Sums of larger figures would not fit into a column.
+# No turn or call takes longer than this. Sums of larger durations would not fit into a database
+# column.
 MOST_MS = 1e12
 LAST_MS = 253_402_300_799_999
 
@@ -19,9 +20,11 @@ def fit(native_id: str) -> str:
 
 
 def record_id(meta: LineMeta) -> str | None:
-    """The id of a record: its ``eventId`` and the agent's time. A fork copies both; only the name
-    of the session and the time of writing differ. The time is needed because some versions count
-    ``eventId`` from the start in every process."""
+    """Return the id of a record, made of its ``eventId`` and the agent's time; None without one.
+
+    A fork copies both, so its copies get the same id. The time is needed because some versions
+    start to count ``eventId`` anew in every process.
+    """
     if not meta.event_id:
         return None
     ms = int(meta.ms) if meta.ms is not None and 0 <= meta.ms <= LAST_MS else 0
@@ -36,7 +39,8 @@ def time_of(ms: float | None, native: GrokLine) -> int | None:
 
 @lru_cache(maxsize=4096)
 def directory_of(home_path: str) -> str | None:
-    """The directory that a session worked in, decoded from the name of its directory of logs."""
+    """Return the directory that a session worked in, decoded from the name of its directory of
+    logs; None if the name is no encoded path."""
     parts = home_path.split("/")
     encoded = parts[-3] if len(parts) > 2 else ""
     if not encoded.startswith("%2F") and not re.match(r"[A-Za-z]%3A", encoded):

@@ -1,4 +1,4 @@
-"""Reading a source of Grok: the log of a session, its timeline, or a document beside them."""
+"""Read a source of Grok: the log of a session, its timeline, or a document beside them."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -12,7 +12,8 @@ from session_memory.core.roles import DOCUMENT, SPILL, TIMELINE
 
 
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
-    """Every record from ``cursor`` on; a document is a single one."""
+    """Yield the records of a source after ``cursor``. A document is a single record; all other
+    files have none."""
     ref = source.ref
     if ref.role == SPILL:
         return

@@ -1,5 +1,5 @@
-"""What is remembered from line to line of a log. It is saved in the cursor after every line, so it
-is small."""
+"""The state of a log of Grok from line to line. It is saved in the cursor after every line, so its
+size is bounded."""
 
 import msgspec
 
@@ -11,22 +11,24 @@ ANSWERED_CALLS = 64
 CHILDREN = 256
 TASKS = 64
 DETOURS = 128
-# Real ids are a fifth as long. Longer ones are not remembered: a few would fill the state.
+# Real ids are a fifth as long. Longer ones are not noted, because a few would fill the state.
 LONGEST_ID = 200
 
 
 class LogState(msgspec.Struct, array_like=True):
-    """The state of reading one ``updates.jsonl``.
+    """What the adapter remembers after a line of ``updates.jsonl``, to translate the next one.
 
-    - ``saying``: the kind of message chunk that the last line was; ``speaker``: its session;
-      ``said_to``: where it ends.
-    - ``calls``: the open calls with their tools; ``inputs``: hashes of what they were given;
-      ``tasks``: the ones in the background.
+    - ``saying``: the kind of message of which the last line was a chunk; ``speaker``: its session;
+      ``said_to``: the offset at which it ends.
+    - ``turn``: the agent's number of the present turn; ``asked``: the number of prompts so far.
+    - ``calls``: the open calls, each with its tool and description; ``inputs``: hashes of their
+      arguments; ``tasks``: those that run in the background.
     - ``is_woken``: no person began the turn. ``is_refused``: a person refused one of its calls.
-    - ``children``: the running subagents with the turn that started them; ``counted_in``: the ones
-      whose usage the running turn contains.
-    - ``detours``: from which turn on the number of prompts on the path differs from the agent's
-      own count, and by how much.
+    - ``children``: the running subagents, each with the turn that started it; ``counted_in``: the
+      ended ones whose usage is in the figures of a turn.
+    - ``closed``: the last turn that ended; ``closed_with``: the subagents in its figures.
+    - ``detours``: by how much the number of prompts on the path differs from the agent's number of
+      the turn, and from which turn on.
     """
 
     saying: str = ""
@@ -54,7 +56,8 @@ class LogState(msgspec.Struct, array_like=True):
     # ------------------------------------------------------------ messages
 
     def interrupted(self, session: str, offset: int) -> bool:
-        """Whether a chunk at a place cannot continue the last one: too far away, or another's."""
+        """Whether a chunk at ``offset`` cannot continue the last message: it is too far away, or of
+        another session."""
         return session != self.speaker or not 0 <= offset - self.said_to <= MOST_BETWEEN
 
     # ------------------------------------------------------------ calls
@@ -72,14 +75,15 @@ class LogState(msgspec.Struct, array_like=True):
         self.answered = [*self.answered, call_id][-ANSWERED_CALLS:]
 
     def runs_on(self, task: str, call_id: str) -> None:
-        """Note that a call continues in the background, under another id."""
+        """Note that a call continues in the background, with the id ``task``."""
         if max(len(task), len(call_id)) <= LONGEST_ID:
             bounded(self.tasks, TASKS)[task] = call_id
 
     # ------------------------------------------------------------ prompts
 
     def begins(self, turn: int | None, *, is_prompt: bool) -> None:
-        """Begin a turn of the agent's own count. Not every turn begins with a person's prompt."""
+        """Begin the turn with the agent's number ``turn``. ``is_prompt``: a person's prompt begins
+        it."""
         self.turn = turn
         place = self.asked if turn is None else turn
         shift = self.asked - place
@@ -90,7 +94,8 @@ class LogState(msgspec.Struct, array_like=True):
         self.is_answering = self.is_refused = False
 
     def goes_back(self, turn: int) -> int:
-        """The prompt on the path, counted from 0, that began the agent's turn ``turn``."""
+        """Go back to before the agent's turn ``turn``. Return which prompt on the path, counted
+        from 0, began it."""
         place = max(turn + self._shift_at(turn), 0)
         self.asked = min(self.asked, place)
         self.detours = [detour for detour in self.detours if detour[0] <= turn]
@@ -107,14 +112,14 @@ class LogState(msgspec.Struct, array_like=True):
             bounded(self.children, CHILDREN)[child] = turn
 
     def ends_child(self, child: str) -> None:
-        """End a subagent. Its usage counts for the turn that started it, if that turn still
-        runs."""
+        """End a subagent. If the turn that started it still runs, its figures include this
+        subagent."""
         turn = self.children.pop(child, None)
         if turn and turn != self.closed:
             self.counted_in = [*self.counted_in, (turn, child)][-CHILDREN:]
 
     def closes(self, turn: str) -> tuple[str, ...]:
-        """End a turn; returns the subagents whose usage its figures contain."""
+        """End a turn, and return the subagents whose usage is in its figures."""
         if turn != self.closed:
             self.closed_with = [child for owner, child in self.counted_in if owner == turn]
             self.counted_in = [pair for pair in self.counted_in if pair[0] != turn]

@@ -1,7 +1,7 @@
-"""One line of ``events.jsonl``: how calls ended and who allowed them.
+"""Translate one line of a Grok timeline (``events.jsonl``): how calls ended and who allowed them.
 
-The timeline is about the same turns as ``updates.jsonl``. So it gives hardly any events, only
-details that the log leaves out.
+The timeline tells about the same turns as the log, ``updates.jsonl``. So most of its lines give no
+events, only details that the log leaves out.
 """
 
 from zlib import crc32
@@ -16,7 +16,7 @@ from session_memory.adapters.grok.names import MOST_MS, fit
 from session_memory.core.text import one_line
 from session_memory.core.time import time_or_none
 
-# A faster answer came from a rule: a person needs at least this long to read and answer.
+# A person needs at least this long to read and answer. A rule gave any faster answer.
 PERSONS_WAIT_MS = 500
 MOST_GRANTS = 64
 FAILED = frozenset(
@@ -30,7 +30,11 @@ _DETAIL = 120
 
 
 class TimelineState(msgspec.Struct, array_like=True):
-    """Answers to permission questions that belong to no finished call yet, by tool."""
+    """What the adapter remembers after a line, to translate the next one.
+
+    ``is_yolo``: all calls are allowed without a question. ``answers``: the answers to permission
+    questions whose calls have not ended: the tool, and whether a person allowed the call.
+    """
 
     is_yolo: bool = False
     answers: list[tuple[str, bool]] = []
@@ -43,7 +47,7 @@ saved, restored = _text.saved, _text.restored
 def from_moment(
     ref: SourceRef, state: TimelineState, offset: int, length: int, line: bytes | None
 ) -> Record:
-    """The record of one line. Changes ``state``."""
+    """Return the record of one line, and update ``state``."""
     record = Record(offset, length, fit(ref.session))
     if line is None:
         record.problem = "line too long"
@@ -78,8 +82,11 @@ def _answered(moment: Moment, state: TimelineState) -> None:
 
 
 def _outcome(moment: Moment, call_id: str, state: TimelineState) -> CallOutcome:
-    """The outcome of a call. Questions name the tool, not the call, so answers are taken in
-    order."""
+    """Return the outcome of a call.
+
+    Permission questions name the tool and not the call. So each call that ends takes the first
+    answer for its tool.
+    """
     granted = False
     for place, (tool, by_person) in enumerate(state.answers):
         if tool == (moment.tool or "")[:100]:

@@ -1,4 +1,5 @@
-"""Translates one line of ``updates.jsonl`` into one record. The table lists all kinds of lines."""
+"""Translate one line of Grok's ``updates.jsonl`` into one record. The table lists all known kinds
+of lines."""
 
 from zlib import crc32
 
@@ -26,7 +27,7 @@ _DETAIL = 120
 def from_line(
     ref: SourceRef, state: LogState, offset: int, length: int, line: bytes | None
 ) -> Record:
-    """The record of one line. Changes ``state``."""
+    """Return the record of one line, and update ``state``."""
     saying, state.saying = state.saying, ""
     if line is None:
         return Record(offset, length, fit(ref.session), problem="line too long")
@@ -53,7 +54,7 @@ def from_line(
     if record.session != named:
         record.unfit_name = named
     if record.native_id is None:
-        # The first versions have no ids, so a copy of such a line is another record.
+        # The first versions log no ids, so a copy of such a line gets another id.
         record.native_id = f"grok@{record.session}@{offset}-{crc32(line):08x}"
     update = params.update or Update()
     if state.interrupted(record.session, offset):

@@ -1,4 +1,4 @@
-"""Ends of turns: their usage, who ended them, and rewinds."""
+"""Translate the ends of Grok's turns with their usage, rewinds and retries."""
 
 from uuid import UUID
 
@@ -10,7 +10,7 @@ from session_memory.adapters.token_counts import count_of, part_of, without
 from session_memory.adapters.tool_results import result_event
 from session_memory.core.text import escaped, one_line
 
-# No turn takes longer. Sums of larger figures would not fit into a column.
+# The usage of more models in one turn is not read.
 MOST_MODELS = 64
 ENDED_BY_A_PERSON = frozenset({"cancelled", "interrupted"})
 CANCELLED_BY_A_PERSON = frozenset({"midturnabort", "permissioncancelled", "permissionrejected"})
@@ -46,8 +46,11 @@ def turn_completed(
 
 
 def _ended_by_a_person(reason: str, cancelled_by: str | None, state: LogState) -> bool:
-    """Whether a person ended the turn. A refusal is already an event of its call. A turn that the
-    agent began by itself just ends with the program. Limits and hooks are no persons."""
+    """Whether a person ended the turn.
+
+    Not if a person refused a call, which is an event of that call already; not if the agent began
+    the turn by itself, which ends with the program; and not if a limit or a hook ended it.
+    """
     if reason == "interrupted":
         return not state.is_woken
     if reason != "cancelled" or state.is_refused:
@@ -56,7 +59,8 @@ def _ended_by_a_person(reason: str, cancelled_by: str | None, state: LogState) -
 
 
 def _aborted(state: LogState, reason: str) -> list[NativeEvent]:
-    """Failed results for the calls that were running when the turn was aborted: the log has none.
+    """Return a failed result for each call that was running when the turn was aborted, because the
+    log has none.
 
     Calls in the background are left out; they end later.
     """
@@ -74,7 +78,7 @@ def _aborted(state: LogState, reason: str) -> list[NativeEvent]:
 def _usages(
     turn: str, update: Update, record: Record, state: LogState, children: tuple[str, ...]
 ) -> list[NativeUsage]:
-    """One usage for each model that answered in the turn, with the turn's subagents."""
+    """Return one usage for each model that answered in the turn, each with the turn's subagents."""
     used = update.usage
     if used is None:
         return []
@@ -89,9 +93,9 @@ def _usages(
 
 
 def _usage_id(turn: str, record: Record) -> str:
-    """The id of a turn's usage: the turn's id, which is the same in a copy of the record.
+    """Return the id of a turn's usage: the turn's id, which is the same in a copy of the record.
 
-    An id that is not a UUID may not be unique, so the session that first wrote it is added.
+    A turn's id that is no UUID may not be unique, so the session that first wrote it is added.
     """
     try:
         UUID(turn)
@@ -102,7 +106,8 @@ def _usage_id(turn: str, record: Record) -> str:
 
 
 def to_usage(usage_id: str, model: str, used: TurnTokens, children: tuple[str, ...]) -> NativeUsage:
-    """Disjoint buckets. Grok's input contains the cached tokens, its output the reasoning."""
+    """Convert Grok's figures to a usage. Its input includes the cached tokens, its output the
+    reasoning."""
     whole, output, read, written, reasoning = (
         count_of(count)
         for count in (used.input, used.output, used.cache_read, used.cache_write, used.reasoning)

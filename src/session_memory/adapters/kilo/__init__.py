@@ -1,5 +1,5 @@
-"""Kilo Code: since 7.0 a fork of opencode with the same database; before, an extension of VS Code
-with two documents per task.
+"""Kilo Code: since 7.0 a fork of opencode with the same database; before 7.0 an extension of VS
+Code with two documents per task.
 
 Evidence: docs/formats/kilo.md.
 """

@@ -1,4 +1,5 @@
-"""Sessions of Kilo Code: tasks of its old extension, and the database of the program since 7.0."""
+"""Find and read sessions of Kilo Code: the tasks of its old editor extension, and the database of
+the program since 7.0."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,13 +15,18 @@ PROGRAM = "kilo"
 
 
 def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
-    """The program's directory, and the old extension's in each editor that is there."""
+    """Return the directories of the program, and those of the old extension in each installed
+    editor."""
     tasks = storage_roots(environ, home, EXTENSION)
     return [*layout.data_roots(environ, home, PROGRAM), *tasks]
 
 
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """The sessions below a home, a directory of Kilo Code, or in databases somewhere else."""
+    """Yield the sessions below ``root``.
+
+    ``root`` is a home directory, a directory of Kilo Code, or any other directory with its
+    databases.
+    """
     base = layout.own_base(root, PROGRAM)
     if base is not None:
         yield from layout.own_sessions(base, PROGRAM)
@@ -33,10 +39,10 @@ def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
 
 
 def read(origin: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
-    """Every record from ``cursor`` on."""
+    """Yield the records of a source after ``cursor``, each with its own cursor."""
     if origin.ref.role == LOG:
         return source.read(origin, cursor)
-    # A sync asks every agent for its roots.
+    # Imported here: a sync asks every agent for its roots, but most users have no such tasks.
     from session_memory.adapters.editor_tasks.translate import read_task  # noqa: PLC0415
 
     return read_task(origin, cursor, may_include_cache=True)

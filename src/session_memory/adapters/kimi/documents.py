@@ -1,4 +1,5 @@
-"""``state.json``, which Kimi rewrites as a whole: title, directory and origin of a session."""
+"""Read ``state.json``, which Kimi rewrites as a whole: the title, directory and origin of a
+session."""
 
 from session_memory.adapters.base import Record, SourceRef
 from session_memory.adapters.documents import object_in
@@ -8,16 +9,16 @@ from session_memory.core.text import escaped
 
 
 def from_document(ref: SourceRef, body: bytes) -> Record:
-    """The facts in a ``state.json``."""
+    """Return the record with the facts in a ``state.json``."""
     record = new_record(0, len(body), escaped(ref.session))
     state = object_in(body, record)
     if state is None:
         return record
     title, origin = string(state.get("title")), string(state.get("forkedFrom"))
     own = title if state.get("isCustomTitle") is True else ""
-    # kimi-cli calls every title custom, also those that it made of a prompt.
+    # kimi-cli calls every title custom, even one that it made from a prompt.
     title = title or string(state.get("custom_title"))
-    # The title of a fork is the name of its origin until the agent finds a better one.
+    # Until Kimi finds a better title, a fork has the title of the session that it came from.
     is_made_up = state.get("titleKind") == "replaceable"
     facts = {
         "custom_title": own or None,

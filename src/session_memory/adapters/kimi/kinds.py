@@ -1,6 +1,7 @@
-"""Kinds of records in Kimi's logs that hold no words of a person or a model."""
+"""Kinds of records in Kimi's logs that hold nothing a person or a model said."""
 
-# These records become no events. They hold settings, counts, and second copies of messages.
+# Records of these kinds become no events. They hold settings, counts, and second copies of
+# messages.
 BOOKKEEPING = frozenset(
     {
         "metadata",

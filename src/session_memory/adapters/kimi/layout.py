@@ -1,4 +1,4 @@
-"""The files of Kimi's sessions, and where they are.
+"""Find the files of Kimi's sessions.
 
 .kimi-code/sessions/wd_<directory>_<hash>/<session>/agents/<agent>/wire.jsonl   a log
 .kimi-code/sessions/wd_<directory>_<hash>/<session>/state.json                  title and origin
@@ -27,7 +27,8 @@ _DIRECTORY = re.compile(r"wd_(.+)_[0-9a-f]{12}")
 
 
 def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
-    """``$KIMI_CODE_HOME``, else ``~/.kimi-code``; and where kimi-cli kept its sessions."""
+    """Return the directory of Kimi Code (``$KIMI_CODE_HOME``, else ``~/.kimi-code``) and that of
+    kimi-cli (``$KIMI_SHARE_DIR``, else ``~/.kimi``)."""
     new, old = environ.get("KIMI_CODE_HOME"), environ.get("KIMI_SHARE_DIR")
     return [
         Path(new).expanduser() if new else home / _NEW,
@@ -36,14 +37,19 @@ def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
 
 
 def directory_fits(name: str, pattern: str) -> bool:
-    """Whether a directory of sessions belongs to a repository. Kimi Code names it after the last
-    part of the working directory."""
+    """Whether a directory of sessions belongs to a repository whose name fits ``pattern``.
+
+    Kimi Code names the directory after the last part of the working directory.
+    """
     named = _DIRECTORY.fullmatch(name)
     return fnmatchcase(named[1] if named else name, pattern)
 
 
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """The sessions below a home or a directory of Kimi, or the logs somewhere else."""
+    """Yield the sessions below ``root``.
+
+    ``root`` is a home directory, a directory of Kimi, or any other directory with its logs.
+    """
     new = own_directory(root, _NEW, "sessions", f"wd_*/*/agents/*/{_LOG}", recognizes)
     old = own_directory(root, _OLD, "sessions", f"*/*/{_LOG}", recognizes)
     if new is not None or old is None:
@@ -53,7 +59,8 @@ def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
 
 
 def _ref(path: Path, below: str) -> SourceRef | None:
-    """A log of Kimi Code: ``<directory>/<session>/agents/<agent>/wire.jsonl``."""
+    """Return the source for a log of Kimi Code,
+    ``<directory>/<session>/agents/<agent>/wire.jsonl``; None for other files."""
     place = below.split("/")
     if path.name != _LOG or len(place) < 4 or place[-3] != "agents":
         return None
@@ -67,7 +74,10 @@ def _ref(path: Path, below: str) -> SourceRef | None:
 
 
 def _old_ref(path: Path, below: str) -> SourceRef | None:
-    """A log of kimi-cli. Without a log, the context is all that is known of a session."""
+    """Return the source for a log of kimi-cli; None for other files.
+
+    A session without a log has only ``context.jsonl``. Then that file is the source.
+    """
     place, home_path = below.split("/"), f"{_OLD}/sessions/{below}"
     about = home_path.rpartition("/")[0]
     if len(place) == 2:
@@ -95,7 +105,8 @@ def _companion(
 
 
 def _loose_ref(path: Path, below: str) -> SourceRef:
-    """A log that somebody copied. Its directories are those of Kimi, or unknown."""
+    """Return the source for a log that somebody copied, with Kimi's directories above it or
+    without."""
     full = "/".join(path.parts[-5:])
     found = _ref(path, below if below.count("/") > 2 else full.lstrip("/"))
     if found is not None:

@@ -1,4 +1,4 @@
-"""Prompts, answers, calls and results in the logs of Kimi Code."""
+"""Translate prompts, answers, calls and results in the logs of Kimi Code."""
 
 import re
 from typing import Any
@@ -22,13 +22,14 @@ from session_memory.core.ids import fit_native_id
 from session_memory.core.text import escaped, one_line
 
 _EXITED = re.compile(r"Command failed with exit code: (\d{1,9})\.?\s*\Z")
-# Only the last characters of a result are searched for such a line.
+# Only this many of the last characters of a result are searched for the exit code.
 _ENDING = 200
 _SPAWNED = "subagent"
 
 
 def words_of(content: Any) -> str:
-    """The text of a content. A picture is named by its kind."""
+    """Return the text of a message's content. A part without a text, such as an image, becomes its
+    type in brackets."""
     texts = [
         string(part.get("text")) if "text" in part else f"[{word(part.get('type'))}]"
         for part in parts_of(content)
@@ -37,7 +38,8 @@ def words_of(content: Any) -> str:
 
 
 def prompt(native: dict[str, Any], record: Record, state: KimiState, kind: str) -> None:
-    """What begins a turn, or what a person adds to one (``turn.steer``)."""
+    """Add the event of a prompt: it begins a turn (``turn.prompt``), or a person adds it to a
+    running one (``turn.steer``)."""
     said, origin = words_of(native.get("input")), mapping(native.get("origin"))
     own = name_in(native.get("promptId"))
     if own:
@@ -45,7 +47,7 @@ def prompt(native: dict[str, Any], record: Record, state: KimiState, kind: str) 
     state.expect_copy(own or _copy_key(said))
     record.events.append(_prompt_event(said, origin, record, kind))
     if record.is_sidechain and not state.has_prompts and said:
-        # The task that a subagent begins with is its title.
+        # A subagent begins with its task, which becomes its name.
         record.facts = {"agent_name": one_line(said)}
     state.has_prompts = True
 
@@ -68,7 +70,8 @@ def _prompt_event(said: str, origin: dict[str, Any], record: Record, kind: str) 
 
 
 def _typed_command(origin: dict[str, Any]) -> str:
-    """The command that a person typed to begin the turn, such as a skill."""
+    """Return the slash command that a person typed to begin the turn, such as a skill; "" if the
+    turn began in another way."""
     if origin.get("trigger") != "user-slash":
         return ""
     name = string(origin.get("skillName")) or string(origin.get("commandName"))
@@ -81,7 +84,8 @@ def _copy_key(said: str) -> str:
 
 
 def message(native: dict[str, Any], record: Record, state: KimiState, kind: str) -> None:
-    """A message that was added to the context: the second copy of a prompt, or something else."""
+    """Translate a message that was added to the context. The second copy of a prompt is
+    bookkeeping."""
     content = mapping(native.get("message"))
     role, origin = string(content.get("role")), mapping(content.get("origin"))
     said, own = words_of(content.get("content")), name_in(content.get("id"))
@@ -109,7 +113,8 @@ def message(native: dict[str, Any], record: Record, state: KimiState, kind: str)
 
 
 def blocks_of(content: Any) -> list[dict[str, Any]]:
-    """The parts of an answer, in the words of other agents."""
+    """Return the parts of an answer as blocks with the names that
+    `session_memory.adapters.conversation` reads."""
     return [
         {"type": "thinking", "thinking": part.get("think")}
         if part.get("type") == "think"
@@ -119,7 +124,7 @@ def blocks_of(content: Any) -> list[dict[str, Any]]:
 
 
 def loop_event(native: dict[str, Any], record: Record, state: KimiState, kind: str) -> None:
-    """A part of a step. A step is one request to the model, its answer, and the calls in it."""
+    """Translate a part of a step. A step is one request to the model with its answer and calls."""
     event = mapping(native.get("event"))
     own, what = name_in(event.get("uuid")), word(event.get("type"))
     if own:

@@ -1,4 +1,5 @@
-"""Lines of kimi-cli, which Kimi Code replaced: its log, and the context of its first versions."""
+"""Translate the lines of kimi-cli, which Kimi Code replaced: its log ``wire.jsonl``, and the
+``context.jsonl`` of its first versions."""
 
 import re
 from collections.abc import Callable
@@ -19,16 +20,16 @@ from session_memory.core.time import MAX_MS
 _EXITED = re.compile(r"Command failed with exit code: (\d{1,9})\.?\s*\Z")
 _INJECTED = re.compile(r"\s*<system(-reminder)?>.*</system(-reminder)?>\s*\Z", re.DOTALL)
 Payload = dict[str, Any]
-# How far the last request is: asked, answered with its usage, or failed.
+# The state of the last request: sent, answered and its usage logged, or failed.
 _OPEN, _DONE, _ERROR = "open", "done", "error"
 
 
 def wire_line(native: dict[str, Any], record: Record, state: KimiState) -> None:
-    """A line of ``wire.jsonl``: a time in seconds and a message."""
+    """Translate a line of ``wire.jsonl``: a time in seconds and a message."""
     at = native.get("timestamp")
     is_time = isinstance(at, (int, float)) and 0 <= at <= MAX_MS / 1000
     record.ts = int(at * 1000) if is_time and at is not None else None
-    # A fork copies the lines. Their times are precise, so the first one is enough to know them.
+    # A fork copies the lines. The times are precise, so the first one identifies the original log.
     state.lineage = state.lineage or (f"{at}" if is_time else "")
     _message(mapping(native.get("message")), record, state)
 
@@ -70,13 +71,14 @@ def _step(payload: Payload, record: Record, state: KimiState, kind: str) -> None
 
 
 def _failed(payload: Payload, record: Record, state: KimiState, kind: str) -> None:
-    """A request failed. The log does not say how."""
+    """Add an error for a request that failed. The log does not say why."""
     state.ended = _ERROR
     record.events.append(NativeEvent("error", "system", "step interrupted", kind, is_error=True))
 
 
 def _ended(payload: Payload, record: Record, state: KimiState, kind: str) -> None:
-    """The end of a turn. After a step without a status, somebody stopped the agent."""
+    """Add the end of a turn. If the usage of the last request was not logged, a person stopped the
+    agent."""
     event = NativeEvent("lifecycle", "system", "", kind)
     if state.ended == _DONE:
         event.kind, event.role = "completion", "assistant"
@@ -118,7 +120,7 @@ def _result(payload: Payload, record: Record, state: KimiState, kind: str) -> No
 
 
 def _status(payload: Payload, record: Record, state: KimiState, kind: str) -> None:
-    """What the last request used. The log names no model."""
+    """Set the usage of the last request. The log names no model."""
     own = name_in(payload.get("message_id")) or f"kimi@{state.lineage}@{record.ts}"
     record.usage = usage_of(mapping(payload.get("token_usage")), own, "")
     state.ended = _DONE if state.ended == _OPEN else state.ended
@@ -126,7 +128,8 @@ def _status(payload: Payload, record: Record, state: KimiState, kind: str) -> No
 
 
 def _subagent(payload: Payload, record: Record, state: KimiState, kind: str) -> None:
-    """An event of a subagent. If the subagent has a log of its own, this is a copy."""
+    """Translate an event of a subagent. If the subagent has its own log, this is a copy of a line
+    there, and bookkeeping."""
     inner = mapping(payload.get("event"))
     agent = string(payload.get("agent_id"))
     if not agent:
@@ -147,7 +150,7 @@ def _asked(payload: Payload, record: Record, state: KimiState, kind: str) -> Non
 
 
 def _answered(payload: Payload, record: Record, state: KimiState, kind: str) -> None:
-    """What a person answered when the agent asked whether a call is allowed."""
+    """Add a person's answer to the question whether a call is allowed."""
     verdict, said = string(payload.get("response")), string(payload.get("feedback"))
     call = state.asked.pop(name_in(payload.get("request_id")), "")
     summary = " ".join(filter(None, (verdict, said)))
@@ -192,7 +195,7 @@ _TRANSLATE: dict[str, Callable[[Payload, Record, KimiState, str], None]] = {
 
 
 def context_line(native: dict[str, Any], record: Record, state: KimiState) -> None:
-    """A line of ``context.jsonl``: a message, without a time."""
+    """Translate a line of ``context.jsonl``: a message without a time."""
     role = word(native.get("role"))
     if f"context/{role}" in BOOKKEEPING:
         record.bookkeeping = f"context/{role}"

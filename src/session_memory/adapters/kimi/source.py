@@ -1,4 +1,4 @@
-"""Reading a source of Kimi: the log of an agent, or the document beside it."""
+"""Read a source of Kimi: the log of an agent, or the document beside it."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,8 @@ _TEXTS = StateText(KimiState)
 
 
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
-    """Every record from ``cursor`` on; a document is a single one."""
+    """Yield the records of a source after ``cursor``. A document is a single record; all other
+    files beside a log have none."""
     if source.ref.role == SPILL:
         return
     if source.ref.role == DOCUMENT:

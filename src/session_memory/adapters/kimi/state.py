@@ -1,4 +1,4 @@
-"""What a line of a Kimi log needs to know of the lines before it."""
+"""The state of a Kimi log from line to line: the request, the model, prompts and questions."""
 
 import msgspec
 
@@ -8,10 +8,12 @@ _MOST_WAITING = 16
 
 
 class KimiState(msgspec.Struct):
-    """``lineage`` is the moment at which the log was begun; a fork copies it with the lines.
+    """What the adapter remembers after a line, to translate the next one.
 
-    ``step`` is the last request, ``ended`` how it ended, ``model`` its model. ``prompts`` are those
-    whose second copy is still to come, ``asked`` the calls that a person was asked about.
+    - ``lineage``: the time at which the log began; a fork copies it with the lines.
+    - ``step``: the id of the last request; ``ended``: how it ended; ``model``: its model.
+    - ``prompts``: the prompts whose second copy has not come yet.
+    - ``asked``: for each open question to a person, the call that it is about.
     """
 
     lineage: str = ""
@@ -23,7 +25,7 @@ class KimiState(msgspec.Struct):
     asked: dict[str, str] = {}
 
     def expect_copy(self, key: str) -> None:
-        """Note that the log will repeat this prompt."""
+        """Note that the log will repeat the prompt with this key."""
         bounded(self.prompts, _MOST_WAITING)[key] = True
 
     def is_copy(self, key: str) -> bool:
@@ -31,5 +33,5 @@ class KimiState(msgspec.Struct):
         return self.prompts.pop(key, False)
 
     def ask(self, question: str, call: str) -> None:
-        """Note about which call a person is asked."""
+        """Note about which call a person is asked whether it is allowed."""
         bounded(self.asked, _MOST_WAITING)[question] = call

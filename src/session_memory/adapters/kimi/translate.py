@@ -1,4 +1,4 @@
-"""One line of a Kimi log into one record."""
+"""Translate one line of a Kimi log into one record."""
 
 from collections.abc import Callable
 from hashlib import blake2b
@@ -27,14 +27,15 @@ Line = dict[str, Any]
 
 
 def agent_session(session: str, agent: str) -> str:
-    """The name of the session of an agent. The main agent has the name of the session."""
+    """Return the id of an agent's session: ``<session>:<agent>``, or ``<session>`` for the main
+    agent."""
     return f"{session}:{agent}" if agent and agent != "main" else session
 
 
 def from_line(
     ref: SourceRef, state: KimiState, offset: int, length: int, line: bytes | None
 ) -> Record:
-    """The record of one line. Changes ``state``."""
+    """Return the record of one line, and update ``state``."""
     record = new_record(offset, length, escaped(agent_session(ref.session, ref.agent)))
     native = object_in_line(record, line)
     if native is None or line is None:
@@ -49,7 +50,7 @@ def from_line(
     else:
         _new_line(native, record, state, ref)
     if record.native_id is None and state.lineage:
-        # A fork copies the lines as they are. Few of them have an id.
+        # Few lines have an id. A fork copies lines unchanged, so a hash of the line identifies it.
         digest = blake2b(line.strip(), digest_size=12).hexdigest()
         record.native_id = f"kimi@{state.lineage}@{digest}"
     return record
@@ -109,7 +110,8 @@ def _config(native: Line, record: Record, state: KimiState, kind: str) -> None:
 
 
 def _mode(native: Line, record: Record, state: KimiState, kind: str) -> None:
-    """The permission mode. Each session begins with one; a later one is the person's decision."""
+    """Add the permission mode. The one with which a session begins is no decision; a later one is a
+    decision of the person."""
     is_decision = state.has_prompts and not record.is_sidechain
     event = NativeEvent("lifecycle", "system", one_line(string(native.get("mode"))), kind)
     if is_decision:
@@ -162,7 +164,7 @@ def _subagent_ended(native: Line, record: Record, state: KimiState, kind: str) -
 
 
 def _approval(native: Line, record: Record, state: KimiState, kind: str) -> None:
-    """What a person answered when the agent asked whether a call is allowed."""
+    """Add a person's answer to the question whether a call is allowed."""
     result = mapping(native.get("result"))
     verdict, said = string(result.get("decision")), string(result.get("feedback"))
     summary = " ".join(filter(None, (verdict, string(native.get("toolName")), said)))

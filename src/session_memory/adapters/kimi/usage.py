@@ -1,6 +1,6 @@
-"""What the requests of a Kimi session used.
+"""Read the tokens that the requests of a Kimi session used.
 
-Input and both kinds of cached tokens are disjoint; output includes reasoning.
+Kimi's input does not include cached tokens; its output includes reasoning.
 """
 
 from collections.abc import Mapping
@@ -15,14 +15,14 @@ _BROKEN_OFF = ("error", "interrupted")
 
 
 def request_used(native: dict[str, Any], record: Record, state: KimiState) -> None:
-    """The usage of a request, which the log has before the answer.
+    """Set the usage of a request.
 
-    What is logged for a request that was broken off are the figures that the provider sent at its
-    beginning, so they do not count.
+    The figures of a request that was broken off do not count: the provider sent them at its
+    beginning, so they are not the real ones.
     """
     model = state.model or name_in(native.get("model"))
     if string(native.get("usageScope")) == "session" or not state.step:
-        # The summary of a compaction is no step.
+        # This request is no step: it made the summary of a compaction.
         own = f"kimi@{state.lineage or record.session}@{native.get('time')}"
         record.usage = usage_of(mapping(native.get("usage")), own, model)
     elif state.ended not in _BROKEN_OFF:
@@ -30,14 +30,15 @@ def request_used(native: dict[str, Any], record: Record, state: KimiState) -> No
 
 
 def step_used(event: dict[str, Any], record: Record, state: KimiState) -> None:
-    """The end of a step repeats the usage, under the same id."""
+    """Set the usage that the end of a step repeats. It has the same id as the first time."""
     used = mapping(event.get("usage"))
     if used and string(event.get("finishReason")) not in _BROKEN_OFF:
         record.usage = usage_of(used, state.step, state.model)
 
 
 def usage_of(used: Mapping[str, Any], usage_id: str, model: str) -> NativeUsage | None:
-    """Figures in the names of Kimi Code or of kimi-cli."""
+    """Convert figures to a usage; None if all are 0. Their names are those of Kimi Code or those of
+    kimi-cli."""
 
     def count(new: str, old: str) -> int:
         return count_of(used.get(new, used.get(old)))

@@ -1,7 +1,7 @@
-"""Live sessions of our own store, as its reader gives them: one row is one line.
+"""Live sessions, which runtimes write into the store itself: each row of a session is one line.
 
-Evidence: docs/formats/live.md. There are no files, so nothing is discovered: ``collect`` hands
-the lines over. Each line names its own place; an offset counts rows.
+Evidence: docs/formats/live.md. There are no files to discover: ``collect`` reads the rows and
+passes them to this adapter as lines. A cursor's offset counts rows.
 """
 
 from session_memory.adapters.agent import (
@@ -19,7 +19,7 @@ AGENT = Agent(
     discover=no_sources,
     recognizes=recognizes_nothing,
     read=lazy(f"{__name__}.source:read"),
-    # What a model call used belongs to its answer.
+    # A row with the usage of a model call is no event. Its usage belongs to the answer.
     bookkeeping=frozenset({"usage"}),
     # Any runtime may write a live session, with the tools of any agent.
     decision_tools=frozenset({"AskUserQuestion", "ExitPlanMode", "request_user_input"}),

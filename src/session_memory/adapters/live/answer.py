@@ -1,5 +1,5 @@
-"""Finds the answer that a usage belongs to. Some runtimes log usage before the message, some
-after."""
+"""The state that matches each usage of a live session with its answer. Some runtimes log the usage
+before the answer, some after it."""
 
 import msgspec
 
@@ -8,8 +8,11 @@ from session_memory.adapters.cursor_state import StateText
 
 
 class LastAnswer(msgspec.Struct, array_like=True):
-    """The last answer. ``is_waiting``: its usage is not logged yet. ``used``: a usage whose answer
-    is not logged yet."""
+    """What the adapter remembers after a row, to translate the next one.
+
+    ``is_waiting``: the usage of the last answer is not logged yet. ``used``: a usage whose answer
+    is not logged yet.
+    """
 
     is_waiting: bool = False
     used: NativeUsage | None = None

@@ -1,4 +1,5 @@
-"""Reading the rows of a live session, as ``collect`` hands them over. An offset counts rows."""
+"""Read the rows of a live session, which ``collect`` passes as lines. A cursor's offset counts
+rows, not bytes."""
 
 from collections.abc import Iterator
 
@@ -18,6 +19,6 @@ def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
         rows, answer = cursor.offset, restored(cursor.state)
         for _, length, line in jsonl.lines(stream, 0):
             rows += 1
-            # Stores count the newline of a row.
+            # The length of a row in a store includes its newline.
             record = from_row(ref, length + 1, line, answer)
             yield Cursor(rows, saved(answer)), record

@@ -1,4 +1,4 @@
-"""Translates one row of a live session into one record."""
+"""Translate one row of a live session into one record."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ _AFTER_ORIGIN = 1 << 40
 
 
 def from_row(ref: SourceRef, length: int, line: bytes | None, answer: LastAnswer) -> Record:
-    """The record of one row. Changes ``answer``."""
+    """Return the record of one row, and update ``answer``, the state from row to row."""
     try:
         row = decode_anything(line or b"")
     except ValueError:
@@ -28,7 +28,8 @@ def from_row(ref: SourceRef, length: int, line: bytes | None, answer: LastAnswer
 
 
 def session_of(ref: SourceRef) -> str:
-    """The session of a row. ``agent`` is the uid of the session that was imported, if it was."""
+    """Return the native id of a live session. If it was imported, ``ref.agent`` has the uid of the
+    original session, and the id is the original one."""
     return ref.agent.partition(":")[2] or ref.session
 
 
@@ -60,7 +61,8 @@ def _message(row: dict[str, Any], record: Record, answer: LastAnswer, ref: Sourc
 
 
 def _fold(row: dict[str, Any], record: Record, answer: LastAnswer, ref: SourceRef) -> None:
-    """A note that replaces messages in the context. The messages stay in the session."""
+    """Add the event of a fold: a note that replaces messages in the context. The messages stay in
+    the session."""
     note = row.get("note") or {}
     said = text_of(note.get("content"))
     record.follows = True
@@ -79,7 +81,7 @@ def _move(row: dict[str, Any], record: Record, answer: LastAnswer, ref: SourceRe
 
 
 def _usage(row: dict[str, Any], record: Record, answer: LastAnswer, ref: SourceRef) -> None:
-    """Disjoint buckets. The logged input contains the cached tokens."""
+    """Set the usage of a model call. Its logged input includes the cached tokens."""
     record.bookkeeping = "usage"
     sent = count_of(row.get("prompt_tokens"))
     read, write = count_of(row.get("cache_read_tokens")), count_of(row.get("cache_write_tokens"))
@@ -100,7 +102,8 @@ _TRANSLATE = {"message": _message, "fold": _fold, "move": _move, "usage": _usage
 
 
 def from_session(ref: SourceRef, body: bytes) -> Record:
-    """The facts about a session: its title, and where it came from."""
+    """Return the record with the facts about a live session: title, directory, model, and the
+    session that it came from."""
     session = decode_anything(body)
     facts = {name: session.get(name) for name in ("title", "cwd", "model")}
     record = Record(0, len(body), session_of(ref), facts=facts)
@@ -114,7 +117,7 @@ def from_session(ref: SourceRef, body: bytes) -> Record:
         facts["spawn_call_id"] = session.get("spawn_tool_call_id")
         facts["spawn_depth"] = session.get("spawn_depth")
     if session.get("parent_uid"):
-        # The parent was imported. It has the uid and the name of its origin.
+        # The parent was imported, so it has the uid of the original session.
         facts["parent_flavor"], _, facts["parent"] = session["parent_uid"].partition(":")
         record.parent_session = facts["parent"] if parent and not origin else None
         if origin:
@@ -128,5 +131,5 @@ def _model(meta: dict[str, Any]) -> str | None:
 
 
 def _row_id(at: Any) -> str:
-    """The native id of a message. One that was imported has the id of its origin's record."""
+    """Return the native id of a message. An imported message has the id of the original record."""
     return at if isinstance(at, str) else f"live@{at[0]}@{at[1]}"

@@ -1,7 +1,8 @@
 """mycode: one directory per session; ``messages.jsonl`` in it is the log.
 
-Evidence: docs/formats/mycode.md. A rewind names its place in the list of messages that were
-visible at that moment. So a line is translated with that list, which is saved in the cursor.
+Evidence: docs/formats/mycode.md. A rewind refers to a position in the list of messages that were
+visible at that moment. So the adapter follows this list from line to line and saves it in the
+cursor.
 """
 
 from session_memory.adapters.agent import Agent, lazy

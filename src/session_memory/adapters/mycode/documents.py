@@ -1,4 +1,5 @@
-"""``meta.json``, which mycode rewrites as a whole: the title and directory of a session."""
+"""Read ``meta.json``, which mycode rewrites as a whole: the title, directory and model of a
+session."""
 
 from typing import Any
 
@@ -21,7 +22,7 @@ def from_document(ref: SourceRef, body: bytes) -> Record:
         "title": None if title == UNNAMED else title,
         "cwd": _text(document, "cwd"),
         "model": _text(document, "model"),
-        # Releases up to 0.4 note no times in the log.
+        # Releases up to 0.4 write no times in the log.
         "begun_at": time_or_none(document.get("created_at")),
         "updated_at": time_or_none(document.get("updated_at")),
     }

@@ -1,4 +1,4 @@
-"""A session of mycode as a history that a live session can continue."""
+"""Convert a session of mycode to a history that a live session can continue."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -25,7 +25,10 @@ _NAMES = ("title", "cwd", "model", "provider", "api_base")
 def history(
     log: Iterable[dict[str, Any]], documents: list[bytes], name: str | None, uid: str | None
 ) -> History:
-    """The messages, compactions and rewinds of a log, and what ``meta.json`` says about it."""
+    """Return the messages, compactions and rewinds of a log, with the facts in ``meta.json``.
+
+    ``log`` has the objects of the log, ``documents`` the bytes of ``meta.json``, if there is one.
+    """
     uid = uid or f"mycode:{name}"
     native = uid.partition(":")[2]
     replay = _Replay(native)
@@ -63,7 +66,7 @@ def _about(meta: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Replay:
-    """Follows the log line by line, with the list of messages that mycode would show."""
+    """Follows a log line by line. It knows which messages mycode would show after each line."""
 
     def __init__(self, session: str) -> None:
         self.steps: list[HistoryStep] = []

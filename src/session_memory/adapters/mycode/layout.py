@@ -24,13 +24,14 @@ _ROLES = (b'{"role": "user"', b'{"role": "assistant"', b'{"role": "compact"', b'
 
 
 def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
-    """``$MYCODE_HOME`` when set, else ``~/.mycode``."""
+    """Return ``$MYCODE_HOME`` if it is set, else ``~/.mycode``."""
     configured = environ.get("MYCODE_HOME")
     return [Path(configured).expanduser() if configured else home / HOME]
 
 
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """Every session below mycode's directory, a home, ``sessions`` alone, or gathered ones."""
+    """Yield every session below ``root``: mycode's directory, a user's home, a directory
+    ``sessions``, or any other directory with sessions."""
     own = _sessions_of(root)
     if own is not None:
         for directory in _directories(own):
@@ -43,7 +44,8 @@ def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
 
 
 def log_at(path: Path) -> SourceRef | None:
-    """The log of one session that a user names by its directory or its file."""
+    """Return the log of a session that a user names by its directory or its file; None if there is
+    none."""
     log = path / LOG_NAME if path.is_dir() else path
     if log.name != LOG_NAME or not log.is_file():
         return None
@@ -76,7 +78,8 @@ def _directories(base: Path) -> Iterator[Path | Unlisted]:
 
 
 def _session(directory: Path, home_path: str, *, is_ours: bool) -> Iterator[SourceRef | Unlisted]:
-    """A session: its log with the files beside it. A directory without a log is no session yet."""
+    """Yield the source of a session: its log with the files beside it. A directory without a log is
+    no session yet."""
     log = directory / LOG_NAME
     try:
         if not log.is_file():
@@ -109,7 +112,8 @@ def _beside(directory: Path, home_path: str) -> Iterator[SourceRef]:
 
 
 def _gathered(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """Sessions that somebody copied into another directory, recognized by their first bytes."""
+    """Yield sessions that somebody copied to another directory. The first bytes of their logs tell
+    that they are mycode's."""
     if root.is_file():
         if root.name == LOG_NAME:
             yield from _session(root.parent, f"{PREFIX}/{root.parent.name}", is_ours=False)
@@ -127,8 +131,8 @@ def _gathered(root: Path) -> Iterator[SourceRef | Unlisted]:
             continue
         seen.add((status.st_dev, status.st_ino))
         parts = directory.relative_to(root).parts or (directory.name,)
-        # A home with another name keeps its sessions in `sessions/` too. That part is left out, so
-        # that a session is found under the same path whatever its home is called.
+        # A directory of mycode with another name has its sessions in `sessions/`, too. This part is
+        # left out, so that the home path does not depend on the name of the directory.
         parts = parts[1:] if parts[0] == "sessions" and len(parts) > 1 else parts
         yield from _session(directory, "/".join((PREFIX, *parts)), is_ours=False)
         waiting += reversed(below)

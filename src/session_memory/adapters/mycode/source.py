@@ -1,4 +1,4 @@
-"""Reading a source of mycode: the log of a session or a document beside it."""
+"""Read a source of mycode: the log of a session, or the document beside it."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -13,7 +13,8 @@ from session_memory.core.roles import DOCUMENT, SPILL
 
 
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
-    """Every record from ``cursor`` on; a document is a single one."""
+    """Yield the records of a source after ``cursor``. A document is a single record; all other
+    files beside a log have none."""
     ref = source.ref
     if ref.role == SPILL:
         return

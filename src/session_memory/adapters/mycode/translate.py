@@ -1,4 +1,4 @@
-"""Translates one line of ``messages.jsonl`` into one record."""
+"""Translate one line of mycode's ``messages.jsonl`` into one record."""
 
 from typing import Any
 
@@ -15,17 +15,17 @@ from session_memory.adapters.mycode.visible import Visible
 from session_memory.core.text import escaped, one_line
 from session_memory.core.time import time_or_none
 
-# After a compaction, releases up to 0.4 showed the summary and an answer to it in its place.
+# After a compaction, releases up to 0.4 showed two messages: the summary and an answer to it.
 STANDS_FOR_SUMMARY = 2
 
 
 def from_line(
     ref: SourceRef, visible: Visible, offset: int, length: int, line: bytes | None
 ) -> Record:
-    """The record of one line. Changes ``visible``."""
+    """Return the record of one line, and update ``visible``, the list of visible messages."""
     record = new_record(offset, length, ref.session)
     visible.lines += 1
-    # mycode skips a line that is no object too, so it has no place in the list.
+    # mycode skips a line that is no object, so such a line is not in its list.
     native = object_in_line(record, line)
     if native is None:
         return record
@@ -63,7 +63,8 @@ def _translate(
 def _compact(
     native: dict[str, Any], meta: dict[str, Any], record: Record, visible: Visible, number: int
 ) -> None:
-    """The summary of a compaction. Its release decides from where a later rewind counts."""
+    """Add the summary of a compaction. In old releases (with ``compacted_count``), it replaces the
+    visible messages, from which a later rewind counts."""
     if "compacted_count" in meta:
         visible.runs = [(number, number)] * STANDS_FOR_SUMMARY
     else:
@@ -88,7 +89,7 @@ def _rewind(meta: dict[str, Any], record: Record, visible: Visible) -> None:
 
 
 def usage_in(meta: dict[str, Any], native_id: str | None) -> NativeUsage | None:
-    """What the meta data of a record says that its model call used."""
+    """Return the usage in the metadata of a line, or None."""
     used = meta.get("usage")
     if not isinstance(used, dict) or not used:
         return None

@@ -1,6 +1,6 @@
-"""The messages that mycode shows at a moment, as numbers of lines.
+"""The list of messages that mycode shows at a moment, as numbers of lines.
 
-Consecutive lines are one run, so the list of a long session stays short.
+It is stored as runs of consecutive lines, so the list of a long session stays short.
 """
 
 import msgspec
@@ -9,8 +9,8 @@ from session_memory.adapters.cursor_state import StateText
 
 
 class Visible(msgspec.Struct, array_like=True):
-    """``runs``: the first and last line of each run, in order. ``lines``: how many lines were
-    read."""
+    """The visible messages. ``runs`` has the first and the last line of each run, in order;
+    ``lines`` is the number of lines that were read."""
 
     lines: int = 0
     runs: list[tuple[int, int]] = []
@@ -29,7 +29,7 @@ class Visible(msgspec.Struct, array_like=True):
             self.runs.append((line, line))
 
     def cut(self, length: int) -> None:
-        """Keep the first ``length`` messages. A negative length counts from the end, as in
+        """Keep only the first ``length`` messages. A negative length counts from the end, as in
         mycode."""
         left = max(len(self) + length, 0) if length < 0 else length
         kept: list[tuple[int, int]] = []

@@ -1,4 +1,4 @@
-"""Files that ``opencode export`` writes: a session with its messages in one document."""
+"""Read files that ``opencode export`` writes: a session with its messages in one document."""
 
 import re
 from typing import Any
@@ -16,7 +16,7 @@ _HEAD = re.compile(rb'\s*\{\s*"info":\s*\{\s*"id":\s*"ses_')
 
 
 def is_export(head: bytes) -> bool:
-    """Whether ``head`` begins with the facts of an exported session."""
+    """Whether ``head`` begins like a file of ``opencode export``."""
     return _HEAD.match(head) is not None
 
 
@@ -44,7 +44,8 @@ def _around(ref: SourceRef, state: OpencodeState, record: Record, members: dict[
 def _back(
     ref: SourceRef, state: OpencodeState, record: Record, message: dict[str, Any] | None
 ) -> None:
-    """A later export lacks messages that were taken back."""
+    """Note in the record that a later export has lost its last messages: a person took them back.
+    It ends with ``message``."""
     info = mapping(message.get("info")) if message is not None else {}
     state.last = message_id(state, info) if info else ""
     record.follows, record.stands_at = True, state.last

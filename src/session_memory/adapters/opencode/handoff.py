@@ -1,4 +1,4 @@
-"""A session of another agent as a document that ``opencode import`` takes."""
+"""Write a session of another agent as a document for ``opencode import``."""
 
 import os
 import re
@@ -61,8 +61,11 @@ def make(session: handing.HandedSession, root: Path) -> handing.TargetSession:
 
 
 def _model(root: Path) -> dict[str, str]:
-    """The model that the session continues with: opencode refuses to continue without one that it
-    knows. It is the one that was used last, or the one of the settings."""
+    """Return the model that the new session continues with: the one that was used last, else the
+    one in the settings.
+
+    opencode refuses to continue a session with a model that it does not know.
+    """
     return _last_used(root) or _configured(root) or {"providerID": "opencode", "modelID": "handoff"}
 
 
@@ -73,7 +76,7 @@ def _last_used(root: Path) -> dict[str, str] | None:
     try:
         with reading_database(place) as db:
             row = next(iter(db.execute(_NEWEST_PROMPTS)), None)
-    except apsw.Error:
+    except (apsw.Error, OSError):
         return None
     model = mapping(data_of({"data": row[0]}).get("model")) if row else {}
     names = {name: string(model.get(name)) for name in ("providerID", "modelID")}
@@ -129,7 +132,7 @@ class _Document:
             "path": {"cwd": self._handed.cwd, "root": self._handed.cwd},
             "cost": 0,
             "tokens": _NO_TOKENS,
-            # Of an answer by the current model, opencode sends the metadata to the provider.
+            # If the model were the current one, opencode would send the metadata to the provider.
             "modelID": "handoff",
             "providerID": "handoff",
             "time": {"created": self._ms, "completed": self._ms},
@@ -142,13 +145,13 @@ class _Document:
         return {"id": name, "sessionID": self.session, "role": role}
 
     def _part(self, message: str, **fields: Any) -> dict[str, Any]:
-        # Providers' SDKs take an object of objects, and ignore names that they do not know.
+        # SDKs of providers expect an object of objects here, and ignore names they do not know.
         mark = {PLACE_OF_MARK: {MARK: self._handed.origin}}
         own = {"id": self._id("prt"), "sessionID": self.session, "messageID": message}
         return {**own, **fields, "metadata": mark}
 
     def _id(self, kind: str) -> str:
-        """Ids of opencode begin with the time, so that they are in order."""
+        """Return a new id. Like opencode's own, it begins with the time, so ids are in order."""
         self._made += 1
         order = (self._handed.at * 4096 + self._made) & ((1 << 48) - 1)
         return f"{kind}_{order:012x}{self._handed.new_id(kind, self._made)[:14]}"

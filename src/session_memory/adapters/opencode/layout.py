@@ -1,4 +1,4 @@
-"""Where opencode keeps its sessions.
+"""Find the sessions of opencode, and of programs that came from it.
 
 opencode.db, opencode-<channel>.db                              since 1.2: a database
 storage/session/<project>/ses_<id>.json                         before: a session,
@@ -23,14 +23,15 @@ HOME = f"{DATA}/{NAME}"
 # Programs that came from opencode and keep the same tables, each with an adapter of its own.
 _FORKS = ("kilo",)
 _SNIFFED = 4096
-# A sync asks every agent for its roots. The formats matter only where there are files.
+# Imported lazily: a sync asks every agent for its roots, but most users have no files of opencode.
 is_export = lazy("session_memory.adapters.opencode.exports:is_export")
 has_our_tables = lazy("session_memory.adapters.opencode.tables:has_our_tables")
 stamps_in = lazy("session_memory.adapters.opencode.tables:stamps_in")
 
 
 def data_roots(environ: Mapping[str, str], home: Path, program: str) -> list[Path]:
-    """The program's directory in ``$XDG_DATA_HOME`` when set, else in ``~/.local/share``."""
+    """Return the directory of ``program`` in ``$XDG_DATA_HOME`` if it is set, else in
+    ``~/.local/share``."""
     configured = environ.get("XDG_DATA_HOME")
     return [Path(configured).expanduser() / program if configured else home / DATA / program]
 
@@ -40,14 +41,19 @@ def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
 
 
 def own_base(root: Path, program: str) -> Path | None:
-    """The directory with a program's sessions, if the root is a home or that directory."""
+    """Return the directory with a program's sessions, if ``root`` is a user's home or that
+    directory; else None."""
     bases = (root, root / DATA / program, root / program)
     found = (one for one in bases if (one / SESSIONS).is_dir() or any(databases(one, program)))
     return next(found, None)
 
 
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """The sessions of a home or a directory of opencode, or of databases somewhere else."""
+    """Yield the sessions at ``root``.
+
+    ``root`` is a home directory, a directory of opencode, or any other directory or file with
+    its databases or exports.
+    """
     base = own_base(root, NAME)
     if base is not None:
         yield from own_sessions(base, NAME)
@@ -60,12 +66,13 @@ def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
 
 
 def recognizes(head: bytes) -> bool:
-    """Whether it is an export, or a SQLite database. Its tables show whether it is opencode's."""
+    """Whether a file is an export of opencode, or a SQLite database. Only the tables of the
+    database tell whether it is opencode's."""
     return head.startswith(MAGIC) or bool(is_export(head))
 
 
 def _loose(path: Path, root: Path) -> Iterator[SourceRef | Unlisted]:
-    """The sessions in a file that somebody copied or exported."""
+    """Yield the sessions in a database that somebody copied, or in an export."""
     if path.suffix == ".db":
         if not path.name.startswith(_FORKS):
             yield from sessions_of(path, NAME, set(), root)
@@ -82,7 +89,7 @@ def _loose(path: Path, root: Path) -> Iterator[SourceRef | Unlisted]:
 
 
 def databases(base: Path, program: str) -> list[Path]:
-    """The databases of a program in its directory, one for each channel of releases."""
+    """Return the databases of a program in its directory, one for each channel of releases."""
     try:
         return sorted(base.glob(f"{program}*.db"))
     except OSError:
@@ -90,7 +97,7 @@ def databases(base: Path, program: str) -> list[Path]:
 
 
 def own_sessions(base: Path, program: str) -> Iterator[SourceRef | Unlisted]:
-    """The sessions in a program's directory."""
+    """Yield the sessions in a program's own directory."""
     known: set[str] = set()
     for path in databases(base, program):
         yield from sessions_of(path, program, known)
@@ -103,9 +110,10 @@ def own_sessions(base: Path, program: str) -> Iterator[SourceRef | Unlisted]:
 def sessions_of(
     path: Path, program: str, known: set[str], root: Path | None = None
 ) -> Iterator[SourceRef | Unlisted]:
-    """The sessions of a database. Adds their ids to ``known``.
+    """Yield the sessions of a database, and add their ids to ``known``.
 
-    ``root``: somebody copied the database below it."""
+    ``root``: the directory to which somebody copied the database; None if it is in its own place.
+    """
     below = path.name if root is None else path.relative_to(root).as_posix()
     place = f"{DATA}/{program}/{below}"
     certain = root is None

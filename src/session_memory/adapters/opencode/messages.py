@@ -1,4 +1,4 @@
-"""A message of opencode and its parts as events, and what its responses used."""
+"""Translate a message of opencode with its parts into events and usage."""
 
 import re
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from session_memory.core.ids import fit_native_id
 from session_memory.core.text import one_line
 
 ABORTED = "MessageAbortedError"
-# These parts say nothing that other parts of the message do not say.
+# Parts of these types only repeat what other parts of the message say.
 _SILENT = frozenset({"step-start", "step-finish", "snapshot", "patch"})
 _REFUSED = re.compile(
     r"The user rejected permission to use this specific tool call"
@@ -32,7 +32,8 @@ _ENDING = 400
 def message_blocks(
     info: dict[str, Any], parts: list[dict[str, Any]], *, is_open: bool
 ) -> list[Block]:
-    """The events of a message. If it is ``is_open``, only those that will not change any more."""
+    """Return the events of a message, each with a name. If opencode is still writing the message
+    (``is_open``), leave out those that may still change."""
     if info.get("role") == "user":
         return list(_prompt(info, parts))
     blocks = [block for part in parts for block in _answer_part(info, part, is_open=is_open)]
@@ -93,7 +94,7 @@ def _about(kind: str, part: dict[str, Any]) -> str:
 def _answer_part(info: dict[str, Any], part: dict[str, Any], *, is_open: bool) -> Iterator[Block]:
     kind, said, own = word(part.get("type")), string(part.get("text")), string(part.get("id"))
     label = f"assistant/{kind}"
-    # An open text is written again until it has an end.
+    # opencode writes a text again until its time has an end.
     is_ended = not is_open or "end" in mapping(part.get("time"))
     match kind:
         case "text" | "reasoning":
@@ -149,7 +150,7 @@ def _is_half(state: dict[str, Any]) -> bool:
 
 
 def _result(call_id: str, tool: str, part: dict[str, Any], state: dict[str, Any]) -> NativeEvent:
-    # A command that failed is "completed" for opencode, and so is a call of an unknown tool.
+    # For opencode, a command that failed is "completed", and so is a call of an unknown tool.
     output = string(state.get("output")) or string(state.get("error"))
     code = integer(mapping(state.get("metadata")).get("exit")) if is_shell_tool(tool) else None
     timed_out = is_shell_tool(tool) and _TIMED_OUT.search(output[-_ENDING:]) is not None
@@ -189,7 +190,7 @@ def _broken_off(error: dict[str, Any]) -> NativeEvent:
 
 
 def children(parts: list[dict[str, Any]]) -> list[ChildLink]:
-    """The subagents that the calls of a message started."""
+    """Return the links to the subagents that the calls of a message started."""
     found = []
     for part in parts:
         metadata = mapping(mapping(part.get("state")).get("metadata"))
@@ -203,9 +204,11 @@ def children(parts: list[dict[str, Any]]) -> list[ChildLink]:
 
 
 def usages(info: dict[str, Any], parts: list[dict[str, Any]], name: str) -> list[NativeUsage]:
-    """What the responses of a message used. ``name`` identifies the message in every copy of it.
+    """Return the usage of the responses in a message. ``name`` is the id of the first usage, the
+    same in every copy of the message.
 
     A message of an old release holds several responses, and its own figures are those of the last.
+    So the figures of its steps are used.
     """
     if info.get("role") != "assistant":
         return []

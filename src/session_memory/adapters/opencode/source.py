@@ -1,4 +1,4 @@
-"""Reading a session of opencode, and the lines of what changed in it."""
+"""Read a session of opencode: make lines from its changed rows, and records from the lines."""
 
 import time
 from collections.abc import Iterator
@@ -19,20 +19,21 @@ from session_memory.adapters.row_journal import (
 )
 from session_memory.core.roles import REWRITTEN
 
-# A message that did not change for so long is not written any more: its program was killed.
+# After this time without a change, opencode does not write a message any more: it was killed.
 _DEAD_MS = 60 * 60 * 1000
 _TEXTS = StateText(OpencodeState)
 
 
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
-    """Every record from ``cursor`` on."""
+    """Yield the records of a source after ``cursor``, each with its own cursor."""
     if source.ref.role == REWRITTEN:
         return read_messages(source, cursor, _TEXTS, EXPORT)
     return read_lines(source, cursor, _TEXTS, from_line)
 
 
 def rows(ref: SourceRef, cursor: Cursor) -> Iterator[bytes]:
-    """The lines of the rows of a session that changed since ``cursor``."""
+    """Yield a line for each message of a session that is new or changed since ``cursor``, and for
+    the session itself."""
     known = _TEXTS.restored(cursor.state)
     state = known.journal
     if ref.place.suffix == ".json":

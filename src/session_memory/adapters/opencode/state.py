@@ -1,4 +1,4 @@
-"""What a line of an opencode session needs to know of the lines before it."""
+"""The state of an opencode session from line to line."""
 
 from session_memory.adapters.cursor_state import bounded
 from session_memory.adapters.row_messages import RowsState
@@ -7,13 +7,14 @@ _MOST_PROMPTS = 200
 
 
 class OpencodeState(RowsState):
-    """What is known after a line.
+    """What the adapter remembers after a line, to translate the next one.
 
-    - ``session``: the id in an exported file
-    - ``lineage``: names the first message, which a fork copies
-    - ``is_child``: the session is a subagent
-    - ``before``: for each prompt, the record before it
-    - ``revert``: the message that the session was taken back to; ``turned``: the record before that
+    - ``session``: the id of the session in an exported file.
+    - ``lineage``: identifies the first message, which a fork copies.
+    - ``is_child``: the session is a subagent.
+    - ``before``: for each prompt, the record before it.
+    - ``revert``: the message that the session was taken back to.
+    - ``turned``: the record before that message.
     """
 
     session: str = ""
@@ -24,7 +25,8 @@ class OpencodeState(RowsState):
     turned: str = ""
 
     def prompt(self, message: str) -> None:
-        """Note a prompt before its record. The session may be taken back to it."""
+        """Note which record is before a prompt, because the session may be taken back to it. Call
+        it before the prompt's own record is added."""
         if message not in self.before:
             bounded(self.before, _MOST_PROMPTS)
         self.before[message] = self.last

@@ -1,4 +1,4 @@
-"""The tables of opencode's database: which sessions changed, and their rows."""
+"""Query the tables of opencode's database: which sessions changed, and their rows."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -22,8 +22,8 @@ _NEEDED = {
     "message": {"id", "session_id", "time_updated", "data"},
     "part": {"id", "message_id", "session_id", "time_updated", "data"},
 }
-# The last write of a turn may come after the last one of its session's row. So the rows of sessions
-# that changed within a day before the newest one are counted.
+# A message may change after the last change of its session's row. So the stamps of sessions that
+# changed within a day before the newest one include the number and the times of their rows.
 RECENT_MS = 24 * 60 * 60 * 1000
 _STAMP = 1_000_000
 
@@ -36,7 +36,7 @@ COUNTED = """
 """
 SESSION = "select * from session where id = :id"
 PROJECT = "select worktree, vcs from project where id = :id"
-# Messages are found by an index on session and time, so the first and the last need no search.
+# opencode has an index on session and time, so the first and the last message are found quickly.
 FIRST = """
     select id, data from message where session_id = :id order by time_created, id limit 1
 """
@@ -75,7 +75,7 @@ def has_our_tables(tables: dict[str, list[str]]) -> bool:
 
 
 def stamps_in(db: apsw.Connection) -> Iterator[tuple[str, int]]:
-    """Each session with a number that changes whenever its rows change."""
+    """Yield each session with its stamp: a number that changes whenever its rows change."""
     sessions = [(row["id"], time_of(row["time_updated"])) for row in rows_in(db, SESSIONS)]
     newest = max((at for _, at in sessions), default=0)
     has_events = {"aggregate_id", "seq"} <= set(tables_of(db).get("event_sequence", ()))
@@ -91,7 +91,7 @@ def stamps_in(db: apsw.Connection) -> Iterator[tuple[str, int]]:
 
 
 class OpencodeRows:
-    """The rows of one session, in a read transaction."""
+    """The rows of one session, read in the caller's read transaction."""
 
     def __init__(self, db: apsw.Connection, session: str, revert: str = "") -> None:
         """``revert`` is the message that the session was taken back to when it was last read."""
@@ -101,8 +101,8 @@ class OpencodeRows:
         self._tables = tables_of(db)
 
     def changed_units(self, state: JournalState) -> Iterator[RowUnit]:
-        """The units that may need a line: the session itself first, then messages in the order of
-        their ids. A session without a prompt has none."""
+        """Yield the units that may need a line in the journal: the session itself first, then
+        messages in the order of their ids, then other rows. A session without a prompt has none."""
         row = self._one(SESSION)
         first = self._one(FIRST)
         if row is None or first is None:
@@ -114,12 +114,12 @@ class OpencodeRows:
             yield from self._others(state)
 
     def newest(self) -> int:
-        """When a row of the session changed last."""
+        """Return the time at which a row of the session changed last."""
         found = self._one(NEWEST)
         return time_of(next(iter(found.values()))) if found else 0
 
     def row_ids(self) -> list[int]:
-        """The largest row ids of messages and parts."""
+        """Return the largest row ids of messages and parts."""
         found = self._one(ROW_IDS) or {}
         return [one if isinstance(one, int) else 0 for one in found.values()]
 
@@ -149,7 +149,7 @@ class OpencodeRows:
                 yield unit
 
     def _others(self, state: JournalState) -> Iterator[RowUnit]:
-        """Rows beside the messages. Their keys come after those of all messages."""
+        """Yield units of rows that are no messages. Their keys come after those of all messages."""
         if "position" in self._tables.get("todo", ()):
             rows = list(self._rows(TODO))
             at = max((time_of(row.get("time_updated")) for row in rows), default=-1)

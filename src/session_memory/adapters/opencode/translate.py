@@ -1,4 +1,4 @@
-"""One line of an opencode session into one record."""
+"""Translate one line of an opencode session into one record. A line has rows of the database."""
 
 from typing import Any
 
@@ -26,16 +26,17 @@ from session_memory.adapters.row_messages import add_blocks
 from session_memory.core.ids import fit_native_id
 from session_memory.core.text import escaped, one_line
 
-# Where a handoff puts its mark into the metadata of a part.
+# The name in a part's metadata under which a handoff puts its mark.
 PLACE_OF_MARK = "sessionMemory"
-# opencode gives such a title until a model has written one.
+# opencode gives a session a title that begins so, until a model has written one.
 _NO_TITLES = ("New session - ", "Child session - ")
 
 
 def from_line(
     ref: SourceRef, state: OpencodeState, offset: int, length: int, line: bytes | None
 ) -> Record:
-    """The record of one line. Changes ``state``."""
+    """Return the record of one line of the journal (`row_journal`). Update ``state``, which the
+    next lines need."""
     record = new_record(offset, length, escaped(ref.session))
     native = object_in_line(record, line)
     if native is None:
@@ -61,13 +62,14 @@ def from_line(
 
 
 def _copied_from(parts: list[dict[str, Any]]) -> object:
-    """The session that a handoff copied a message from. All its parts say so."""
+    """Return the session that a handoff copied a message from; None if not all of its parts have
+    the same mark."""
     marks = [mapping(mapping(part.get("metadata")).get(PLACE_OF_MARK)).get(MARK) for part in parts]
     return marks[0] if marks and all(mark == marks[0] for mark in marks) else None
 
 
 def _other(table: str, row: dict[str, Any], record: Record) -> None:
-    """A row of a table that we do not know yet."""
+    """Add the event of a row from a table that this release does not know."""
     kind = f"{table}/{word(row.get('type'))}"
     text = string(row.get("data"))
     record.ts = time_of(row.get("time_created")) or None
@@ -90,7 +92,10 @@ def _session(native: dict[str, Any], record: Record, state: OpencodeState) -> No
 
 
 def session_info(row: dict[str, Any]) -> dict[str, Any]:
-    """A session as the files of old releases and exports have it. Columns have other names."""
+    """Return the row of a session with the field names of exports and of old releases' files.
+
+    The columns of the database have other names.
+    """
     if "data" in row:
         return data_of(row)
     times = {name: row.get(f"time_{name}") for name in ("created", "updated")}
@@ -105,7 +110,8 @@ def session_info(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def add_session(record: Record, state: OpencodeState, info: dict[str, Any], first: str) -> None:
-    """What the session's own row says. It is bookkeeping unless the session was taken back."""
+    """Fill in the record of the session's own row as bookkeeping. ``first`` identifies the first
+    message of the session."""
     state.lineage = state.lineage or first
     record.bookkeeping = "session"
     record.ts = created_at(info) or None
@@ -119,9 +125,10 @@ def add_session(record: Record, state: OpencodeState, info: dict[str, Any], firs
 
 
 def _take_back(record: Record, state: OpencodeState, message: str, *, is_restored: bool) -> None:
-    """Go back to before the prompt ``message``. Without one, what was taken back may be restored.
+    """Take the session back to before the prompt ``message``.
 
-    opencode removes what was taken back with the next prompt.
+    If ``message`` is empty and ``is_restored``, the person restored what was taken back. If it is
+    only empty, opencode removed what was taken back, which it does with the next prompt.
     """
     before, state.revert = state.revert, message
     if message == before:
@@ -151,7 +158,10 @@ def add_message(
     is_open: bool = False,
     again: bool = False,
 ) -> list[str]:
-    """The events and the usage of a message. Returns the names of the blocks it has."""
+    """Set the events and the usage of a message's record. Return the names of its blocks.
+
+    ``is_open``: opencode is still writing the message. ``again``: only details of its rows changed.
+    """
     name, own = name_in(info.get("id")), message_id(state, info)
     record.ts = created_at(info) or None
     record.cwd = string(mapping(info.get("path")).get("cwd")) or None
@@ -174,6 +184,10 @@ def add_message(
 
 
 def message_id(state: OpencodeState, info: dict[str, Any]) -> str:
-    """The id of a message in every copy of it: a fork gives its copies other ids."""
+    """Return the native id of a message, the same in every copy of it.
+
+    opencode gives the copies in a fork other ids, so the id is made from the session's first
+    message, and the time and role of this one.
+    """
     role = word(info.get("role"))[:1]
     return fit_native_id(f"oc@{state.lineage}@{created_at(info)}{role}")[0]

@@ -1,4 +1,4 @@
-"""The files of releases before 1.2: a file for each session, message and part."""
+"""Read the sessions of opencode before 1.2: a file for each session, message and part."""
 
 import os
 from collections.abc import Iterator
@@ -13,9 +13,10 @@ LONGEST = 64 * 1024 * 1024
 
 
 def stamp_of(path: Path) -> int:
-    """A number that changes whenever the files of a session change.
+    """Return the stamp of a session: a number that changes whenever its files change.
 
-    opencode writes the session's own file again in each turn, and a new file for each message.
+    It is made from the times of two paths: in each turn, opencode writes the session's own file
+    again, and adds a file for each message to a directory.
     """
     status = path.stat()
     messages = _messages(path)
@@ -24,7 +25,8 @@ def stamp_of(path: Path) -> int:
 
 
 def changed_units(path: Path, state: JournalState) -> Iterator[RowUnit]:
-    """The units of a session that may need a line. Messages are in the order of their ids."""
+    """Yield the units of a session that may need a line in the journal: the session, then messages
+    in the order of their ids."""
     session = _row(path)
     files = sorted(_messages(path).glob("msg_*.json"))
     stays = state.stays

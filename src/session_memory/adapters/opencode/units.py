@@ -1,4 +1,4 @@
-"""A message with its parts as one unit of the journal."""
+"""Make the rows of a message and its parts one unit of the journal, and read the data in rows."""
 
 from typing import Any
 from zlib import crc32
@@ -14,9 +14,9 @@ _decode = msgspec.json.Decoder().decode
 
 
 def message_unit(message: dict[str, Any], parts: list[dict[str, Any]], *, is_last: bool) -> RowUnit:
-    """The unit of a message. Only the last message of a session can be open."""
+    """Return the unit of a message. Only the last message of a session can still be written."""
     info = data_of(message)
-    # The parts of a prompt are written after it.
+    # opencode writes the parts of a prompt after the prompt itself.
     is_open = is_last and (is_unfinished(info) or (info.get("role") == "user" and not parts))
     rows = {"table": "message", "row": message, "parts": parts}
     at = max(time_of(row.get("time_updated")) for row in (message, *parts))
@@ -28,13 +28,13 @@ def message_unit(message: dict[str, Any], parts: list[dict[str, Any]], *, is_las
 
 
 def is_unfinished(info: dict[str, Any]) -> bool:
-    """Whether this is an answer without an end."""
+    """Whether a message is an answer that opencode is still writing."""
     is_answer = info.get("role") == "assistant"
     return is_answer and not completed_at(info) and not info.get("error")
 
 
 def completed_at(info: dict[str, Any]) -> int:
-    """When an answer was complete; 0 if it is not."""
+    """Return the time at which an answer was complete; 0 if it is not."""
     return time_of(mapping(info.get("time")).get("completed"))
 
 
@@ -43,7 +43,7 @@ def created_at(info: dict[str, Any]) -> int:
 
 
 def data_of(row: dict[str, Any]) -> dict[str, Any]:
-    """The object in the column ``data`` of a row; an empty one if there is none."""
+    """Return the object in the column ``data`` of a row; an empty object if there is none."""
     data = row.get("data")
     if not isinstance(data, str):
         return mapping(data)
@@ -62,17 +62,18 @@ def _decoded(data: str) -> dict[str, Any]:
 
 
 def parts_of(rows: list[Any]) -> list[dict[str, Any]]:
-    """The parts in the rows of a message, each with its id."""
+    """Return the parts of a message from their rows, each with its id."""
     return [{**data_of(row), "id": row.get("id")} for row in map(mapping, rows)]
 
 
 def lineage(message: dict[str, Any], parts: list[dict[str, Any]]) -> str:
-    """Names the first message of a session, given its rows."""
+    """Return `lineage_of` the first message of a session, given the rows of the message."""
     return lineage_of(data_of(message), parts_of(parts))
 
 
 def lineage_of(info: dict[str, Any], parts: list[dict[str, Any]]) -> str:
-    """Names the first message of a session. It is the same in the copy that a fork has."""
+    """Return a text that identifies the first message of a session: its time and a checksum of its
+    text. It is the same in the copy that a fork has."""
     texts = [str(part.get("text")) for part in parts if part.get("type") == "text"]
     words = "\n".join(texts).encode("utf-8", "surrogatepass")
     return f"{created_at(info)}.{crc32(words):08x}"

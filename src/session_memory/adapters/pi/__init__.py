@@ -9,7 +9,7 @@ _HERE = __name__
 
 AGENT = Agent(
     flavor="pi",
-    version=5,
+    version=6,
     roots=lazy(f"{_HERE}.layout:roots"),
     discover=lazy(f"{_HERE}.layout:discover"),
     recognizes=lazy(f"{_HERE}.layout:recognizes"),
@@ -19,7 +19,15 @@ AGENT = Agent(
     directory_fits=lazy(f"{_HERE}.layout:directory_fits"),
     resume_command=("pi", "--session"),
     hidden_kinds=frozenset(
-        {"model_change", "thinking_level_change", "custom", "label", "session_info"}
+        {
+            "model_change",
+            "thinking_level_change",
+            "message/system",
+            "custom",
+            "label",
+            "session_info",
+            "usage",
+        }
     ),
     handoff=HandoffTarget(
         tested="0.87.1",

@@ -1,4 +1,4 @@
-"""A session of another agent as a session of pi."""
+"""Write a session of another agent as a session of pi."""
 
 from pathlib import Path
 from typing import Any
@@ -7,10 +7,10 @@ from session_memory.adapters.handing_over import MARK, LineClock, as_object, jso
 from session_memory.core import handing
 
 _TOKENS = ("input", "output", "cacheRead", "cacheWrite")
-# pi needs the usage of every answer. The tokens count in the session that they were used in.
+# pi requires the usage of every answer. It is 0, because the original session counts the tokens.
 _NO_COST = dict.fromkeys((*_TOKENS, "total"), 0)
 _NO_USAGE = {**dict.fromkeys(_TOKENS, 0), "totalTokens": 0, "cost": _NO_COST}
-# Thinking of a provider that is not the current one is sent as plain text.
+# No real provider: pi sends the thinking of a provider that is not the current one as plain text.
 _MODEL = {"api": "anthropic-messages", "provider": "handoff", "model": "handoff"}
 
 

@@ -1,4 +1,4 @@
-"""The files of pi's sessions, and where they are.
+"""Find the files of pi's sessions.
 
 sessions/--<working directory>--/<time>_<session>.jsonl     a session
 """
@@ -19,19 +19,25 @@ _HEADER = re.compile(
 
 
 def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
-    """``$PI_CODING_AGENT_DIR`` when set, else ``~/.pi/agent``."""
+    """Return ``$PI_CODING_AGENT_DIR`` if it is set, else ``~/.pi/agent``."""
     configured = environ.get("PI_CODING_AGENT_DIR")
     return [Path(configured).expanduser() if configured else home / ".pi" / "agent"]
 
 
 def directory_fits(name: str, pattern: str) -> bool:
-    """Whether a directory of logs belongs to a repository. pi names it after the working
-    directory, with a dash for every slash and two dashes around it."""
+    """Whether a directory of logs belongs to a repository whose name fits ``pattern``.
+
+    pi names the directory after the working directory, with a dash for every slash and two dashes
+    before and after it.
+    """
     return fnmatchcase(name, f"*-{pattern}--") or fnmatchcase(name, pattern)
 
 
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """The sessions below a home or a directory of pi, or the logs somewhere else."""
+    """Yield the sessions below ``root``.
+
+    ``root`` is a home directory, a directory of pi, or any other directory with its logs.
+    """
     base = own_directory(root, ".pi/agent", "sessions", "--*--/*.jsonl", recognizes)
     return logs(root, base, _SUFFIX, recognizes, _ref)
 
@@ -41,7 +47,7 @@ def _ref(path: Path, below: str) -> SourceRef:
 
 
 def session_named(file_name: str) -> str:
-    """The id in the name of a log, which follows the time: ``<time>_<id>.jsonl``."""
+    """Return the session id in the name of a log, ``<time>_<id>.jsonl``."""
     return file_name.removesuffix(_SUFFIX).rpartition("_")[2]
 
 

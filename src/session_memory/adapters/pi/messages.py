@@ -1,4 +1,4 @@
-"""Messages in a pi log as events, and what an answer used."""
+"""Translate the messages in a log of pi into events, and the figures of an answer into usage."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -17,12 +17,12 @@ from session_memory.core.text import escaped, one_line
 
 _EXITED = re.compile(r"Command exited with code (\d{1,9})\s*\Z")
 _STOPPED = re.compile(r"(?:Command aborted|Operation aborted)\s*\Z")
-# Only the last characters of a result are searched for such a line.
+# Only this many of the last characters of a result are searched for these lines.
 _ENDING = 200
 
 
 def message_events(message: Mapping[str, Any]) -> list[NativeEvent]:
-    """One event for each block of a message."""
+    """Return one event for each block of a message."""
     match message.get("role"):
         case "assistant":
             return _answer(message)
@@ -35,8 +35,18 @@ def message_events(message: Mapping[str, Any]) -> list[NativeEvent]:
             return [
                 NativeEvent("lifecycle", "system", one_line(said), f"message/{role}", body=said)
             ]
+        case "system":
+            return [_system(message)]
         case role:
             return events_of(ConversationMessage(role=word(role), content=message.get("content")))
+
+
+def _system(message: Mapping[str, Any]) -> NativeEvent:
+    """Return the event of a system message. Its text is in named sections, which later messages
+    replace one by one."""
+    said = escaped(text_of(message.get("content")))
+    names = ", ".join(map(word, mapping(message.get("sections"))))
+    return NativeEvent("lifecycle", "system", one_line(said) or names, "message/system", body=said)
 
 
 def _answer(message: Mapping[str, Any]) -> list[NativeEvent]:
@@ -93,7 +103,8 @@ def _call(native: Mapping[str, Any]) -> NativeEvent:
 
 
 def _unmade(call: NativeEvent) -> NativeEvent:
-    """A call in an answer that was broken off. pi keeps what arrived of it, and never runs it."""
+    """Return the event of a call in an answer that was broken off. It is no call, because pi never
+    runs it."""
     return NativeEvent("lifecycle", "assistant", f"[{call.tool}]", "assistant/toolCall")
 
 
@@ -145,7 +156,7 @@ def _pictures(message: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _own_command(message: Mapping[str, Any]) -> NativeEvent:
-    """A command that the person ran with ``!``; its output is in the same record."""
+    """Return the event of a command that the person ran with ``!``, with its output."""
     command, output = string(message.get("command")), string(message.get("output"))
     event = NativeEvent("lifecycle", "user", one_line(f"! {command}"), "bashExecution")
     event.body = f"! {command}\n{output}"
@@ -154,7 +165,11 @@ def _own_command(message: Mapping[str, Any]) -> NativeEvent:
 
 
 def usage_of_message(message: Mapping[str, Any], record: Record) -> NativeUsage | None:
-    """What the response of an answer used. An answer without a response has figures of 0."""
+    """Return the usage of an answer, or of the model that a tool asked. None for other messages and
+    for an answer that was broken off, whose figures are incomplete."""
+    if message.get("role") == "toolResult":
+        # The log has one sum for all models that the tool asked, and names none of them.
+        return _usage(message.get("usage"), "", "unknown", record)
     broken_off = message.get("stopReason") in ("error", "aborted")
     if message.get("role") != "assistant" or broken_off:
         return None
@@ -163,14 +178,20 @@ def usage_of_message(message: Mapping[str, Any], record: Record) -> NativeUsage 
 
 
 def model_of_message(message: Mapping[str, Any]) -> str:
-    """The model of an answer, with its seller."""
+    """Return the model of an answer, with its seller."""
     model = name_in(message.get("model")) or "unknown"
     return model_sold_by(string(message.get("provider")), model)
 
 
 def usage_of_summary(entry: Mapping[str, Any], model: str, record: Record) -> NativeUsage | None:
-    """What a summary used. Its entry names no model: it is the one of the answer before."""
+    """Return the usage of a summary. Its entry names no model, so ``model`` is the one of the
+    answer before it."""
     return _usage(entry.get("usage"), "", model or "unknown", record)
+
+
+def usage_of_entry(entry: Mapping[str, Any], record: Record) -> NativeUsage | None:
+    """Return the usage of a request that has no message, such as one that keeps a cache warm."""
+    return _usage(entry.get("usage"), "", model_of_message(entry), record)
 
 
 def _usage(used: Any, response: str, model: str, record: Record) -> NativeUsage | None:

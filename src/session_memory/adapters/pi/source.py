@@ -1,4 +1,4 @@
-"""Reading a log of pi."""
+"""Read a log of pi."""
 
 from collections.abc import Iterator
 
@@ -10,5 +10,5 @@ _TEXTS = StateText(PiState)
 
 
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
-    """Every record from ``cursor`` on."""
+    """Yield the records of a log after ``cursor``, one for each line, each with its cursor."""
     yield from read_lines(source, cursor, _TEXTS, from_line)

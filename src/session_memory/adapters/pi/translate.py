@@ -1,4 +1,4 @@
-"""One line of a pi log into one record."""
+"""Translate one line of a pi log into one record."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,6 +13,7 @@ from session_memory.adapters.pi.layout import session_named
 from session_memory.adapters.pi.messages import (
     message_events,
     model_of_message,
+    usage_of_entry,
     usage_of_message,
     usage_of_summary,
 )
@@ -22,11 +23,13 @@ from session_memory.core.time import time_or_none
 
 
 class PiState(msgspec.Struct):
-    """What a line needs to know of the lines before it.
+    """What the adapter remembers after a line, to translate the next one.
 
-    ``lineage`` names the first entry of the tree. Ids of entries are short and only unique in their
-    file; a fork copies the entries from the first one on. So an entry is the same in two files if
-    the first entry and the id are. ``model`` is the one of the last answer.
+    ``model`` is the model of the last answer.
+
+    ``lineage`` identifies the first entry of the log. The ids of entries are short and only unique
+    in their file, but a fork copies the first entry with the others. So two entries are copies of
+    each other if they have the same id and the same first entry.
     """
 
     session: str = ""
@@ -38,7 +41,7 @@ class PiState(msgspec.Struct):
 def from_line(
     ref: SourceRef, state: PiState, offset: int, length: int, line: bytes | None
 ) -> Record:
-    """The record of one line. Changes ``state``."""
+    """Return the record of one line, and update ``state``."""
     record = new_record(offset, length, state.session or escaped(ref.session))
     native = object_in_line(record, line)
     if native is None:
@@ -62,7 +65,7 @@ def _header(native: dict[str, Any], record: Record, state: PiState) -> None:
     record.cwd = string(native.get("cwd")) or None
     origin = string(native.get("parentSession")) or string(native.get("branchedFrom"))
     if origin:
-        # A path; on Windows its parts are separated by backslashes.
+        # The origin is a path. On Windows, backslashes separate its parts.
         parent = session_named(origin.replace("\\", "/").rpartition("/")[2])
         record.parent_session, record.relation = fit_native_id(parent)[0], "fork"
 
@@ -79,13 +82,15 @@ def _entry(native: dict[str, Any], record: Record, state: PiState) -> None:
         return
     if kind in ("compaction", "branch_summary"):
         record.usage = usage_of_summary(native, state.model, record)
+    if kind == "usage":
+        record.usage = usage_of_entry(native, record)
     record.events.append(_other(word(kind), native, record))
 
 
 def _identify(native: dict[str, Any], record: Record, state: PiState) -> None:
     own, parent = string(native.get("id")), string(native.get("parentId"))
     if not own:
-        # Logs of version 1 have no ids: file, place and content identify an entry.
+        # Entries in logs of version 1 have no ids. Their file, place and content identify them.
         record.follows = True
         return
     if not state.lineage:
@@ -100,7 +105,8 @@ def _entry_id(state: PiState, own: str) -> str:
 
 
 def _other(kind: str, native: dict[str, Any], record: Record) -> NativeEvent:
-    """An entry that is no message: a setting, a summary, something of an extension."""
+    """Return the event of an entry that is no message: a setting, a summary, or data of an
+    extension."""
     body = ""
     match kind:
         case "compaction" | "branch_summary":
@@ -114,6 +120,8 @@ def _other(kind: str, native: dict[str, Any], record: Record) -> NativeEvent:
             record.facts = {"custom_title": summary or None}
         case "custom_message":
             summary = body = escaped(text_of(native.get("content")))
+        case "usage":
+            summary = string(native.get("kind"))
         case "custom":
             summary = string(native.get("customType"))
         case _:

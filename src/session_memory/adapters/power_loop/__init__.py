@@ -1,7 +1,7 @@
 """power-loop: a SQLite database of sessions, in the tables of releases 0.2 to 8.
 
-Evidence: docs/formats/power_loop.md. A database has no lines, so `dump` makes some: one line for
-each row, in the order in which rows were inserted. What was dumped before stays as it was.
+Evidence: docs/formats/power_loop.md. A database has no lines, so `dump` makes one line for each
+row, in the order in which the rows were inserted. A later dump begins with the same lines.
 """
 
 from session_memory.adapters.agent import Agent, lazy
@@ -19,7 +19,7 @@ AGENT = Agent(
     history=lazy(f"{_HERE}.history:history"),
     histories=lazy(f"{_HERE}.history:histories"),
     settings=lazy(f"{_HERE}.settings:settings"),
-    # A session's beginning and the usage of its answers are no events of their own.
+    # Rows with a session's beginning and with the usage of an answer are no events.
     bookkeeping=frozenset({"sessions", "usage_rounds"}),
     dump=lazy(f"{_HERE}.dump:dump"),
 )

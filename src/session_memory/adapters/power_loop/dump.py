@@ -1,8 +1,9 @@
-"""A database as lines: one line of JSON for each row, in the order in which rows were inserted.
+"""Dump a database of power-loop as lines of JSON: one line for each row, in the order in which the
+rows were inserted.
 
 Rows of several tables are merged by their time, which never decreases within a table. So a dumped
-line keeps its place when rows are added. Fields that change in place (archived sessions, messages
-that a compaction replaced) are in a separate document.
+line keeps its place when rows are added. Fields that change in place (whether a session is
+archived, which messages a compaction replaced) are in a separate document.
 """
 
 import json
@@ -23,7 +24,8 @@ _BIRTH = (
     *("session_id", "created_at", "kind", "parent_session_id", "spawn_tool_call_id"),
     *("spawn_depth", "lifecycle"),
 )
-# Settings may contain credentials. States, leases and caches are no history.
+# The other columns are left out: settings may contain credentials, and states, leases and caches
+# are no history.
 _ABOUT = (
     *("session_id", "created_at", "updated_at", "system_prompt", "model", "status", "kind"),
     *("parent_session_id", "spawn_tool_call_id", "spawn_depth", "lifecycle", "metadata_json"),
@@ -34,7 +36,10 @@ Line = tuple[int, int, dict[str, Any]]
 
 
 def dump(database: Path, ref: SourceRef) -> Iterator[bytes]:
-    """The lines of one source of a database. ``database`` is a copy that nobody writes to."""
+    """Yield the lines of one source (``ref``) in a database: its messages, usage or sessions.
+
+    ``database`` is the path of a copy, which nobody writes to.
+    """
     try:
         db = apsw.Connection(str(database))
         try:
@@ -61,7 +66,7 @@ def _lines(db: apsw.Connection, part: str) -> Iterator[bytes]:
 
 
 def _replaces(db: apsw.Connection, prefix: str) -> bool:
-    """Whether rounds are replaced: release 0.2 counts them from the start at every send."""
+    """Whether rows with usage are replaced: release 0.2 numbers the rounds anew at every send."""
     return "send_index" not in columns(db, f"{prefix}usage_rounds")
 
 
@@ -90,7 +95,8 @@ def _rows(
         yield clock, rank, {"table": table, **row}
 
 
-# The session's model answered. Usage may name another one, but the loop of 0.2 names none.
+# The model of an answer is the session's model. A row with usage may name another one; those of
+# release 0.2 name none.
 _SESSIONS_MODEL = 'select model from "{prefix}sessions" s where s.session_id = t.session_id'
 _MODELS = {
     "messages": f", case when role = 'assistant' then ({_SESSIONS_MODEL}) end as model",
@@ -110,7 +116,8 @@ def _about(db: apsw.Connection, prefix: str) -> Iterator[dict[str, Any]]:
 
 
 def _out(db: apsw.Connection, prefix: str, session: Any) -> dict[str, list[list[int]]]:
-    """The messages that the model does not get any more, by the reason, as runs of seqs."""
+    """Return the messages that the model does not get any more: for each reason, the first and
+    last numbers of runs of messages."""
     found: dict[str, list[list[int]]] = {}
     sql = f'''select state, seq from "{prefix}messages"
         where session_id = ? and state <> 'active' order by state, seq'''

@@ -1,4 +1,4 @@
-"""Sessions of power-loop as histories that live sessions can continue."""
+"""Convert sessions of power-loop to histories that live sessions can continue."""
 
 import io
 from collections.abc import Iterable, Iterator
@@ -21,7 +21,7 @@ from session_memory.core.text import escaped
 _ENCODING = "content_encoding"
 _NOTE = "compact_note"
 _OUT = "compacted_out"
-# `record_compaction` writes these into the meta data of every note.
+# Fields that power-loop's `record_compaction` writes into the metadata of every note.
 _NOTE_FIELDS = frozenset(
     {"compacted_at_round", "from_seq", "to_seq", "original_tokens", "summary_tokens"}
 )
@@ -30,7 +30,11 @@ _NOTE_FIELDS = frozenset(
 def history(
     log: Iterable[dict[str, Any]], documents: list[bytes], name: str | None, uid: str | None
 ) -> History:
-    """The history of the session ``name``, which may be left out where there is only one."""
+    """Return the history of the session ``name``.
+
+    ``name`` may be None if the database holds only one session. ``uid`` is its uid in the store, if
+    it is there.
+    """
     sessions = _sessions(documents)
     name = _one_of(list(sessions), name) if uid is None else name or ""
     rows = [row for row in log if row.get("session_id") == name]
@@ -38,7 +42,7 @@ def history(
 
 
 def histories(log: Iterable[dict[str, Any]], documents: list[bytes]) -> Iterator[History]:
-    """The history of each session in a power-loop database."""
+    """Yield the history of each session in a database of power-loop."""
     rows: dict[str, list[dict[str, Any]]] = {}
     for row in log:
         if isinstance(row.get("session_id"), str):
@@ -104,8 +108,12 @@ def _facts(rows: list[dict[str, Any]], session: dict[str, Any]) -> SessionFacts:
 def _steps(
     rows: list[dict[str, Any]], out: dict[str, set[int]], native: str, updated_at: int | None
 ) -> Iterator[HistoryStep]:
-    """The steps of a session. They end before a compaction that was written after ``updated_at``,
-    when ``out`` was read, if its messages are not out yet: the next import takes it."""
+    """Yield the steps of a session.
+
+    ``out`` has the messages that the model does not get any more, as of ``updated_at``. If a
+    compaction is newer, its messages may not be in ``out`` yet. Then the steps end before it, and
+    the next import reads the rest.
+    """
     notes = {row.get("seq"): row for row in rows if _is_note(row)}
     folded = {row.get("note_seq") for row in rows if row.get("table") == "compactions"}
     dropped = set().union(*(seqs for state, seqs in out.items() if state != _OUT))
@@ -113,7 +121,7 @@ def _steps(
         at, seq = time_of(row.get("created_at")), row.get("seq")
         match row.get("table"):
             case "messages" if seq not in folded and seq not in dropped:
-                # A damaged row may have no number. It gets one that no message has.
+                # A damaged row may have no number. It gets a number that no message has.
                 number = -place if (known := _whole(seq)) is None else known
                 yield MessageStep(number, _message(row), native_row_id(native, seq, at), at)
             case "compactions":
@@ -125,7 +133,8 @@ def _steps(
 def _is_later(
     row: dict[str, Any], rows: list[dict[str, Any]], out: set[int], updated_at: int | None
 ) -> bool:
-    """Whether a compaction was written after the states of its messages were read."""
+    """Whether a compaction is newer than ``updated_at``, and a message that it replaced is not in
+    ``out`` yet."""
     at, first, last = (_whole(row.get(name)) for name in ("created_at", "from_seq", "to_seq"))
     if updated_at is None or at is None or first is None or last is None or at <= updated_at:
         return False
@@ -146,7 +155,7 @@ def _message(row: dict[str, Any]) -> dict[str, Any]:
         content = decoded(content)
     message = {name: row.get(name) for name in ("role", "tool_call_id", "name")}
     calls = decoded(row.get("tool_calls_json"))
-    # Damaged values are left out. The collected log has them.
+    # Damaged values are left out here; the collected log has them.
     message |= {"tool_calls": calls if calls and isinstance(calls, list) else None}
     message |= {"round_index": _whole(row.get("round_index"))}
     return {**message, "content": content, "meta": facts}
@@ -155,7 +164,8 @@ def _message(row: dict[str, Any]) -> dict[str, Any]:
 def _compaction(
     row: dict[str, Any], notes: dict[Any, dict[str, Any]], out: set[int], native: str
 ) -> FoldStep:
-    """A compaction, with exactly those messages between its ends that it replaced."""
+    """Return a compaction with the messages that it replaced: those between its ends that are in
+    ``out``."""
     first, last, note = (_whole(row.get(name)) or 0 for name in ("from_seq", "to_seq", "note_seq"))
     members = tuple(seq for seq in sorted(out) if first <= seq <= last and seq < note)
     noted = notes.get(note, {})

@@ -1,4 +1,4 @@
-"""Finds the databases of power-loop.
+"""Find the databases of power-loop.
 
 The program that uses power-loop decides where its database is. By default it is
 ``power_loop_sessions.db`` in the directory where the program runs.
@@ -20,17 +20,19 @@ HOME = ".power_loop"
 MESSAGES, USAGE, SESSIONS = "messages.jsonl", "usage.jsonl", "sessions.jsonl"
 _ENDINGS = (".db", ".sqlite", ".sqlite3")
 _MAGIC = b"SQLite format 3\0"
-# The tables are created first, so they are at the beginning.
+# power-loop creates its tables first, so their definitions are at the beginning of the file.
 _SNIFFED = 1 << 18
 
 
 def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
-    """The database of a program that was started at home. The configuration can name others."""
+    """Return the database of a program that was started in the user's home. The user can configure
+    others."""
     return [home / DEFAULT]
 
 
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """The named database, the one in a home, or every database below another directory."""
+    """Yield ``root`` if it is a database, the database in a user's home, or every database below
+    any other directory."""
     if root.is_file():
         yield from _database(root, root.parent)
     elif is_an_agents(root):
@@ -44,7 +46,8 @@ def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
 
 
 def log_at(path: Path) -> SourceRef | None:
-    """The one database that a user names by its file or its directory."""
+    """Return the database that a user names by its file or its directory; None unless there is
+    exactly one."""
     refs = list(discover(path))
     return refs[0] if len(refs) == 1 and isinstance(refs[0], SourceRef) else None
 
@@ -70,8 +73,7 @@ def _database(path: Path, root: Path) -> Iterator[SourceRef | Unlisted]:
 
 
 def _has_tables(path: Path) -> bool:
-    """Whether a database has power-loop's tables. It is opened without a lock, and nothing is
-    created."""
+    """Whether a database has power-loop's tables. Opening it takes no lock and creates no file."""
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     try:
         db = apsw.Connection(f"{path.absolute().as_uri()}?immutable=1", flags=flags)
@@ -84,8 +86,11 @@ def _has_tables(path: Path) -> bool:
 
 
 def _will_have_tables(path: Path) -> bool:
-    """Whether power-loop's tables are in the write-ahead log beside a database. They are only there
-    while the first program that uses it runs, and after it was killed."""
+    """Whether power-loop's tables are in the write-ahead log beside a database.
+
+    They are not in the database itself while the first program that uses it runs, or if that
+    program was killed.
+    """
     try:
         with Path(f"{path}-wal").open("rb") as file:
             head = file.read(_SNIFFED)
@@ -95,5 +100,5 @@ def _will_have_tables(path: Path) -> bool:
 
 
 def recognizes(head: bytes) -> bool:
-    """Whether it is an SQLite database. Only its tables show whether it is power-loop's."""
+    """Whether a file is a SQLite database. Only its tables tell whether it is power-loop's."""
     return head.startswith(_MAGIC)

@@ -1,6 +1,7 @@
-"""What a sync does not read of a database, but an import needs: settings and the current round.
+"""Read the settings and the current round of each session in a database of power-loop.
 
-Settings may contain credentials, so they never become part of a collected log.
+An import as live sessions needs them. A sync does not read them: settings may contain credentials,
+which must never become part of a collected log.
 """
 
 import json
@@ -12,12 +13,15 @@ import apsw
 from session_memory.adapters.power_loop.tables import columns, prefixes
 from session_memory.core.ids import fit_native_id
 
-# The first name is that of 0.2, the second that of 8.
+# The table's name in release 0.2, and in release 8.
 _STATES = ("session_state", "session_runtime_state")
 
 
 def settings(database: Path) -> dict[str, dict[str, Any]]:
-    """``config`` and ``round_index`` of each session. ``database`` is a copy."""
+    """Return ``config`` and ``round_index`` of each session by its id.
+
+    ``database`` is the path of a copy.
+    """
     found: dict[str, dict[str, Any]] = {}
     try:
         db = apsw.Connection(str(database))

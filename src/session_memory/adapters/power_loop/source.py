@@ -1,4 +1,4 @@
-"""Reading a dump of power-loop's database: its log, or the document about its sessions."""
+"""Read the dump of a power-loop database: its rows as a log, or the document about its sessions."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from session_memory.core.roles import DOCUMENT
 
 
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
-    """Every record from ``cursor`` on; the document has one for each session."""
+    """Yield the records of a source after ``cursor``. The document has one for each session."""
     with source.open(cursor.offset) as stream:
         for offset, length, line in jsonl.lines(stream, cursor.offset):
             if source.ref.role == DOCUMENT:

@@ -1,4 +1,7 @@
-"""The tables of a power-loop database. Release 0.2 has no prefix, 8 has ``pl_`` or another one."""
+"""Find the tables of power-loop in a database.
+
+In release 0.2 the names of tables have no prefix, in release 8 ``pl_`` or another one.
+"""
 
 import re
 
@@ -10,7 +13,7 @@ _OUR_COLUMNS = {"session_id", "seq", "role", "tool_calls_json", "state", "create
 
 
 def prefixes(db: apsw.Connection) -> list[str]:
-    """The prefixes of table names. A database may hold several sets of tables."""
+    """Return the prefixes of table names: one for each set of power-loop's tables in a database."""
     names = [row[0] for row in db.execute(_TABLES)]
     found = []
     for name in names:
@@ -24,5 +27,5 @@ def prefixes(db: apsw.Connection) -> list[str]:
 
 
 def columns(db: apsw.Connection, table: str) -> list[str]:
-    """The columns of ``table``; none when there is no such table."""
+    """Return the columns of ``table``; an empty list if there is no such table."""
     return [row[1] for row in db.execute(f'pragma table_info("{table}")')]

@@ -1,4 +1,4 @@
-"""Translates one dumped row into one record."""
+"""Translate one dumped row of a power-loop database into one record."""
 
 from typing import Any
 
@@ -18,7 +18,8 @@ _LATEST = 253_402_300_799_999
 
 
 def from_row(offset: int, length: int, line: bytes | None) -> Record:
-    """The record of a message, a compaction, a session's beginning, or what a round used."""
+    """Return the record of one dumped row: a message, a compaction, a session's beginning, the
+    usage of a round, or a row of an unknown table."""
     record = Record(offset, length, "unknown", follows=True)
     if line is None:
         record.problem = "row too long"
@@ -71,8 +72,8 @@ def _message(row: dict[str, Any], record: Record) -> None:
 
 
 def _content(text: Any, meta: dict[str, Any]) -> Any:
-    """The content of a message. Since release 3.4 a list of parts is stored as JSON and marked
-    so."""
+    """Return the content of a message. Since release 3.4, a list of parts is stored as JSON, and
+    ``content_encoding`` says so."""
     return decoded(text) if meta.get("content_encoding") == "json" else text
 
 
@@ -83,8 +84,11 @@ def _compaction(row: dict[str, Any], record: Record) -> None:
 
 
 def _used(row: dict[str, Any], record: Record) -> None:
-    """What a round used. Most providers include cached tokens in the prompt. Where more tokens were
-    cached than sent, the provider counts them separately."""
+    """Set the usage of a round.
+
+    Most providers count cached tokens as a part of the prompt. If more tokens were cached than
+    sent, the provider counts them separately.
+    """
     record.bookkeeping = "usage_rounds"
     sent, read = count_of(row.get("prompt_tokens")), count_of(row.get("cached_tokens"))
     place = f"{row.get('send_index', 0)}.{row.get('round_index')}.{row.get('created_at')}"
@@ -98,7 +102,7 @@ def _used(row: dict[str, Any], record: Record) -> None:
 
 
 def _other(row: dict[str, Any], record: Record) -> None:
-    """A row of an unknown table, kept whole for a later release."""
+    """Add the event of a row from an unknown table. The whole row is stored for a later release."""
     kind = word(row.get("table"))
     record.native_id = row_id(record, f"{kind}.{row.get('event_id', record.offset)}")
     said = str(row.get("kind") or row.get("payload_json") or "")
@@ -115,7 +119,7 @@ _TRANSLATE = {
 
 
 def from_session(offset: int, length: int, line: bytes | None) -> Record | None:
-    """The facts about a session; None for rows of other tables."""
+    """Return the record with the facts about a session; None for rows of other tables."""
     try:
         row = decode_anything(line or b"")
     except ValueError:
@@ -136,7 +140,7 @@ def from_session(offset: int, length: int, line: bytes | None) -> Record | None:
 
 
 def decoded(text: Any) -> Any:
-    """The JSON in a column; None when it is invalid."""
+    """Return the decoded JSON of a column; None if it is empty or invalid."""
     if not isinstance(text, str) or not text:
         return None
     try:
@@ -150,12 +154,14 @@ def row_id(record: Record, seq: Any) -> str:
 
 
 def native_row_id(session: str, seq: Any, at: int | None) -> str:
-    """The id of the record of a row. Session ids are used again, so the time is part of it."""
+    """Return the native id of a row's record. The time is part of it, because programs use the id
+    of a session again."""
     return f"power_loop@{session}@{seq}@{at or 0}"
 
 
 def time_of(value: Any) -> int | None:
-    """A time in milliseconds. Some programs store seconds in rows of their own."""
+    """Return a time in milliseconds; None for anything else. Some programs store seconds in their
+    own rows."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         return None
     at = value * 1000 if value < _SECONDS else value

@@ -1,6 +1,6 @@
-"""Qwen Code: one JSONL file per session, lines linked by ``uuid``, and one for each subagent.
+"""Qwen Code: one JSONL file for each session and each subagent, with lines linked by ``uuid``.
 
-Up to 0.3 it wrote one document per session, like Gemini CLI.
+Up to 0.3, Qwen Code wrote one document per session, like Gemini CLI.
 
 Evidence: docs/formats/qwen.md.
 """

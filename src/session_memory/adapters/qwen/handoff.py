@@ -1,4 +1,4 @@
-"""A session of another agent as a session of Qwen Code."""
+"""Write a session of another agent as a session of Qwen Code."""
 
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,7 @@
-"""Kinds of records in Qwen Code's logs that hold no words of a person or a model."""
+"""Kinds of records in Qwen Code's logs that hold nothing a person or a model said."""
 
-# These records become no events. They hold the usage of a request, a snapshot, or the result of a
-# tool that another record has too.
+# Records of these kinds become no events. They hold the usage of a request, a snapshot, or a tool's
+# result that another record has, too.
 BOOKKEEPING = frozenset(
     {
         "attribution_snapshot",
@@ -9,7 +9,7 @@ BOOKKEEPING = frozenset(
         "session_artifact_event",
         "session_artifact_snapshot",
         "ui_telemetry",
-        # Of the documents up to 0.3.
+        # In documents of versions up to 0.3.
         *("functionResponse", "generation", "head", "header", "tail", "written again"),
     }
 )

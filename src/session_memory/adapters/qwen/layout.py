@@ -1,4 +1,4 @@
-"""The files of Qwen Code's sessions, and where they are.
+"""Find the files of Qwen Code's sessions.
 
 projects/<slug>/chats/<session>.jsonl                       a session
 projects/<slug>/subagents/<session>/agent-<id>.jsonl        a subagent, with .meta.json
@@ -25,13 +25,17 @@ _ONLY_OURS = (b'"provenance":', b'"parts":', b'"systemPayload":')
 
 
 def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
-    """``$QWEN_RUNTIME_DIR`` or ``$QWEN_HOME`` when set, else ``~/.qwen``."""
+    """Return ``$QWEN_RUNTIME_DIR`` or ``$QWEN_HOME`` if set, else ``~/.qwen``."""
     configured = environ.get("QWEN_RUNTIME_DIR") or environ.get("QWEN_HOME")
     return [Path(configured).expanduser() if configured else home / ".qwen"]
 
 
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """The sessions below a home or a directory of Qwen Code, or the logs somewhere else."""
+    """Yield the sessions below ``root``.
+
+    ``root`` is a home directory, a directory of Qwen Code, or any other directory with its
+    logs.
+    """
     base = own_directory(root, ".qwen", "projects", "*/chats/*.jsonl", recognizes)
     old = own_directory(root, ".qwen", "tmp", "*/chats/*.json", _is_old)
     if base is not None or old is None:
@@ -79,7 +83,8 @@ def _subagent(path: Path, home_path: str, session: str) -> SourceRef:
 
 
 def recognizes(head: bytes) -> bool:
-    """Whether ``head`` begins with a line of Qwen Code. Claude Code's are much alike."""
+    """Whether ``head`` begins with a line of Qwen Code, or like one of its old documents. Lines of
+    Claude Code are similar, so a field is needed that only Qwen Code writes."""
     if _is_old(head):
         return True
     return _LINE.match(head) is not None and any(name in head for name in _ONLY_OURS)

@@ -1,4 +1,4 @@
-"""Prompts, answers and results of Qwen Code as events."""
+"""Translate the prompts, answers and results of Qwen Code into events."""
 
 import re
 from typing import Any
@@ -25,12 +25,12 @@ def _parts(native: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def prompt(native: dict[str, Any]) -> list[NativeEvent]:
-    """What a person wrote, or what the agent wrote in a person's place."""
+    """Return the event of a line of type ``user``: a prompt of a person, or an injected text."""
     parts = _parts(native)
     said = "\n".join(filter(None, (string(part.get("text")) for part in parts)))
     subtype, source = string(native.get("subtype")), string(native.get("provenance"))
     is_injected = source not in _PEOPLE or subtype not in ("", _WHILE_WORKING)
-    # The parts may also hold files that the prompt names, and what hooks added.
+    # The parts may also have files that the prompt names, and text that hooks added.
     typed = string(mapping(native.get("systemPayload")).get("displayText")) or _before_files(parts)
     words = without_injected(typed or said)
     if is_injected or native.get("isSidechain") is True or (said.strip() and not words.strip()):
@@ -47,14 +47,14 @@ def prompt(native: dict[str, Any]) -> list[NativeEvent]:
 
 
 def _before_files(parts: list[dict[str, Any]]) -> str:
-    """The words of a prompt without the files that it names; empty if it names none."""
+    """Return the text of a prompt before the files that it names; "" if it names none."""
     texts = [string(part.get("text")) for part in parts]
     at = next((n for n, text in enumerate(texts) if text.strip() == _FILES), 0)
     return "\n".join(filter(None, texts[:at]))
 
 
 def answer(native: dict[str, Any], state: QwenState) -> list[NativeEvent]:
-    """One event for each part of an answer."""
+    """Return one event for each part of an answer."""
     events = [_part(part) for part in _parts(native)]
     if not events:
         events.append(NativeEvent("lifecycle", "assistant", "", "assistant/empty"))
@@ -94,20 +94,21 @@ def _call(call: dict[str, Any]) -> NativeEvent:
 
 
 def tool_results(native: dict[str, Any]) -> list[NativeEvent]:
-    """The results in a line: nearly always one, with pictures beside it."""
+    """Return the results in a line: nearly always one, perhaps with pictures."""
     answers = [mapping(part[_RESPONSE]) for part in _parts(native) if _RESPONSE in part]
     details = mapping(native.get("toolCallResult"))
     return [_result(answer, details) for answer in answers or [{}]]
 
 
 def _result(found: dict[str, Any], details: dict[str, Any]) -> NativeEvent:
-    """The result of a call. ``cancelled`` means that a person refused it."""
+    """Return the result of a call. The status ``cancelled`` means that a person refused it."""
     response = mapping(found.get("response"))
     text = string(response.get("output")) or string(response.get("error"))
     shown = mapping(details.get("resultDisplay"))
     code = integer(shown.get("exitCode"))
     tool = string(found.get("name"))
-    # The exit code follows what the command printed. Other tools may show a file with such a line.
+    # The exit code is after the text that the command printed. The output of other tools is not
+    # searched, because it may be a file with such a line.
     if code is None and (not tool or is_shell_tool(tool)) and (exited := _EXIT.findall(text)):
         code = int(exited[-1])
     status = string(details.get("status"))

@@ -1,4 +1,5 @@
-"""Reading a source of Qwen Code: a log, a subagent's log, or a subagent's meta document."""
+"""Read a source of Qwen Code: a log, a subagent's log, a subagent's meta document, or a document
+of an old version."""
 
 from collections.abc import Iterator
 
@@ -14,7 +15,7 @@ _TEXTS = StateText(QwenState)
 
 
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
-    """Every record from ``cursor`` on; a meta document is a single one."""
+    """Yield the records of a source after ``cursor``. A meta document is a single record."""
     if source.ref.role == DOCUMENT:
         yield from read_document(source, cursor, from_meta)
         return

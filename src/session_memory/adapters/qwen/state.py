@@ -1,4 +1,4 @@
-"""What a line of a Qwen log needs to know of the lines before it."""
+"""The state of a log of Qwen Code from line to line: the last request, and skipped lines."""
 
 import msgspec
 
@@ -8,10 +8,14 @@ _MOST_SKIPPED = 16
 
 
 class QwenState(msgspec.Struct):
-    """``response`` and ``model``: of the last request that was logged and not answered yet.
+    """What the adapter remembers after a line, to translate the next one.
 
-    ``skipped``: lines that belong to a subagent, each with the line before it. The next line of the
-    session follows them, and they are no part of the session.
+    - ``response``, ``model``: the ids of the last logged request's response and model, until the
+      answer comes.
+    - ``counts_requests``: this version logs the usage of each request.
+    - ``skipped``: lines in the session's log that belong to a subagent, each with the session's
+      line before it. The next line of the session links to a skipped line, which is no part of
+      the session.
     """
 
     response: str = ""
@@ -20,10 +24,11 @@ class QwenState(msgspec.Struct):
     skipped: dict[str, str] = {}
 
     def skip(self, own: str, parent: str) -> None:
-        """Note a line of a subagent. ``parent`` is the line of the session before it."""
+        """Note that the line ``own`` belongs to a subagent. ``parent`` is the session's line before
+        it."""
         if own:
             bounded(self.skipped, _MOST_SKIPPED)[own] = parent
 
     def before(self, parent: str) -> str:
-        """The line that a line with this ``parentUuid`` follows in its session."""
+        """Return the session's line before a line whose ``parentUuid`` is ``parent``."""
         return self.skipped.get(parent, parent)

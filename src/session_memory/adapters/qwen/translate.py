@@ -1,4 +1,4 @@
-"""One line of a Qwen log into one record."""
+"""Translate one line of a log of Qwen Code into one record."""
 
 from typing import Any
 
@@ -22,14 +22,14 @@ from session_memory.core.time import time_or_none
 
 
 def subagent_session(session: str, agent: str) -> str:
-    """The name of a subagent's session."""
+    """Return the id of a subagent's session: ``<session>:<agent>``."""
     return f"{session}:{agent}" if session else f"agent-{agent}"
 
 
 def from_line(
     ref: SourceRef, state: QwenState, offset: int, length: int, line: bytes | None
 ) -> Record:
-    """The record of one line. Changes ``state``."""
+    """Return the record of one line, and update ``state``."""
     record = new_record(offset, length, escaped(_session(ref, ref.session)))
     native = object_in_line(record, line)
     if native is None:
@@ -60,7 +60,7 @@ def _session(ref: SourceRef, session: str) -> str:
 
 
 def _translate(native: dict[str, Any], record: Record, state: QwenState) -> SubagentRequest | None:
-    """Fill the record. Returns the subagent that the line is about, if it is about one."""
+    """Fill in the record of a line. Return the subagent's request if the line is about one."""
     match native.get("type"):
         case "user":
             record.events = prompt(native)
@@ -114,9 +114,10 @@ def _system(native: dict[str, Any], record: Record, state: QwenState) -> Subagen
 
 
 def _move_to(record: Record, made: SubagentRequest, session: str) -> None:
-    """The line is about a request of a subagent: it belongs to the subagent's session.
+    """Move the record of a subagent's request to the subagent's session.
 
-    A fork copies such lines. The request names the session that made it.
+    ``session`` is the session of the log. A fork copies such lines, so the session that the request
+    itself names is preferred.
     """
     parent = made.session or session
     name = subagent_session(parent, made.agent)
@@ -130,7 +131,7 @@ def _move_to(record: Record, made: SubagentRequest, session: str) -> None:
 
 
 def from_meta(ref: SourceRef, body: bytes) -> Record:
-    """The facts in a subagent's ``.meta.json``."""
+    """Return the record with the facts in a subagent's ``.meta.json``."""
     record = new_record(0, len(body), escaped(subagent_session(ref.session, ref.agent)))
     record.parent_session = fit_native_id(escaped(ref.session))[0]
     meta = object_in(body, record)

@@ -1,4 +1,4 @@
-"""What the requests of a Qwen session used."""
+"""Read the tokens that the requests of a Qwen Code session used."""
 
 from typing import Any, NamedTuple
 
@@ -8,19 +8,19 @@ from session_memory.adapters.qwen.state import QwenState
 from session_memory.adapters.token_counts import count_of, part_of, without
 
 _RESPONSE = "qwen-code.api_response"
-# The agent's own helpers, which have no log: what they used belongs to the session.
+# How the names of Qwen Code's own helpers begin. They have no log, so their usage is the session's.
 _OWN_HELPERS = "managed-"
 
 
 class SubagentRequest(NamedTuple):
-    """Who made a request: a subagent of a session."""
+    """The subagent that made a request, and the session that started it."""
 
     session: str
     agent: str
 
 
 def request_used(event: dict[str, Any], record: Record, state: QwenState) -> SubagentRequest | None:
-    """Note what one request used. Returns the subagent that made it, if one did."""
+    """Set the usage of one request. Return the subagent that made it; None if the session did."""
     if string(event.get("event.name")) != _RESPONSE:
         return None
     response, model = name_in(event.get("response_id")), name_in(event.get("model"))
@@ -48,7 +48,8 @@ def request_used(event: dict[str, Any], record: Record, state: QwenState) -> Sub
 
 
 def answer_used(native: dict[str, Any], record: Record, state: QwenState) -> None:
-    """What an answer used, if its request was not logged before: in logs of older versions."""
+    """Set the usage of an answer in logs of older versions. Newer versions log the usage of its
+    request before the answer, so there it is not set again."""
     used = mapping(native.get("usageMetadata"))
     if not used or record.is_sidechain or state.counts_requests:
         return

@@ -18,5 +18,6 @@ AGENT = Agent(
     bookkeeping=BOOKKEEPING,
     directories=("rooveterinaryinc.roo-cline",),
     instruction_files=("AGENTS.md", ".roo/rules"),
+    usage_note="does not log which model answered, so its tokens have no price",
     hidden_kinds=frozenset({"say/no_output"}),
 )

@@ -1,4 +1,4 @@
-"""The tasks of Roo Code."""
+"""Find and read the tasks (sessions) of Roo Code."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,13 +14,13 @@ def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
 
 
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """The tasks below a home or the directory of Roo Code."""
+    """Yield the tasks below ``root``: a user's home, or the directory of Roo Code."""
     return discover_tasks(root, EXTENSION, loose=False)
 
 
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
-    """Every record from ``cursor`` on."""
-    # A sync asks every agent for its roots.
+    """Yield the records of a source after ``cursor``, each with its own cursor."""
+    # Imported here: a sync asks every agent for its roots, but most users have no such tasks.
     from session_memory.adapters.editor_tasks.translate import read_task  # noqa: PLC0415
 
     return read_task(source, cursor, may_include_cache=True)

@@ -1,7 +1,7 @@
 """The skill log: one JSONL file for each session, one line for each call of a skill.
 
-Evidence: docs/skills.md. A line holds the call, its attempts and its end. It follows the line
-before it.
+Evidence: docs/skills.md. A line holds the call, its attempts and its result. Lines have no links
+between them, so each record follows the one before it.
 """
 
 from session_memory.adapters.agent import Agent, lazy

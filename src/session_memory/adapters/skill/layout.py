@@ -1,7 +1,7 @@
-"""Finds skill logs: ``~/.session-memory/skills/<session>.jsonl``, or a directory that the user
-names.
+"""Find skill logs: ``~/.session-memory/skills/<session>.jsonl``, and those in a directory that the
+user names.
 
-In any other directory, the first bytes of a file decide whether it is a skill log.
+In a directory that the user names, the first bytes of a file tell whether it is a skill log.
 """
 
 import os
@@ -23,7 +23,8 @@ def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
 
 
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """Every log below the usual directory, a home, or a directory that the user names."""
+    """Yield every skill log below ``root``: the usual directory, a user's home, or any other
+    directory or file that the user names."""
     usual = _usual(root)
     if usual is not None:
         yield from _below(usual, usual, is_usual=True)
@@ -77,7 +78,7 @@ def _log(path: Path, top: Path, *, is_usual: bool) -> Iterator[SourceRef | Unlis
     except OSError as error:
         yield Unlisted(path, error.strerror or str(error))
         return
-    # An id with slashes, such as feat/x, is a file in a folder.
+    # The log of a session whose id has slashes, such as feat/x, is in a subdirectory.
     name = path.relative_to(top).as_posix()
     yield SourceRef(path, home_path=f"{OURS}/{FOLDER}/{name}", session=name.removesuffix(ENDING))
 
@@ -88,6 +89,7 @@ def _head(path: Path) -> bytes:
 
 
 def recognizes(head: bytes) -> bool:
-    """A line of a skill log names the session, the time, the skill and the result."""
+    """Whether ``head`` looks like a skill log: a line names the session, the time and the skill,
+    and the phase, the attempts or the result."""
     is_told = all(field in head for field in _ALWAYS)
     return is_told and any(field in head for field in _MOSTLY)

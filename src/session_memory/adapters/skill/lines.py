@@ -1,5 +1,5 @@
-"""The fields of a line in a skill log, and how a line is decoded. A field of a wrong type is
-dropped.
+"""The fields of a line in a skill log, and the decoder of a line. Fields of a wrong type are left
+out.
 
 ``input`` may be any value of any size, so it is decoded only when it is needed.
 """
@@ -42,7 +42,7 @@ class SkillLine(msgspec.Struct, gc=False):
 
 
 class DecodedSkillLine(NamedTuple):
-    """A line with its attempts; ``is_lenient`` when something in it had to be dropped."""
+    """A decoded line with its attempts. ``is_lenient``: fields of a wrong type were left out."""
 
     line: SkillLine
     tries: list[LoggedAttempt]
@@ -73,7 +73,8 @@ _items = msgspec.json.Decoder(list[Raw]).decode
 
 
 def decode(line: bytes) -> DecodedSkillLine:
-    """The line with its attempts. Raises ``ValueError`` for a line that is no entry."""
+    """Return the decoded line with its attempts. Raises ``ValueError`` if it is no JSON object, or
+    has too many attempts or parts."""
     try:
         native, lenient = _line(line), False
     except REFUSED:
@@ -90,7 +91,7 @@ def decode(line: bytes) -> DecodedSkillLine:
 
 
 def _leniently(attempts: Raw) -> list[LoggedAttempt]:
-    """The attempts that can be read, each without the fields of a wrong type."""
+    """Return the attempts that can be read, each without the fields of a wrong type."""
     found: list[LoggedAttempt] = []
     try:
         items = _items(attempts)
@@ -100,13 +101,13 @@ def _leniently(attempts: Raw) -> list[LoggedAttempt]:
         try:
             found.append(decode_leniently(bytes(item), _attempt))
         except ValueError:
-            # The stored logs keep it, and the line counts as read leniently.
+            # This attempt is left out. The stored logs keep the whole line.
             continue
     return found
 
 
 def value_of(raw: Raw) -> Any:
-    """The input of the skill; as text where it is long or invalid JSON."""
+    """Return the input of a skill, decoded; as text if it is long or invalid JSON."""
     if len(memoryview(raw)) <= LONGEST_VALUE:
         try:
             return msgspec.json.decode(raw)

@@ -1,4 +1,4 @@
-"""Reading a skill log."""
+"""Read a skill log."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -9,7 +9,7 @@ from session_memory.adapters.skill.translate import from_line
 
 
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
-    """Every record from ``cursor`` on."""
+    """Yield the records of a log after ``cursor``, one for each line, each with its cursor."""
     with source.open(cursor.offset) as stream:
         for end, record in jsonl.records(stream, cursor.offset, partial(from_line, source.ref)):
             yield Cursor(end), record

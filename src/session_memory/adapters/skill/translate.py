@@ -1,4 +1,4 @@
-"""Translates one entry into one record: the call, each attempt, and the result."""
+"""Translate one line of a skill log into one record: the call, each attempt, and the result."""
 
 from functools import lru_cache
 from hashlib import blake2b
@@ -19,13 +19,14 @@ from session_memory.core.text import SUMMARY, escaped, one_line
 from session_memory.core.time import time_or_none
 
 _DETAIL = 120
-# No call takes longer. Sums of larger figures would not fit into a column.
+# No call takes longer than this. Sums of larger durations would not fit into a database column.
 _MOST_MS = 1e12
 _SHOWN_INPUT = 4 * SUMMARY
 
 
 def from_line(ref: SourceRef, offset: int, length: int, line: bytes | None) -> Record:
-    """The record of one line; with a problem for a line that is no entry of its session."""
+    """Return the record of one line. It has a problem if the line cannot be read or belongs to
+    another session."""
     record = _record(ref.session, offset, length)
     if line is None:
         return _refused(record, "line too long")
@@ -34,14 +35,14 @@ def from_line(ref: SourceRef, offset: int, length: int, line: bytes | None) -> R
     except ValueError as error:
         return _refused(record, "malformed line", str(error))
     native = decoded.line
-    # Older logs leave the session out of their lines, or empty: the name of the file says it.
+    # In older logs the lines do not name the session. Then only the name of the file does.
     if native.session_id and native.session_id != ref.session:
         if not _is_named(ref, native.session_id):
             return _refused(record, "entry of another session", native.session_id)
         record = _record(native.session_id, offset, length)
     record.lenient = decoded.is_lenient
     call_id = blake2b(line, digest_size=8).hexdigest()
-    # Two equal lines are two calls; only their places differ.
+    # Two equal lines are two calls, so the offset is part of the id.
     record.native_id, record.follows = f"skill@{record.session}@{offset}-{call_id}", True
     record.ts = time_or_none(native.timestamp)
     record.cwd = native.project_root or None
@@ -60,7 +61,8 @@ def _record(session: str, offset: int, length: int) -> Record:
 
 
 def _is_named(ref: SourceRef, session: str) -> bool:
-    """Whether the path ends in the session's name. ``feat/x`` is the file ``x`` in ``feat``."""
+    """Whether a log belongs to ``session`` by its path. The log of ``feat/x`` is the file ``x`` in
+    the directory ``feat``."""
     name = escaped(session)
     return _fit(session) == _fit(ref.session) or escaped(f"/{ref.path.as_posix()}").endswith(
         f"/{name}{ENDING}"
@@ -110,7 +112,8 @@ def _beginning(native: SkillLine) -> str:
 
 
 def _attempt(attempt: LoggedAttempt, place: int) -> NativeEvent:
-    """The event of an attempt. Verified means that a run ended with exit code 0."""
+    """Return the event of an attempt. ``verified`` in the log means that a run of it ended with
+    exit code 0."""
     said_no = verdict_of(attempt.verdict or "") == "fail"
     failed = not attempt.verified and (said_no or bool(attempt.runner_output))
     marks = ("retry", "error") if failed else ("retry",)
@@ -140,7 +143,10 @@ def _result(decoded: DecodedSkillLine, call_id: str) -> NativeEvent:
 
 
 def _evidence(**texts: str | None) -> dict[str, str] | None:
-    """What others than the model wrote. The analysis reads only these as reasons of a failure."""
+    """Return the texts that are not empty, by their names; None if there are none.
+
+    The model did not write these texts, so the analysis reads only them as reasons of a failure.
+    """
     return {name: escaped(text) for name, text in texts.items() if text} or None
 
 

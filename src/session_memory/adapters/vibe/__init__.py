@@ -1,4 +1,4 @@
-"""Mistral Vibe: the journal of a session, and the messages of versions before 3.
+"""Mistral Vibe: one journal per session; versions before 3 wrote a log of messages.
 
 Evidence: docs/formats/vibe.md.
 """
@@ -10,7 +10,7 @@ _HERE = __name__
 
 AGENT = Agent(
     flavor="vibe",
-    version=1,
+    version=2,
     roots=lazy(f"{_HERE}.layout:roots"),
     discover=lazy(f"{_HERE}.layout:discover"),
     recognizes=lazy(f"{_HERE}.layout:recognizes"),
@@ -19,5 +19,6 @@ AGENT = Agent(
     directories=(".vibe",),
     resume_command=("vibe", "--resume"),
     provider="mistral",
+    usage_note="does not log which model answered, so its tokens have no price",
     hidden_kinds=HIDDEN,
 )

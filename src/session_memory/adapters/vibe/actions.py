@@ -1,4 +1,4 @@
-"""What the model answered, and what its calls gave."""
+"""Translate the model's answers in journals of Vibe, and the results of its calls."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ _PRINTED = ("stdout", "stderr")
 
 
 def answered(outcome: Payload, action: str, record: Record, state: VibeState) -> None:
-    """One event for each part of an answer, and what the request used."""
+    """Add one event for each part of an answer, and set the usage of the request."""
     answer = mapping(outcome.get("result"))
     for part in map(mapping, items(answer.get("parts"))):
         event = _part(part, state)
@@ -65,7 +65,7 @@ def _call(part: Payload, state: VibeState) -> NativeEvent:
 
 
 def result(outcome: Payload, state: VibeState) -> NativeEvent:
-    """The result of a call that was carried out."""
+    """Return the result of a call that Vibe carried out, and note that the call has ended."""
     call, found = string(outcome.get("call_id")), mapping(outcome.get("result"))
     state.open.pop(call, None)
     details, failure = mapping(found.get("structured_content")), mapping(found.get("error"))
@@ -88,9 +88,9 @@ def result(outcome: Payload, state: VibeState) -> NativeEvent:
 
 
 def unanswered(messages: list[Any], state: VibeState) -> list[NativeEvent]:
-    """Results of calls that were not carried out, such as those of unknown tools.
+    """Return the results of calls that Vibe did not carry out, such as those of unknown tools.
 
-    Only the next request to the model has them.
+    Only the next request to the model has these results; ``messages`` are its messages.
     """
     events = []
     for message in map(mapping, messages):

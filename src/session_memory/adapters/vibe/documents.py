@@ -1,4 +1,5 @@
-"""``meta.json``, which Vibe rewrites as a whole: title, directory, branch and model."""
+"""Read ``meta.json``, which Vibe rewrites as a whole: title, directory, branch, model and parent of
+a session."""
 
 from session_memory.adapters.base import Record, SourceRef
 from session_memory.adapters.documents import object_in
@@ -9,7 +10,7 @@ from session_memory.core.time import time_or_none
 
 
 def from_document(ref: SourceRef, body: bytes) -> Record:
-    """The facts in a ``meta.json``."""
+    """Return the record with the facts in a ``meta.json``."""
     record = new_record(0, len(body), escaped(ref.session))
     meta = object_in(body, record)
     if meta is None:

@@ -1,6 +1,6 @@
-"""Kinds of records in Vibe's journals that hold no words of a person or a model."""
+"""Kinds of records in Vibe's journals that hold nothing a person or a model said."""
 
-# What the journal repeats or prepares. The answer, the results and the transcript have the words.
+# Records of these kinds become no events, unless they hold something that no other record has.
 BOOKKEEPING = frozenset(
     {
         *("action_intent", "action_result", "command_reserved", "core_input", "projection_delta"),

@@ -1,4 +1,4 @@
-"""The files of Vibe's sessions, and where they are.
+"""Find the files of Vibe's sessions.
 
 logs/session/unified/<session>/journal/<first sequence>.jsonl   a part of the journal
 logs/session/unified/<session>/meta.json                        title, directory, model
@@ -26,13 +26,16 @@ _MOST_FILES = 10_000
 
 
 def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
-    """``$VIBE_HOME`` when set, else ``~/.vibe``."""
+    """Return ``$VIBE_HOME`` if it is set, else ``~/.vibe``."""
     configured = environ.get("VIBE_HOME")
     return [Path(configured).expanduser() if configured else home / _HOME]
 
 
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """The sessions below a home or a directory of Vibe, or the journals somewhere else."""
+    """Yield the sessions below ``root``.
+
+    ``root`` is a home directory, a directory of Vibe, or any other directory with its journals.
+    """
     base = own_directory(root, _HOME, _LOGS, "unified/*/journal/*.jsonl", recognizes)
     return logs(root, base, _SUFFIX, recognizes, _ref, _loose_ref)
 
@@ -51,8 +54,11 @@ def _ref(path: Path, below: str) -> SourceRef | None:
 
 
 def _journal(path: Path, place: list[str]) -> SourceRef:
-    """A part of a journal. The other files belong to the newest part with a record: at the end of a
-    run, Vibe begins an empty part."""
+    """Return the source for a part of a journal.
+
+    The other files of the session are companions of its newest part that is not empty: at the end
+    of a run, Vibe begins an empty part.
+    """
     session, directory = place[-3], path.parents[1]
     about = f"{_PREFIX}/{'/'.join(place[:-2])}"
     parts = (part for part in path.parent.glob(f"*{_SUFFIX}") if head_of(part))
@@ -89,7 +95,8 @@ def _companions(
 
 
 def _loose_ref(path: Path, below: str) -> SourceRef:
-    """A journal that somebody copied. Its directories are those of Vibe, or unknown."""
+    """Return the source for a journal that somebody copied, with Vibe's directories above it or
+    without."""
     if path.parent.name == "journal":
         place = below.split("/")
         return _journal(path, place if len(place) > 2 else list(path.parts[-3:]))

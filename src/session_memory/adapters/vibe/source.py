@@ -1,4 +1,4 @@
-"""Reading a source of Vibe: a journal, the messages of an old version, or the facts beside them."""
+"""Read a source of Vibe: a journal, the messages of an old version, or the facts beside them."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,8 @@ _TEXTS = StateText(VibeState)
 
 
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
-    """Every record from ``cursor`` on; a document is a single one."""
+    """Yield the records of a source after ``cursor``. A document is a single record; snapshots have
+    none."""
     if source.ref.role == SPILL:
         return
     if source.ref.role == DOCUMENT:

@@ -1,4 +1,4 @@
-"""What a record of a journal needs to know of the records before it."""
+"""The state of a journal of Vibe from record to record: the time, open calls and usage so far."""
 
 import msgspec
 
@@ -9,14 +9,18 @@ _BUCKETS = 3
 
 
 class VibeState(msgspec.Struct):
-    """``at`` is the last time that the journal told, ``turn`` the last turn that ended.
+    """What the adapter remembers after a record, to translate the next one.
 
-    ``open`` are the calls that have no result yet. ``total`` is what the session has used since its
-    beginning: input, cached input and output.
+    - ``at``: the last time in the journal.
+    - ``turn``: the last turn that ended.
+    - ``is_stopped``: a person stopped the present turn, whose end is not logged yet.
+    - ``open``: the calls that have no result yet.
+    - ``total``: the tokens of the session since its beginning: input, cached input and output.
     """
 
     at: int | None = None
     turn: str = ""
+    is_stopped: bool = False
     open: dict[str, bool] = {}
     total: tuple[int, ...] = (0,) * _BUCKETS
 

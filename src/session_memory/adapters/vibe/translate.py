@@ -1,4 +1,4 @@
-"""One line of a Vibe journal, or of the messages of an old version, into one record."""
+"""Translate one line of a Vibe journal, or of an old version's messages, into one record."""
 
 from collections.abc import Callable
 from typing import Any
@@ -28,7 +28,7 @@ _ENDINGS = {"completed": "completion", "failed": "lifecycle", "interrupted": "li
 def from_line(
     ref: SourceRef, state: VibeState, offset: int, length: int, line: bytes | None
 ) -> Record:
-    """The record of one line. Changes ``state``."""
+    """Return the record of one line, and update ``state``."""
     record = new_record(offset, length, escaped(ref.session))
     native = object_in_line(record, line)
     if native is None:
@@ -59,15 +59,13 @@ def _tell(state: VibeState, at: Any) -> None:
 
 
 def _input(payload: Payload, record: Record, state: VibeState) -> None:
-    """What the core of the agent was told. Only a stop is said nowhere else."""
+    """Note in ``state`` that a person interrupts the turn. Other records repeat all other inputs to
+    the agent's core."""
     told = mapping(payload.get("input"))
     _tell(state, mapping(told.get("determinism")).get("time_unix_ms"))
     command = mapping(told.get("command"))
     if command.get("type") == "interrupt":
-        why = string(command.get("reason"))
-        event = NativeEvent("human_intervention", "user", one_line(why), "interrupt", body=why)
-        event.is_interrupt = True
-        record.events.append(event)
+        state.is_stopped = True
 
 
 def _intent(payload: Payload, record: Record, state: VibeState) -> None:
@@ -86,7 +84,8 @@ def _result(payload: Payload, record: Record, state: VibeState) -> None:
 
 
 def _resolved(payload: Payload, record: Record, state: VibeState) -> None:
-    """What a person answered to a question. A refusal is in the result of the call."""
+    """Add a person's answer to a question as a decision. A refusal is left out, because the result
+    of the call has it."""
     output = mapping(mapping(payload.get("result")).get("output"))
     decision, said = output.get("decision"), string(output.get("feedback"))
     verdict = string(mapping(decision).get("type")) or string(decision)
@@ -98,7 +97,7 @@ def _resolved(payload: Payload, record: Record, state: VibeState) -> None:
 
 
 def _delta(payload: Payload, record: Record, state: VibeState) -> None:
-    """Changes of the transcript, and the session's figures."""
+    """Translate a change of the transcript, and of the session's figures."""
     for change in map(mapping, items(payload.get("delta"))):
         entry = mapping(change.get("entry"))
         if entry and entry.get("generationStatus") != "in_progress":
@@ -118,12 +117,27 @@ def _envelope(envelope: Payload, record: Record, state: VibeState) -> None:
     name, status = name_in(turn.get("id")), string(turn.get("status"))
     if status in _ENDINGS and name != state.turn:
         state.turn = name
-        role = "assistant" if status == "completed" else "system"
-        record.events.append(NativeEvent(_ENDINGS[status], role, status, "turn", body=status))
+        record.events.append(_ending(status, state.is_stopped))
+        state.is_stopped = False
+
+
+def _ending(status: str, is_stopped: bool) -> NativeEvent:
+    """Return the event of the end of a turn. ``is_stopped``: a person stopped it.
+
+    The journal has the interrupt before the half answer. But an answer after an interrupt counts as
+    finished, so the event of the interrupt is placed here, at the end of the turn.
+    """
+    if status == "interrupted" and is_stopped:
+        return NativeEvent(
+            "human_intervention", "user", status, "interrupt", body=status, is_interrupt=True
+        )
+    role = "assistant" if status == "completed" else "system"
+    return NativeEvent(_ENDINGS[status], role, status, "turn", body=status)
 
 
 def _entry(entry: Payload) -> list[NativeEvent]:
-    """An entry of the transcript that is nowhere else: a prompt, a half answer, a compaction."""
+    """Return the events of an entry of the transcript. Entries that other records repeat have none;
+    a prompt, a discarded answer and a compaction are only here."""
     said = "\n".join(string(mapping(part).get("text")) for part in items(entry.get("content")))
     match entry:
         case {"type": "message", "role": "user"}:
@@ -153,7 +167,7 @@ _TRANSLATE: dict[str, Callable[[Payload, Record, VibeState], None]] = {
 
 
 def _old_message(native: dict[str, Any], record: Record) -> None:
-    """A line of ``messages.jsonl``: a message in the shape of OpenAI, without a time."""
+    """Translate a line of ``messages.jsonl``: a message in the format of OpenAI, without a time."""
     if own := name_in(native.get("message_id")):
         record.native_id = fit_native_id(f"vibe@{own}")[0]
     thought, content = string(native.get("reasoning_content")), native.get("content")

@@ -1,6 +1,7 @@
-"""What requests used, and what a session used as a whole.
+"""Read the tokens of requests and of whole sessions from journals of Vibe.
 
-Input includes cached input, and output includes reasoning. The journal does not name the model.
+Vibe's input includes cached input, and its output includes reasoning. The journal does not name the
+model.
 """
 
 from typing import Any
@@ -15,7 +16,7 @@ _USED = ("input_tokens", "cached_input_tokens", "output_tokens")
 
 
 def request_used(used: dict[str, Any], action: str, record: Record, state: VibeState) -> None:
-    """What a request used, and with it what the session has used so far."""
+    """Set the usage of a request, and the usage of the session so far."""
     if not used:
         return
     sent, cached, given = (count_of(used.get(name)) for name in _USED)
@@ -31,14 +32,18 @@ def request_used(used: dict[str, Any], action: str, record: Record, state: VibeS
 
 
 def figures(told: dict[str, Any]) -> tuple[int, ...] | None:
-    """The figures of a session: input, cached input and output. None if there are none."""
+    """Return the figures of a session: input, cached input and output. None if there are none or
+    one cannot be true."""
     found = tuple(count_of(told.get(name)) for name in _TOTALS)
     return found if told and all(map(is_possible, found)) else None
 
 
 def running_total(state: VibeState, record: Record) -> NativeUsage:
-    """What the session used so far. Of it counts what no request of the stored journals used: when
-    a session is resumed, Vibe deletes the journal of all turns but the last."""
+    """Return the usage of the session so far. ``derive`` subtracts the requests in the store.
+
+    The rest counts: when a session is resumed, Vibe deletes the journal of all turns but the last,
+    so requests may be missing.
+    """
     sent, cached, given = state.total
     return NativeUsage(
         f"vibe@{record.session}@total",

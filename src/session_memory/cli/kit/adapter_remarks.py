@@ -1,4 +1,4 @@
-"""Remarks about adapters that do not work. A broken adapter never fails a command."""
+"""Print remarks about adapters that are missing or fail. A broken adapter never fails a command."""
 
 import sys
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from session_memory.cli.kit.settings import Settings
 
 
 def remark_adapters(settings: Settings, problems: Mapping[str, str]) -> None:
-    """Name adapters with a problem, each once in a run, and say what to do."""
+    """Print a warning for each adapter in ``problems`` (name: reason), once a run, and a hint."""
     from session_memory.core.errors import AdapterFailed
 
     new = {name: reason for name, reason in problems.items() if name not in settings.named_adapters}
@@ -20,8 +20,8 @@ def remark_adapters(settings: Settings, problems: Mapping[str, str]) -> None:
 
 
 def remark_used_adapters(settings: Settings) -> None:
-    """Name the adapters that this command needed and that are missing or failed."""
-    # Only a command that asks about agents imports these, and few do.
+    """Print a remark for each adapter that this command needed and that is missing or failed."""
+    # If a module is not imported yet, the command has asked no adapter.
     if readers := sys.modules.get("session_memory.derive.readers"):
         for store in settings.opened_stores:
             for flavor, reason in sorted(readers.substituted(store).items()):

@@ -1,4 +1,4 @@
-"""Runs an analysis with a progress bar, for the commands that can start one."""
+"""Run an analysis with a progress bar, for the commands that can start one."""
 
 import sys
 from typing import TYPE_CHECKING, Any
@@ -47,7 +47,7 @@ def run_analysis(
     sessions: tuple[str, ...] = (),
     jobs: int | None = None,
 ) -> "AnalysisResult":
-    """Analyze what changed, or the sessions that are named."""
+    """Analyze the named ``sessions``, or all that changed since their last analysis."""
     bar = _AnalysisBar(settings.chatty and sys.stderr.isatty())
     try:
         return memory.analyze(
@@ -58,7 +58,7 @@ def run_analysis(
 
 
 def analysis_summary(done: "AnalysisResult") -> str:
-    """What the analysis did, in one or two sentences."""
+    """Return what the analysis did, in one or two sentences."""
     if not done.analyzed:
         return f"Nothing to analyze; {plural(done.unchanged, 'session')} known."
     ends = ", ".join(f"{number:,} {outcome}" for outcome, number in sorted(done.outcomes.items()))

@@ -1,4 +1,4 @@
-"""How this program is called, so that a command that we print works as it is typed."""
+"""Print commands so that the user can copy them: with this program's full path where necessary."""
 
 import re
 import shlex
@@ -12,7 +12,7 @@ _CALL = re.compile(rf"(?<![\w./\[-]){PROGRAM} (?=[a-z-])")
 
 
 def how_to_call() -> str:
-    """``session-memory`` where the PATH leads to this program, else its full path."""
+    """Return ``session-memory`` if the PATH finds this program by that name, else its full path."""
     script = _script()
     if script is None:
         return PROGRAM
@@ -25,9 +25,10 @@ def how_to_call() -> str:
 
 
 def _script() -> Path | None:
-    """The script that was started; for ``python -m session_memory`` the one in Python's directory.
+    """Return the path of the script ``session-memory`` that was started.
 
-    None where something else was started, such as a program that uses the package.
+    For ``python -m session_memory`` it is the script beside the Python interpreter. None if
+    another program was started that uses this package.
     """
     started = Path(sys.argv[0])
     if started.name == "__main__.py" and PACKAGE in started.parents:
@@ -37,6 +38,6 @@ def _script() -> Path | None:
 
 
 def callable_text(text: str) -> str:
-    """``text`` with every ``session-memory COMMAND`` in it as it has to be typed here."""
+    """Replace the name in every ``session-memory COMMAND`` in ``text`` by `how_to_call`."""
     call = how_to_call()
     return text if call == PROGRAM else _CALL.sub(lambda _: f"{call} ", text)

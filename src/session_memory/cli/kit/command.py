@@ -1,4 +1,4 @@
-"""What every command has: the shared options, examples, and a description of its JSON."""
+"""The class of every command, with the shared options, examples and a description of its JSON."""
 
 import os
 import re
@@ -13,19 +13,19 @@ from session_memory.cli.kit.settings import Settings, settings_of
 
 PROGRAM = "session-memory"
 ALIGNED = 44
-# Set in the context where the help leaves out the options of every command.
+# A key of ``ctx.meta``. If it is set, the help leaves out the options that every command has.
 WITHOUT_SHARED = "session_memory.cli.without_shared"
-# Set in the context of a command that, run again, continues where it was interrupted.
+# A key of ``ctx.meta``: whether the command, run again, continues where it was interrupted.
 RESUMABLE = "session_memory.cli.resumable"
 Examples = Sequence[tuple[str, str]]
-# No option has a blank in its name.
+# A word with a dash first and a blank inside is a text: no option has a blank in its name.
 _DASHED_TEXT = re.compile(r"-[^\s=]*\s")
 
 
 class Command(click.Command):
-    """A command with examples; ``json_shape`` says what ``--json`` prints.
+    """A command whose help shows examples and, from ``json_shape``, what ``--json`` prints.
 
-    ``resumable``: after an interruption, the same command continues where it stopped.
+    ``resumable``: run again after an interruption, the command continues where it stopped.
     """
 
     def __init__(
@@ -49,7 +49,10 @@ class Command(click.Command):
         return super().parse_args(ctx, args)
 
     def _texts_last(self, args: list[str]) -> list[str]:
-        """Texts that start with a dash behind ``--``: an error may begin with "--- FAIL:"."""
+        """Move texts that start with a dash behind ``--``, so that they are not read as options.
+
+        An error that a user pastes may begin with ``--- FAIL:``.
+        """
         takes_text = any(isinstance(p, click.Argument) and p.nargs == -1 for p in self.params)
         texts = [one for one in args if _DASHED_TEXT.match(one)] if takes_text else []
         if not texts or "--" in args:
@@ -87,7 +90,7 @@ class Command(click.Command):
 
 
 def _remark_adapters(settings: Settings) -> None:
-    # Nothing is to be said by a command that asked no adapter anything.
+    # A command that did not load the registry has used no adapter.
     if "session_memory.adapters.registry" in sys.modules:
         from session_memory.cli.kit.adapter_remarks import remark_used_adapters
 
@@ -97,7 +100,7 @@ def _remark_adapters(settings: Settings) -> None:
 def make_command(
     *, examples: Examples, json_shape: str = "", resumable: bool = False
 ) -> Callable[[Callable[..., Any]], Command]:
-    """Make a function the command of its file.
+    """Return a decorator that makes a function the command of its file.
 
     The name of the file is the command's name, and the docstring of the file is its help.
     """

@@ -1,4 +1,4 @@
-"""Which commands there are, read from the files below ``cli/commands``. Nothing is imported."""
+"""Find the commands from the names of the files below ``cli/commands``, without importing them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from types import ModuleType
 from session_memory.cli.commands import HEADINGS, OLD_NAMES
 
 PACKAGE = "session_memory.cli.commands"
-# How alike a name must be to be suggested; 1 is the same.
+# The least similarity of a suggested name to what was typed; 1 means equal.
 CLOSE = 0.75
 DIRECTORY = Path(__file__).parents[1] / "commands"
 
@@ -39,7 +39,7 @@ class CommandFile:
 
     @property
     def line(self) -> str:
-        """The first line of the docstring."""
+        """The first line of the file's docstring, which describes the command in ``--help``."""
         with self.path.open(encoding="utf-8") as file:
             return file.readline().strip().removeprefix('"""').removesuffix('"""')
 
@@ -72,7 +72,7 @@ def _files(
 
 
 def command_name(module: str) -> str:
-    """``copy_files`` is typed ``copy-files``; ``import_`` is typed ``import``."""
+    """Return how a module's command is typed: ``import_`` as ``import``, ``a_b`` as ``a-b``."""
     return module.rpartition(".")[2].rstrip("_").replace("_", "-")
 
 
@@ -87,7 +87,7 @@ def members(group: CommandFile) -> Iterator[CommandFile]:
 
 
 def find_file(*words: str) -> CommandFile | None:
-    """The command or group that these words name; old names count as well."""
+    """Return the command or group with this present or old name (``"store", "verify"``)."""
     typed = " ".join(words)
     return _by_words().get(OLD_NAMES.get(typed, typed))
 
@@ -98,13 +98,13 @@ def _by_words() -> dict[str, CommandFile]:
 
 
 def forget_files() -> None:
-    """Read the directory again the next time; for tests that add a file."""
+    """Clear the caches, so that the directory is read again; for tests that add a file."""
     command_files.cache_clear()
     _by_words.cache_clear()
 
 
 def similar_commands(words: tuple[str, ...]) -> list[str]:
-    """Commands whose name is close to what was typed, as they should be typed."""
+    """Return up to three commands whose names are similar to the ``words`` that were typed."""
     from difflib import get_close_matches
 
     names = {old: [new] for old, new in OLD_NAMES.items()}

@@ -18,7 +18,7 @@ UNREADABLE = (SessionMemoryError, OSError, click.ClickException)
 def complete_uid(
     ctx: click.Context, parameter: click.Parameter, incomplete: str
 ) -> "list[CompletionItem]":
-    """The short names of sessions, newest first; none when the store cannot be read."""
+    """Complete the short name of a session, newest first; offer none if the store is unreadable."""
     from click.shell_completion import CompletionItem
 
     from session_memory.cli.kit.settings import settings_of
@@ -36,7 +36,7 @@ def complete_uid(
 def complete_live(
     ctx: click.Context, parameter: click.Parameter, incomplete: str
 ) -> "list[CompletionItem]":
-    """The ids of live sessions, newest first; none when the store cannot be read."""
+    """Complete the id of a live session, newest first; offer none if the store is unreadable."""
     from click.shell_completion import CompletionItem
 
     from session_memory.cli.kit.settings import settings_of
@@ -56,7 +56,10 @@ Completer = Callable[[click.Context, click.Parameter, str], "list[CompletionItem
 
 
 def complete_facet(name: str) -> Completer:
-    """Every ``flavor``, ``repo`` or ``model`` in the store; none when it cannot be read."""
+    """Return a completer that offers every ``flavor``, ``repo`` or ``model`` in the store.
+
+    ``name`` is one of these three. An unreadable store offers none.
+    """
 
     def complete(
         ctx: click.Context, parameter: click.Parameter, incomplete: str
@@ -72,7 +75,7 @@ def complete_facet(name: str) -> Completer:
                 found = dict(zip(("flavor", "repo", "model"), facets(store), strict=True))[name]
         except UNREADABLE:
             return []
-        # A name that is not plain text cannot be typed either.
+        # A name with control characters cannot be typed, so it is not offered.
         plain = (one for one in found if one.startswith(incomplete) and safe(one) == one)
         return [CompletionItem(one) for one in plain][:MOST]
 

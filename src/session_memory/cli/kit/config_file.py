@@ -1,4 +1,4 @@
-"""Changing settings in the user's configuration file.
+"""Change settings in the user's configuration file.
 
 Comments, order and blank lines stay. The new text is parsed and compared with the intended settings
 before it replaces the file as a whole.
@@ -17,7 +17,7 @@ SettingValue = bool | float | None
 
 
 def set_values(path: Path, table: str, values: dict[str, SettingValue]) -> None:
-    """Set keys of a table of the file; ``None`` removes a key. Creates the file if necessary."""
+    """Set keys in ``[table]`` of the file, which is created if necessary; None removes a key."""
     if path.is_symlink():
         raise UnsafePath(
             f"{path} is a link", f"Edit the file that it points to: set [{table}] there."

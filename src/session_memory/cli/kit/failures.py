@@ -30,10 +30,10 @@ def guarded(
     is_resumable: Callable[[], bool],
     find_damage: Callable[[], str | None] = lambda: None,
 ) -> int:
-    """The exit status of ``run``; an exception becomes a message on stderr.
+    """Call ``run`` and return its exit status. An exception becomes a message on stderr.
 
-    ``is_resumable`` says after an interruption whether the same command continues when run again.
-    ``find_damage`` says after an unexpected exception what is damaged in the store.
+    ``is_resumable`` is asked after an interruption: whether the command, run again, continues.
+    ``find_damage`` is asked after an unexpected exception: what is damaged in the store, or None.
     """
     _write_anything()
     try:
@@ -86,7 +86,7 @@ def explained(error: BaseException, *, resumable: bool = False) -> Failure:
 
 
 def _damage(error: BaseException, find_damage: Callable[[], str | None]) -> Failure | None:
-    """The failure if the cause of an unexpected exception is a damaged store, and not a bug."""
+    """Return a failure if a damaged store caused the unexpected exception; None if it is a bug."""
     from session_memory.core.errors import StoreDamaged
     from session_memory.store.damage import is_unreadable_value
 
@@ -99,7 +99,7 @@ def _usage(error: click.UsageError) -> Failure:
     path = error.ctx.command_path if error.ctx else "session-memory"
     hint = f"See: {path} --help"
     message = error.format_message()
-    # What click says of a number: "is not a valid integer", with bounds "integer range".
+    # click's words for a wrong number; "range" is added for an option with bounds.
     for words in ("a valid integer range", "a valid integer"):
         message = message.replace(f"is not {words}", "is not a whole number")
     near = getattr(error, "possibilities", None)
@@ -144,6 +144,6 @@ def _write_anything() -> None:
 
 
 def _forget_stdout() -> None:
-    """Discard what is still buffered: Python would fail to write it when it ends."""
+    """Send what is still buffered to /dev/null: at its end, Python would fail to write it."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

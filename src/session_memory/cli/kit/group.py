@@ -16,7 +16,7 @@ NAME_COLUMN = 20
 
 
 class CommandGroup(Command, click.Group):
-    """The commands in the directory of ``file``; its examples are one of each command."""
+    """A group of the commands in the directory of ``file``. Its help has one example of each."""
 
     def __init__(self, file: CommandFile, **attributes: Any) -> None:
         super().__init__(
@@ -50,13 +50,13 @@ class CommandGroup(Command, click.Group):
 
 
 def _own_example(file: CommandFile) -> tuple[str, str]:
-    """The first example of a command that is about the command itself."""
+    """Return the command's first example that calls the command itself and not another one."""
     examples = load_command(file).examples
     return next(one for one in examples if one[0].startswith(file.typed))
 
 
 def load_command(file: CommandFile) -> Command:
-    """Import the command, or make the group of the directory."""
+    """Import the command of ``file``, or make the group if ``file`` is that of a directory."""
     if file.is_group:
         return CommandGroup(file)
     command: Command = file.load().command
@@ -66,13 +66,16 @@ def load_command(file: CommandFile) -> Command:
 def refuse_unknown(
     group: click.Group, ctx: click.Context, name: str, words: tuple[str, ...]
 ) -> None:
-    """Raise with the nearest commands, unless ``name`` is one or is an option."""
+    """Raise `UnknownCommand` if ``name`` is no command of ``group`` and no option.
+
+    ``words`` are ``name`` and the groups before it, to find commands with similar names.
+    """
     if not name.startswith("-") and group.get_command(ctx, name) is None:
         raise UnknownCommand(name, similar_commands(words), ctx)
 
 
 class UnknownCommand(click.UsageError):
-    """No command has this name. ``possibilities`` are near ones, in any group."""
+    """No command has this name. ``possibilities`` are commands with similar names, in any group."""
 
     def __init__(self, name: str, possibilities: list[str], ctx: click.Context) -> None:
         super().__init__(f"no such command {name!r}", ctx)

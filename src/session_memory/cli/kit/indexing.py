@@ -1,4 +1,4 @@
-"""Builds a missing search index before somebody searches."""
+"""Build the search index, with a progress bar."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,19 +15,20 @@ def make_index_whole(settings: Settings, store: "Store") -> None:
     if not store.index.is_complete:
         from session_memory.derive.reindex import ensure_index
 
-        with _heard(settings, store) as on_session:
+        with _index_progress(settings, store) as on_session:
             ensure_index(store, on_session)
 
 
 def build_index(settings: Settings, store: "Store") -> int:
     from session_memory.derive.reindex import reindex
 
-    with _heard(settings, store) as on_session:
+    with _index_progress(settings, store) as on_session:
         return reindex(store, on_session)
 
 
 @contextmanager
-def _heard(settings: Settings, store: "Store") -> Iterator[Callable[[int, int], None]]:
+def _index_progress(settings: Settings, store: "Store") -> Iterator[Callable[[int, int], None]]:
+    """Show a progress bar and yield the function that advances it after each session."""
     # Imported late: the progress bar loads the collector, which a plain search does not need.
     from session_memory.cli.kit.progress import progress
 

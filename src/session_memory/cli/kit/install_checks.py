@@ -1,4 +1,4 @@
-"""What ``doctor`` says about agents that are connected with the memory."""
+"""Check for ``doctor`` whether the agents that were connected with the memory still start it."""
 
 import os
 from collections.abc import Iterator
@@ -11,7 +11,10 @@ from session_memory.views.doctor import Check
 
 
 def install_checks() -> Iterator[Check]:
-    """A check for each agent that does not start this program any more; one if all do."""
+    """Yield a warning for each connected agent whose settings need a new installation.
+
+    If all are in order, yield one check that names them. Nothing is yielded if none is connected.
+    """
     try:
         found = recorded_statuses(Installer(os.environ), program_words())
     except SessionMemoryError as error:
@@ -32,7 +35,7 @@ def _reason(one: InstallStatus) -> str | None:
     if one.problem:
         return one.problem
     if not one.installed:
-        return "its settings have lost our entries"
+        return "its settings no longer contain the entries for session-memory"
     if one.program_exists is False:
         return f"{one.program} does not exist any more"
     return f"out of date: {', '.join(one.outdated)}" if one.outdated else None

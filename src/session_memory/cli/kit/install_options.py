@@ -1,4 +1,4 @@
-"""What ``install`` and ``uninstall`` share: the agents, the place, the question and the answer."""
+"""Options of ``install`` and ``uninstall``, and how both show, confirm and write their changes."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -19,7 +19,7 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 def install_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """The argument AGENT… and the options of both commands."""
-    project = "In the project of this directory, not for all your projects."
+    project = "Only for the project of this directory, not for all your projects."
     decorators: tuple[Decorator, ...] = (
         click.argument("agents", nargs=-1, metavar="[AGENT]...", shell_complete=_complete),
         click.option("--project", is_flag=True, help=project),
@@ -34,7 +34,8 @@ def install_options(function: Callable[..., Any]) -> Callable[..., Any]:
 hooks_option = click.option(
     "--hooks",
     metavar="EVENTS",
-    help="failure, end, prompt, start, with commas between them; or none.  [default: failure,end]",
+    help="Which hooks: failure, end, prompt, start, separated by commas; or none."
+    "  [default: failure,end]",
 )
 
 
@@ -54,7 +55,7 @@ def checked_agents(names: Iterable[str]) -> list[str]:
 
 
 def checked_events(hooks: str | None) -> tuple[str, ...] | None:
-    """The events that are named; None if none are."""
+    """Return the events named by ``--hooks``: None if it is not given, empty for ``none``."""
     from session_memory.install.agent import EVENTS
 
     if hooks is None:
@@ -69,14 +70,17 @@ def checked_events(hooks: str | None) -> tuple[str, ...] | None:
 
 
 def project_root(is_project: bool) -> str:
-    """The directory of this project; empty if it is for all projects."""
+    """Return the project's directory for ``--project``; without it an empty text: all projects."""
     if is_project and not here_root():
         raise click.UsageError("the home directory is not a project; leave out --project")
     return here_root() if is_project else ""
 
 
 def here_root() -> str:
-    """The nearest directory with a repository, else the present one; empty for the home."""
+    """Return the root of the present git repository, or the present directory if there is none.
+
+    For the home directory, which is no project, return an empty text.
+    """
     from session_memory.config import home
 
     here = Path.cwd()
@@ -87,7 +91,7 @@ def here_root() -> str:
 def carry_out(
     settings: Settings, plan: "InstallPlan", values: dict[str, Any], *, dry_run: bool, yes: bool
 ) -> bool:
-    """Show the plan, ask, and write it. Whether something was written."""
+    """Show the planned changes, ask the user, and write them. Return whether a file was written."""
     from session_memory.cli.lines.installation import change_lines
     from session_memory.install.planning import Installer
 

@@ -1,4 +1,4 @@
-"""The option of commands that read with several processes."""
+"""The option ``--jobs`` of commands that read with several processes."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""What the commands about lessons share: options, completion, and the opened folder."""
+"""Options, completion and the opened store that the commands about lessons share."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -41,8 +41,8 @@ def decision_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """The options ``--target`` and ``--repo`` of commands about instruction files."""
-    target = "A file such as CLAUDE.md; repeatable. By default those of this project."
-    repo = "The repository of the file; by default the name of its directory."
+    target = "An instruction file such as CLAUDE.md; repeatable. By default those of this project."
+    repo = "The repository of the file; by default that of most sessions in its directory."
     kind = click.Path(dir_okay=False, path_type=Path)
     function = click.option(
         "--repo", shell_complete=complete_facet("repo"), metavar="NAME", help=repo
@@ -72,7 +72,10 @@ class OpenedLessons:
     def proposals(
         self, targets: tuple[Path, ...], repo: str | None, names: tuple[str, ...], force: bool
     ) -> "list[Proposal]":
-        """The new contents of the files; by default of the files of this project."""
+        """Propose the lessons for the instruction files ``targets``, by default this project's.
+
+        ``names`` limits the proposals to these lessons; ``force`` has the meaning of ``--force``.
+        """
         from session_memory.views.lessons import proposals
 
         return proposals(
@@ -103,7 +106,7 @@ def decision_note(who: str | None, why: str, *, force: bool = False) -> "Decisio
 
 
 def remark_unread(settings: Settings, store: "Store") -> None:
-    """Remark that some sessions are not analyzed yet, and so are not in the answer."""
+    """Print how many sessions the answer leaves out because they are not analyzed yet."""
     from session_memory.views.outdated import waiting
 
     if settings.chatty and (number := waiting(store)):
@@ -114,7 +117,7 @@ def remark_unread(settings: Settings, store: "Store") -> None:
 def complete_lesson(
     ctx: click.Context, parameter: click.Parameter, incomplete: str
 ) -> "list[CompletionItem]":
-    """The ids of lessons; none when they cannot be read."""
+    """Complete the id of a lesson; offer none if the lessons cannot be read."""
     from click.shell_completion import CompletionItem
 
     try:
@@ -129,7 +132,7 @@ def complete_lesson(
 def complete_pattern(
     ctx: click.Context, parameter: click.Parameter, incomplete: str
 ) -> "list[CompletionItem]":
-    """The ids of patterns, worst first; none when the store cannot be read."""
+    """Complete the id of a pattern, worst first; offer none if the store cannot be read."""
     from click.shell_completion import CompletionItem
 
     from session_memory.learn.kept_patterns import kept_patterns

@@ -1,4 +1,4 @@
-"""Opening live sessions, for the commands of ``live``."""
+"""Open live sessions, for the commands of ``live``."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -40,5 +40,6 @@ def which_option(function: Callable[..., Any]) -> Callable[..., Any]:
         type=click.Choice(("context", "path", "all")),
         default="context",
         show_default=True,
-        help="What the model is sent, all messages of the path, or all messages ever.",
+        help="Which messages: context is what the model is sent; path has the folded messages"
+        " instead of their summaries; all has the rewound messages too.",
     )(function)

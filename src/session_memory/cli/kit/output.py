@@ -1,4 +1,4 @@
-"""Printing: JSON for programs, tables for people."""
+"""Print answers: JSON for programs, tables for people."""
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -32,7 +32,7 @@ def print_json_list(head: dict[str, Any], name: str, items: Iterable[Any]) -> No
     before, between, after = ("\n    ", ",\n    ", "\n  ") if indent else ("", ", ", "")
     is_empty, source = True, iter(items)
     while batch := list(islice(source, BATCH)):
-        # No text of JSON contains a line break.
+        # JSON escapes line breaks in texts, so every line break here is layout.
         texts = (to_json(one, indent=indent).replace("\n", "\n    ") for one in batch)
         click.echo((before if is_empty else between) + between.join(texts), nl=False)
         is_empty = False
@@ -42,9 +42,9 @@ def print_json_list(head: dict[str, Any], name: str, items: Iterable[Any]) -> No
 class Column(NamedTuple):
     """A column of a table, and how it shrinks on a narrow terminal.
 
-    ``flexible`` columns are cut, at first to no less than ``least``; ``middle`` ones lose their
-    middle and not their end. If that is not enough, columns with the highest ``spare`` are left
-    out, one after the other. At last the flexible ones are cut further.
+    First, ``flexible`` columns are cut, to no less than ``least`` characters. They are cut at the
+    end, or with ``middle`` in the middle. If that is not enough, columns are left out, the highest
+    ``spare`` first (0: never left out). Last, flexible columns are cut to ten characters.
     """
 
     title: str
@@ -56,8 +56,10 @@ class Column(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """Text with a style, as ``click.style`` takes it. ``tail`` follows the text in a weak colour,
-    and is kept if the text is cut."""
+    """A table cell: a text with a style of ``click.style``, then a ``tail`` in a weak colour.
+
+    If the column is too narrow, only the text is shortened. The tail is always shown in full.
+    """
 
     text: str
     style: dict[str, Any] = {}
@@ -69,10 +71,10 @@ class Cell(NamedTuple):
 
 
 def terminal_width() -> int | None:
-    """The width of the terminal; None when the output is not a terminal and must not be cut."""
+    """The width of the terminal; None if the output is no terminal: then lines must not be cut."""
     if not sys.stdout.isatty():
         return None
-    # It loads all libraries for compressed files.
+    # Imported late, because ``shutil`` imports all libraries for compressed files.
     from shutil import get_terminal_size
 
     return get_terminal_size().columns
@@ -81,7 +83,10 @@ def terminal_width() -> int | None:
 def table(
     columns: Sequence[Column], rows: Iterable[Sequence[str | Cell]], limit: int | None = None
 ) -> Iterator[str]:
-    """The lines of an aligned table, titles first. Unsafe characters in cells are escaped."""
+    """Yield the lines of an aligned table, titles first, in at most ``limit`` columns.
+
+    Unsafe characters in cells are escaped.
+    """
     cells = [[_safe(cell) for cell in row] for row in rows]
     titles = [Cell(column.title, {"bold": True}) for column in columns]
     widths = [max(cell.width for cell in column) for column in zip(titles, *cells, strict=True)]
@@ -120,8 +125,10 @@ def _kept(columns: Sequence[Column], widths: list[int], limit: int | None) -> li
 
 
 def _shrink(columns: Sequence[Column], widths: list[int], limit: int | None) -> None:
-    """Cut the flexible columns, the widest first, until all fit; below ``least`` only when every
-    flexible column is down to it."""
+    """Cut ``widths`` of flexible columns, the widest first, until all columns fit.
+
+    A column is cut below its ``least`` only when all flexible columns have their least width.
+    """
     if limit is None:
         return
     missing = sum(widths) + len(GAP) * (len(widths) - 1) - limit
@@ -147,13 +154,16 @@ def _placed(cell: Cell, column: Column, size: int) -> str:
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Print in batches, because every call of ``echo`` flushes."""
+    """Print lines in batches, because every call of ``echo`` flushes."""
     source = iter(lines)
     while batch := list(islice(source, BATCH)):
         click.echo("\n".join(batch))
 
 
 def remark(settings: Any, text: str) -> None:
-    """Print a sentence that is no part of the answer: on stderr, so the answer can be piped."""
+    """Print a sentence that is not part of the answer on stderr, so that the answer can be piped.
+
+    With ``--quiet`` or ``--json`` nothing is printed.
+    """
     if settings.chatty:
         click.secho(safe(callable_text(text)), err=True, dim=sys.stderr.isatty())

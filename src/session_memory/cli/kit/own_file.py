@@ -1,6 +1,7 @@
 """Files that a command writes outside the store, such as a service file.
 
-Each file has a mark. A file without the mark is never replaced or removed, and no link is followed.
+Each file contains a mark: a sentence that names the command that wrote it. A file without the mark
+is never replaced or removed, and no symbolic link is followed.
 """
 
 from pathlib import Path
@@ -10,13 +11,13 @@ from session_memory.store.private_files import make_private, sweep_unfinished, w
 
 
 def write_own(path: Path, text: str, mark: str) -> None:
-    """Create the file, or replace an earlier one with the mark, as a whole."""
+    """Write ``text`` to ``path``, as a whole. Raise if another file without the mark is there."""
     refuse_foreign(path, mark)
     replace_file(path, text.encode("utf-8", "surrogateescape"))
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Write a file that only its owner can read; it appears as a whole or not at all."""
+    """Write a file that only its owner can read. It is replaced as a whole or not at all."""
     make_private(path.parent)
     sweep_unfinished(path.parent)
     with whole_file(path, replace=True) as file:

@@ -1,6 +1,6 @@
-"""Showing a long answer in a pager, line by line as it is made. Without a terminal it is printed.
+"""Show a long answer in a pager while it is made, or print it if there is no terminal.
 
-The pager is started with an argument list. The only escape sequences in the text are our colours.
+The pager is started without a shell. The only escape sequences in the text are our colours.
 """
 
 import os

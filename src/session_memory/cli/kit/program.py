@@ -1,4 +1,4 @@
-"""The program itself: finds commands by name, loads them late, turns failures into messages."""
+"""The program ``session-memory``: find a command by name, import it, print failures as messages."""
 
 import os
 import sys
@@ -26,7 +26,7 @@ OVERVIEW = "status"
 
 
 class MainGroup(click.Group):
-    """All commands. ``--help`` lists the daily ones first, then the rest by heading."""
+    """The whole program. ``--help`` lists the daily commands first, then the rest by heading."""
 
     def __init__(self, *, examples: Examples, **attributes: Any) -> None:
         super().__init__(
@@ -79,7 +79,7 @@ class MainGroup(click.Group):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run, and leave with an exit status: 0 done, 1 failed, 2 usage, 3 done with problems."""
+        """Run the program and exit with 0 done, 1 failed, 2 wrong usage or 3 done with problems."""
 
         words = list(sys.argv[1:] if args is None else args)
         name = prog_name or PROGRAM
@@ -119,7 +119,7 @@ class MainGroup(click.Group):
 
 
 def sections() -> list[tuple[str, list[CommandFile]]]:
-    """The commands and groups as ``--help`` lists them: every one once."""
+    """Return the sections of ``--help``: a title, and the commands and groups below it."""
     files = {file.name: file for file in top_level()}
     daily = [files.pop(name) for name in DAILY]
     rest = [
@@ -148,5 +148,5 @@ def _version_option() -> click.Option:
 
 
 def _with_short_name(name: str) -> str:
-    """``sessions, ls`` for a command with a short name."""
+    """Return the name as ``--help`` shows it; if there is a short name: ``sessions, ls``."""
     return ", ".join(filter(None, (name, SHORT_NAMES.get(name))))

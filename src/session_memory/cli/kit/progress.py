@@ -10,7 +10,7 @@ WORTH_A_BAR = 4 << 20
 
 
 class Bar(ReadProgress):
-    """Counts bytes. Short work has no bar: loading it would take longer than the work."""
+    """A progress bar that counts bytes. Short work shows none: to load it would take longer."""
 
     def __init__(self, title: str) -> None:
         self._title = title
@@ -49,7 +49,7 @@ class Bar(ReadProgress):
 
 
 def progress(settings: Settings, title: str) -> Bar:
-    """A bar on a terminal, otherwise a bar that shows nothing."""
+    """Return a progress bar that is shown only on a terminal."""
     return Bar(title) if settings.chatty and sys.stderr.isatty() else Silent(title)
 
 

@@ -1,11 +1,11 @@
-"""Noticing that nobody reads the output any more, for commands that wait."""
+"""Notice that the reader of our output is gone, for commands that run until they are stopped."""
 
 import select
 import sys
 
 
 def reader_is_gone() -> bool:
-    """Whether the other end of standard output has been closed."""
+    """Whether standard output is a pipe whose other end has been closed."""
     try:
         descriptor = sys.stdout.fileno()
     except (OSError, ValueError):

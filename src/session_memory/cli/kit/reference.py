@@ -1,7 +1,7 @@
-"""Makes a page of documentation for every command from its help, and for every agent.
+"""Write the generated pages of the documentation.
 
-``python -m session_memory.cli.kit.reference docs`` writes ``docs/cli.md``, ``docs/cli/*.md`` and
-``docs/agents/*.md``.
+``python -m session_memory.cli.kit.reference docs`` writes ``docs/cli.md`` and ``docs/cli/*.md``
+from the help of the commands, and ``docs/agents/*.md`` from the installer.
 """
 
 import sys
@@ -25,27 +25,40 @@ INTRODUCTION = f"""\
 Try `session-memory` alone: it sums up the store and says what to do next. `session-memory --help`
 lists the commands, `session-memory help COMMAND` explains one.
 
-Every command takes `--help`, `--store`, `--config`, `--json`, `--no-color` and `--quiet`, before or
-after its name. Commands that moved into a group still work under their old names (`session-memory
-verify` is `session-memory store verify`); the old names are not listed.
+Every command takes `--help`, `--store`, `--config`, `--json`, `--no-color` and `--quiet`. These
+options may stand before or after the command's name. Commands that moved into a group still work
+under their old names, which are not listed: `session-memory verify` runs `session-memory store
+verify`.
 
 **Exit status**: 0 done · 1 failed · 2 wrong usage · 3 done, but with problems · 130 interrupted.
 
-**JSON**: with `--json` the answer is one JSON value on stdout and nothing else. It is ASCII, on one
-line unless stdout is a terminal. Its shape is a contract: fields are added, never renamed or
-removed. An error is `{{"error": {{"kind", "message", "hint"}}}}` on stderr.
+**Evicted sessions**: retention moves old logs out of the store, into the archive. An answer about
+many sessions leaves out their events, says how many there are (in JSON: `evicted`), and ends with
+exit status 3. A command that shows one such session reads it from the archive.
+
+**JSON**: with `--json`, stdout gets the answer as one JSON value and nothing else (`watch` and
+`live tail` print one value on each line). It is ASCII, on one line unless stdout is a terminal. A
+later release may add fields, but never renames or removes one. Amounts are in `microdollars`,
+millionths of a dollar; `unpriced_tokens` are not in them, because their model has no price. An
+error is `{{"error": {{"kind", "message", "hint"}}}}` on stderr.
 
 **Text**: answers go to stdout; remarks, progress and errors go to stderr. An error is a line
 `error: …`, usually followed by `hint: …`. Control characters, escape sequences and direction
-overrides in texts from logs are made visible. Times are local; the JSON has them in UTC.
+overrides in texts from logs are shown as visible escapes. Times are local; in JSON they are UTC.
 
-**Sessions** are named by uid (`claude:5b0c6a1e-…`), native id, or the first four or more characters
-of either, if they fit only one session. If they fit a session and its subagents, the session is
-meant. Name a subagent as `<beginning of the session's id>:<beginning of its own id>`.
+**Sessions**: to name a session, give its uid (`claude:5b0c6a1e-…`), its native id, or at least the
+first four characters of either, if only one session begins so. If a session and its subagents begin
+so, the session is meant. Name a subagent as `<beginning of the session's id>:<beginning of its own
+id>`. A session's title, or the beginning of it, names the session as well.
 
 **Periods** for `--since` and `--until`: `2026-07-01`, `2026-07`, `2026-07-01T10:00`, `30min`,
-`12h`, `7d`, `2w`, `today`, `yesterday`. Days and months are local, and the whole day or month
-counts. A session is in the period if any part of it is.
+`12h`, `7d`, `2w`, `today`, `yesterday`. Days and months are local. A day or month includes all of
+it, so `--until 2026-07` includes July 31. A list has a session if any part of it is in the period.
+`search`, `cost` and `stats` count what happened in the period. `retro`, `patterns` and
+`search --by session` take the sessions that ended in it.
+
+**Environment variables** (agents that are not in this table have their variables on their page in
+[formats/](formats/)):
 
 | variable | meaning |
 |---|---|
@@ -53,19 +66,20 @@ counts. A session is in the period if any part of it is.
 | `SESSION_MEMORY_CONFIG` | an existing configuration file; else `~/.session-memory/config.toml` |
 | `SESSION_MEMORY_HOST` | the name of this machine in the store; by default its host name |
 | `HOME` | the directory below which agents keep their logs |
-| `CLAUDE_CONFIG_DIR`, `XDG_CONFIG_HOME` | where Claude Code keeps its logs, if not in `~/.claude` |
+| `CLAUDE_CONFIG_DIR` | where Claude Code keeps its logs; a comma separates several directories |
+| `XDG_CONFIG_HOME` | without `CLAUDE_CONFIG_DIR`, its `claude/` is read as well as `~/.claude` |
 | `CODEX_HOME` | where Codex keeps its logs, if not in `~/.codex` |
 | `GROK_HOME` | where Grok keeps its logs, if not in `~/.grok` |
-| `PAGER` | the program that shows long answers on a terminal; by default `less -R`, none if empty |
-| `NO_COLOR` | if not empty, no colours |
+| `PAGER` | the program that shows long answers on a terminal (default: `less -R`); if empty, none |
+| `NO_COLOR` | if not empty, nothing is coloured |
 | `SESSION_MEMORY_DEBUG` | if not empty, errors are shown with a traceback |
 
-Completion for your shell: `{PROGRAM} completion bash`, `zsh` or `fish` prints the script.
+**Completion** for your shell: `{PROGRAM} completion bash` (or `zsh`, `fish`) prints the script.
 """
 
 
 def pages() -> dict[str, str]:
-    """Every page by its path below ``docs``; the same on every machine and terminal."""
+    """Return the pages of ``docs/cli`` by their path; they do not depend on the terminal."""
     root = click.Context(
         main,
         info_name=PROGRAM,
@@ -101,7 +115,7 @@ def _page(name: str, root: click.Context) -> Iterator[str]:
 
 
 def _members(name: str, command: click.Command, ctx: click.Context) -> Iterator[str]:
-    """The commands of a group, one level below it."""
+    """Yield a section for each command of a group; nothing if ``command`` is no group."""
     if not isinstance(command, click.Group):
         return
     for member in command.list_commands(ctx):
@@ -121,7 +135,7 @@ def _text(command: click.Command, ctx: click.Context) -> str:
 
 
 def write(docs: Path) -> None:
-    """Write all pages, and remove those of commands that no longer exist."""
+    """Write all pages below ``docs``; remove pages of commands that no longer exist."""
     made = pages()
     for folder in ("cli", "agents"):
         (docs / folder).mkdir(exist_ok=True)

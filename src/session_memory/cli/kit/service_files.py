@@ -1,6 +1,6 @@
-"""The files of the service: systemd user units or a launchd agent.
+"""The texts of the service's files: systemd user units or a launchd agent.
 
-They keep a watch running, or run a sync at set times.
+The service keeps ``session-memory watch`` running, or runs ``session-memory sync`` at set times.
 Nothing here writes a file. Paths and values are quoted as each format requires.
 """
 
@@ -55,14 +55,14 @@ WantedBy=timers.target
 
 
 def systemd_timer(schedule: Schedule) -> str:
-    """``Persistent``: a run that was missed because the machine was off is made up for."""
+    """Return the timer unit. A run that was missed because the machine was off is made up for."""
     return _TIMER.format(mark=MARK, words=schedule.words, calendar=schedule.systemd)
 
 
 def systemd_unit(
     command: Sequence[str], environment: Mapping[str, str], *, once: bool = False
 ) -> str:
-    """A unit that always runs, or with ``once`` one that a timer starts."""
+    """Return a service unit that always runs, or with ``once`` one that a timer starts."""
     program, *words = command
     # systemd replaces variables in arguments, but not in the name of the program.
     line = " ".join([_quoted(program), *(_quoted(word.replace("$", "$$")) for word in words)])
@@ -80,7 +80,7 @@ def systemd_unit(
 
 
 def _quoted(word: str) -> str:
-    """One word of a unit file. A percent sign is doubled, because it starts a specifier."""
+    """Quote one word for a unit file. A percent sign is doubled, because it starts a specifier."""
     if re.fullmatch(r"[A-Za-z0-9_./:=@+-]+", word):
         return word
     escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
@@ -93,7 +93,10 @@ def launchd_agent(
     log: Path,
     schedule: Schedule | None = None,
 ) -> str:
-    """An agent that always runs, or with a ``schedule`` one that runs at login and then."""
+    """Return the file of a launchd agent that always runs, or of one with a ``schedule``.
+
+    The latter runs at login and at the times of the schedule. Errors go to the file ``log``.
+    """
     way: dict[str, Any] = {"KeepAlive": {"SuccessfulExit": False}, "ThrottleInterval": 10}
     if schedule is not None:
         way = {"StartCalendarInterval": [dict(one) for one in schedule.launchd]}
@@ -119,7 +122,10 @@ def launchd_agent(
 
 
 def unit_path(manager: str, home: Path, environ: Mapping[str, str], *, timed: bool = False) -> Path:
-    """The path where the user's service manager looks for the file that names the program."""
+    """Return where the service manager looks for the file with the service's command.
+
+    ``timed`` is the service that a timer starts; it has a name of its own.
+    """
     if manager == LAUNCHD:
         label = TIMER_LABEL if timed else LABEL
         return home / "Library" / "LaunchAgents" / f"{label}.plist"

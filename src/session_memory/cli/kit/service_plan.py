@@ -1,4 +1,4 @@
-"""The service that an installation would write, or that is installed: its files and its command.
+"""Plan the service that collects in the background: its files, their texts and its command.
 
 Nothing here writes a file.
 """
@@ -25,7 +25,7 @@ class ServiceFile(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The service: its manager and its files. The last file is the one that is started."""
+    """The service: its manager (systemd or launchd) and its files, of which the last is started."""
 
     manager: str
     files: tuple[ServiceFile, ...]
@@ -44,9 +44,10 @@ class Plan(NamedTuple):
 
 
 class Work(NamedTuple):
-    """What the service shall do beside collecting. ``every`` makes it a timer.
+    """What the service does beside collecting.
 
-    It ``serves`` the web page only if it always runs.
+    It can analyze sessions, write retrospectives to the directory ``retros``, and serve the web
+    page. With ``every`` (a key of ``SCHEDULES``) a timer starts it; it cannot serve the page then.
     """
 
     analyze: bool = True
@@ -56,7 +57,7 @@ class Work(NamedTuple):
 
 
 def service_plan(settings: Settings, manager: str | None, work: Work | None) -> Plan:
-    """The service to install; without ``work`` the one that is installed."""
+    """Return the service to install for ``work``; without ``work`` the one that is installed."""
     manager = manager or (files.LAUNCHD if sys.platform == "darwin" else files.SYSTEMD)
     watch, timer = (Plan(manager, _service_files(manager, timed=timed)) for timed in (False, True))
     if work is None:
@@ -87,7 +88,7 @@ def _service_files(manager: str, *, timed: bool) -> tuple[ServiceFile, ...]:
 
 
 def service_line(settings: Settings, work: Work) -> list[str]:
-    """The command that the service runs; --quiet keeps texts of sessions out of the system log."""
+    """Return the service's command. ``--quiet`` keeps texts of sessions out of the system log."""
     action = "watch" if work.every is None else "sync"
     line = [*program_words(), action, "--quiet", "--no-color"]
     if work.analyze:

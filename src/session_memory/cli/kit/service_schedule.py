@@ -1,4 +1,4 @@
-"""How often a timer collects, as systemd, launchd and cron write it.
+"""How often a timer collects, in the notations of systemd, launchd and cron.
 
 Nothing here writes a file.
 """
@@ -11,7 +11,7 @@ from session_memory.core.errors import ConfigError
 
 
 class Schedule(NamedTuple):
-    """One choice of ``--every``. Days and weeks begin at noon, when most machines run."""
+    """One choice of ``--every``. ``day`` and ``week`` run at noon, when most machines are on."""
 
     words: str
     systemd: str

@@ -1,4 +1,4 @@
-"""Commands that are about one session, or about all sessions that the filters admit."""
+"""Options that filter sessions, for commands about one session or about all that pass."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,21 +13,25 @@ _OPTIONS = (
         "--flavor",
         shell_complete=complete_facet("flavor"),
         metavar="NAME",
-        help="Only sessions of this agent.",
+        help="Only sessions of this agent; wildcards: * and ?.",
     ),
-    click.option("--host", metavar="NAME", help="Only sessions of this machine; * and ? match."),
+    click.option(
+        "--host", metavar="NAME", help="Only sessions of this machine; wildcards: * and ?."
+    ),
     click.option(
         "--repo",
         shell_complete=complete_facet("repo"),
         metavar="NAME",
-        help="Only this repository; * and ? match.",
+        help="Only sessions of this repository; wildcards: * and ?.",
     ),
-    click.option("--branch", metavar="NAME", help="Only this git branch; * and ? match."),
+    click.option(
+        "--branch", metavar="NAME", help="Only sessions on this git branch; wildcards: * and ?."
+    ),
     click.option(
         "--model",
         shell_complete=complete_facet("model"),
         metavar="TEXT",
-        help="Only models with this in their name; * matches.",
+        help="Only models whose name contains this; wildcards: * and ?.",
     ),
     when_options,
 )
@@ -41,6 +45,6 @@ def filter_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def refuse_both(session: str | None, filters: dict[str, Any]) -> None:
-    """Raise if a session and filters are given: filters do not apply to one session."""
+    """Raise if both a session and filters are given: filters do not apply to one session."""
     if session is not None and any(value is not None for value in filters.values()):
         raise click.UsageError("give a session, or filters, not both")

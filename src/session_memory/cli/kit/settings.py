@@ -1,4 +1,4 @@
-"""The options that every command takes, and the memory that they open."""
+"""The values of the options that every command takes, and the store that they open."""
 
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class Settings:
-    """Filled while the command line is parsed. An option that is given twice has its last value."""
+    """The values of the options that every command takes, set while the command line is parsed.
+
+    If one of these options is given twice, the last value counts.
+    """
 
     store: str | None = None
     config: Path | None = None
@@ -25,7 +28,7 @@ class Settings:
     no_color: bool = False
     quiet: bool = False
     opened_stores: "list[Store]" = field(default_factory=list)
-    # Adapters that a remark of this run has named.
+    # Adapters with a problem that this run has already reported.
     named_adapters: set[str] = field(default_factory=set)
 
     def configuration(self) -> "Config":
@@ -41,7 +44,7 @@ class Settings:
         return store_place(self.store, lambda: config or self.configuration())
 
     def memory(self, config: "Config | None" = None, *, create: bool = False) -> "Memory":
-        """The store and the configuration that the options name; to be used in a ``with`` block."""
+        """Open the store and configuration that the options name; for use in a ``with`` block."""
         from session_memory.memory import Memory
 
         memory = Memory(self.store, config or self.config, create=create)
@@ -50,7 +53,7 @@ class Settings:
 
     @contextmanager
     def opened(self, config: "Config | None" = None, *, create: bool = False) -> "Iterator[Store]":
-        """The store alone, for commands that work below the views."""
+        """Open the store only, for commands that do not use the Python API (``Memory``)."""
         with self.memory(config, create=create) as memory:
             yield memory.store
 
@@ -61,7 +64,7 @@ class Settings:
 
 
 def settings_of(ctx: click.Context) -> Settings:
-    """The `Settings` of this run: options before and after the command's name fill the same."""
+    """Return the `Settings` of this run. Options before and after the command's name share them."""
     root = ctx.find_root()
     if root.obj is None:
         root.obj = Settings()

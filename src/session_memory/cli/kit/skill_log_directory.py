@@ -18,12 +18,12 @@ def directory_option(function: Callable[..., Any]) -> Callable[..., Any]:
         "directory",
         type=click.Path(file_okay=False, path_type=Path),
         metavar="DIR",
-        help="The directory of the logs; by default where sync looks for them.",
+        help="The directory of the skill logs; by default where sync looks for them.",
     )(function)
 
 
 def opened_log(settings: Settings, directory: Path | None) -> "SkillLog":
-    """The logs in the directory; by default in the first place where ``sync`` collects them."""
+    """Open the skill log in ``directory``, by default the first one where ``sync`` collects it."""
     from session_memory.collect.discover import roots
     from session_memory.live.skill_log import SkillLog
 

@@ -1,4 +1,4 @@
-"""The options of ``train``: which sessions and examples, and how they are split."""
+"""The options of ``train``: which sessions and examples to export, and how to split them."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ KINDS = ("sft", "chat", "dpo")
 
 
 class Shares(click.ParamType[tuple[int, int, int]]):
-    """Three shares, as in 90/5/5."""
+    """A parameter type: three numbers such as ``90/5/5``. Their sum does not matter."""
 
     name = "shares"
 
@@ -37,7 +37,7 @@ _OPTIONS = (
         "kinds",
         type=click.Choice(KINDS),
         multiple=True,
-        help="Only this kind; repeatable.",
+        help="Only examples of this kind; repeatable.",
     ),
     click.option("--no-tools", is_flag=True, help="Leave calls and results out of conversations."),
     click.option(
@@ -54,25 +54,28 @@ _OPTIONS = (
         type=Shares(),
         default=(90, 5, 5),
         metavar="A/B/C",
-        help="Shares of train, validation and test, in percent.  [default: 90/5/5]",
+        help="Shares of the splits train, validation and test.  [default: 90/5/5]",
     ),
     click.option(
         "--flavor",
         shell_complete=complete_facet("flavor"),
         metavar="NAME",
-        help="Only from sessions of this agent.",
+        help="Only from sessions of this agent; wildcards: * and ?.",
     ),
     click.option(
         "--repo",
         shell_complete=complete_facet("repo"),
         metavar="NAME",
-        help="Only from this repository; * and ? match.",
+        help="Only from sessions of this repository; wildcards: * and ?.",
     ),
     click.option(
         "--since", type=Period(), metavar="WHEN", help="Since when: 2026-07-01, 2026-07, 7d."
     ),
     click.option(
-        "--until", type=Period(end=True), metavar="WHEN", help="Until when; the end is included."
+        "--until",
+        type=Period(end=True),
+        metavar="WHEN",
+        help="Until when; the named day or month is included.",
     ),
 )
 

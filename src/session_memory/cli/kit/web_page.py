@@ -1,4 +1,4 @@
-"""The page of a session on the web server, if one runs for this store."""
+"""Print the address of a web page, if a web server runs for this store."""
 
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -20,13 +20,19 @@ def running_server(store: "Store") -> "Running | None":
 
 
 def remark_page(settings: Settings, store: "Store", uid: str, tab: str = "") -> None:
-    """Name a page of the session, if the web server runs. ``tab`` is a view: ``digest``."""
+    """Print the address of a session's page, if the web server runs.
+
+    ``tab`` names one of its views, such as ``digest``.
+    """
     if settings.chatty and (server := running_server(store)) is not None:
         remark(settings, f"On the web: {server.page_of(uid)}{f'/{tab}' if tab else ''}")
 
 
 def remark_answer(settings: Settings, store: "Store", path: str, query: str = "") -> None:
-    """Name the page with the same answer: ``/sessions`` with what was searched for."""
+    """Print the address of the page with the same answer, if the web server runs.
+
+    ``path`` is a page such as ``/sessions``, ``query`` what was searched for.
+    """
     if settings.chatty and (server := running_server(store)) is not None:
         asked = f"?q={quote(query, safe='')}" if query else ""
         remark(settings, f"On the web: {server.address_of(path)}{asked}")

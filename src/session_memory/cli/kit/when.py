@@ -13,7 +13,7 @@ _TZ = "session_memory.cli.tz"
 
 
 class Zone(click.ParamType[tzinfo]):
-    """The name of a time zone."""
+    """A parameter type: the name of a time zone."""
 
     name = "zone"
 
@@ -39,7 +39,10 @@ class Zone(click.ParamType[tzinfo]):
 
 
 class Period(click.ParamType[int]):
-    """A time or a period in the zone of ``--tz``: its first millisecond, or the first after it."""
+    """A parameter type: a time or a period such as ``7d``, in the time zone of ``--tz``.
+
+    The value is the period's first millisecond, or with ``end`` the first millisecond after it.
+    """
 
     name = "when"
 
@@ -68,7 +71,7 @@ tz_option = click.option(
     "--tz",
     type=Zone(),
     metavar="ZONE",
-    # Read first, because the other two depend on the time zone.
+    # click reads it before ``--since`` and ``--until``, which depend on the time zone.
     is_eager=True,
     callback=_remember,
     help="Time zone for days and hours.  [default: this machine's]",
@@ -76,14 +79,17 @@ tz_option = click.option(
 
 
 def when_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``since`` and ``until`` in milliseconds, and ``tz`` (None: the zone of this machine)."""
+    """Add the options ``--since`` and ``--until``, in milliseconds, and ``--tz``.
+
+    Without ``--tz``, ``tz`` is None: the time zone of this machine.
+    """
     for option in (
         tz_option,
         click.option(
             "--until",
             type=Period(end=True),
             metavar="WHEN",
-            help="Until when; the end is included.",
+            help="Until when; the named day or month is included.",
         ),
         click.option(
             "--since",

@@ -1,1 +1,1 @@
-"""Answers of views as lines for a terminal. Modules here do not query the store."""
+"""Turn answers of views into lines for a terminal. Modules here do not query the store."""

@@ -10,6 +10,6 @@ if TYPE_CHECKING:
 
 
 def remark_skipped(settings: "Settings", skipped: Mapping[str, str]) -> None:
-    """Name the agents whose sessions were not derived anew."""
+    """Print, for each agent in ``skipped`` (name: reason), why its sessions were not rebuilt."""
     for flavor, reason in sorted(skipped.items()):
         remark(settings, f"Sessions of {flavor} were left as they are: {reason}.")

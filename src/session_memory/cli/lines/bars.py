@@ -1,7 +1,7 @@
 """Bars, sparklines and heatmaps made of characters.
 
-The shape shows the figure, so it reads the same without colours. `signs` gives ASCII characters
-where the output cannot show blocks.
+The shape of a character shows the figure, so colours are not needed to read it. `signs` returns
+ASCII characters if the output cannot show block characters.
 """
 
 import sys
@@ -18,7 +18,10 @@ LEVELS = 4
 
 
 class ChartSigns(NamedTuple):
-    """The characters to draw with, each from least to most. The first of ``shades`` means zero."""
+    """The characters to draw with, ordered from the least to the largest figure.
+
+    The first of ``shades`` means zero. ``more`` replaces the end of a text that was cut.
+    """
 
     parts: str
     sparks: str
@@ -35,7 +38,7 @@ _STYLES: tuple[dict[str, Any], ...] = (
 
 
 def signs(stream: IO[str] | None = None) -> ChartSigns:
-    """Blocks, or ASCII if the encoding of the output has no blocks."""
+    """Return block characters, or ASCII if the encoding of ``stream`` (stdout) has no blocks."""
     encoding = getattr(stream or sys.stdout, "encoding", None) or "utf-8"
     try:
         "".join(BLOCKS).encode(encoding)
@@ -45,17 +48,20 @@ def signs(stream: IO[str] | None = None) -> ChartSigns:
 
 
 def room(limit: int | None, taken: int, most: int = MOST) -> int:
-    """Columns that are left for a bar beside ``taken`` others; 0 if there are too few.
+    """Return how wide a bar may be if a line has ``limit`` columns and uses ``taken`` of them.
 
-    Without a limit (the output is no terminal) the bar has its full width.
+    At most ``most``; 0 if a useful bar does not fit. Without a limit (the output is no terminal)
+    the bar has its full width.
     """
     left = most if limit is None else min(limit - taken, most)
     return left if left >= LEAST else 0
 
 
 def bar(value: float, largest: float, columns: int, using: ChartSigns = BLOCKS) -> str:
-    """A bar for ``value``, where ``largest`` fills ``columns``. A value above zero is always
-    visible."""
+    """Return a bar for ``value``; ``largest`` would fill all ``columns``.
+
+    A value above zero always has a visible bar.
+    """
     if value <= 0 or largest <= 0 or columns <= 0:
         return ""
     steps = len(using.parts)
@@ -65,8 +71,10 @@ def bar(value: float, largest: float, columns: int, using: ChartSigns = BLOCKS) 
 
 
 def spark(values: Sequence[float], columns: int | None = None, using: ChartSigns = BLOCKS) -> str:
-    """One character for each value, a blank for zero. If there are more values than ``columns``,
-    equal groups of them share a character."""
+    """Return a sparkline: one character for each value, a blank for zero.
+
+    If there are more values than ``columns``, equal groups of values share a character.
+    """
     if columns is not None and len(values) > columns:
         values = _grouped(values, columns)
     largest = max(values, default=0)
@@ -74,7 +82,7 @@ def spark(values: Sequence[float], columns: int | None = None, using: ChartSigns
 
 
 def _grouped(values: Sequence[float], columns: int) -> list[float]:
-    """The average of each group. Groups differ by one in length, so sums would go up and down."""
+    """Return the average of each group. Sums would mislead: some groups have one value more."""
     edges = [place * len(values) // columns for place in range(columns + 1)]
     return [
         sum(values[first:end]) / (end - first) for first, end in zip(edges, edges[1:], strict=False)
@@ -88,11 +96,10 @@ def _spark(value: float, largest: float, sparks: str) -> str:
 
 
 def cuts(values: Iterable[float]) -> list[float]:
-    """The limits between four shades: the last value of the first three quarters of all values
-    above zero.
+    """Return the three limits between four shades.
 
-    If most values are equal they get the lightest shade, and the largest value always gets the
-    darkest.
+    Each shade gets a quarter of the values above zero. If most values are equal, they get the
+    lightest shade. The largest value always gets the darkest.
     """
     some = sorted(value for value in values if value > 0)
     if not some:
@@ -103,7 +110,7 @@ def cuts(values: Iterable[float]) -> list[float]:
 
 
 def shade(value: float | None, at: Sequence[float], using: ChartSigns = BLOCKS) -> str:
-    """One styled character for a value among `cuts`; a blank for ``None``."""
+    """Return one styled character for ``value``; a blank for None. ``at`` are limits of `cuts`."""
     if value is None:
         return " "
     level = 0 if value <= 0 else 1 + bisect_left(at, value)
@@ -113,7 +120,10 @@ def shade(value: float | None, at: Sequence[float], using: ChartSigns = BLOCKS) 
 def heatmap(
     rows: Sequence[tuple[str, Sequence[float | None]]], *, wide: int = 1, using: ChartSigns = BLOCKS
 ) -> Iterator[str]:
-    """Lines of labels and shades on one scale. Each cell is ``wide`` columns."""
+    """Yield a line for each row: its label, and a shade for each value, ``wide`` columns each.
+
+    All rows share one scale.
+    """
     at = cuts(value for _, cells in rows for value in cells if value is not None)
     size = max((width(label) for label, _ in rows), default=0)
     for label, cells in rows:

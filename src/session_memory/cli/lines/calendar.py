@@ -1,4 +1,4 @@
-"""Activity as heatmaps: days by weeks, and hours by weekdays."""
+"""Activity as heatmaps of characters: one of all days, one of the hours of each weekday."""
 
 from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
@@ -31,8 +31,10 @@ def activity_lines(activity: "Activity", limit: int | None, using: ChartSigns) -
 
 
 def day_lines(amounts: Mapping[date, float], limit: int | None, using: ChartSigns) -> Iterator[str]:
-    """A column for each week and a row for each weekday. If not all weeks fit, the last ones are
-    shown."""
+    """Yield a heatmap of days with a column for each week and a row for each weekday.
+
+    If not all weeks fit into ``limit`` columns, the last ones are shown.
+    """
     first, last = min(amounts), max(amounts)
     there = (_monday(last) - _monday(first)).days // 7 + 1
     fitting = A_YEAR if limit is None else max(limit - LABEL, 1)
@@ -58,12 +60,12 @@ def _amount(
 
 
 def _monday(day: date) -> date:
-    """The Monday of the day's week. The year 1 began on a Monday."""
+    """Return the Monday of the day's week. It always exists: the year 1 began on a Monday."""
     return day - timedelta(days=day.weekday())
 
 
 def _months(start: date, weeks: int, wide: int) -> str:
-    """Names of months above the week they start in, if there is room."""
+    """Return a line with the name of each month above its first week, if there is room."""
     line = " " * LABEL
     known = None
     for week in range(weeks):
@@ -85,8 +87,10 @@ def _hours(activity: "Activity", limit: int | None, using: ChartSigns) -> Iterat
 
 
 def _series(days: "list[Day]", limit: int | None, using: ChartSigns) -> Iterator[str]:
-    """Average and maximum of each day's figures, with a sparkline. Days without events do not
-    count."""
+    """Yield a line for each figure: its average and its maximum a day, and a sparkline.
+
+    Days without events do not count for the average.
+    """
     for name in _SERIES:
         amounts = {date.fromisoformat(day.day): getattr(day, name) for day in days}
         busiest = max(amounts, key=lambda day: (amounts[day], day))
@@ -97,7 +101,10 @@ def _series(days: "list[Day]", limit: int | None, using: ChartSigns) -> Iterator
 
 
 def every_day(amounts: Mapping[date, float]) -> list[float]:
-    """The amounts of every day up to the last, days without any included, for at most a year."""
+    """Return the amount of every day up to the last one, for at most a year.
+
+    A day that is not in ``amounts`` has the amount 0.
+    """
     last = max(amounts)
     length = min((last - min(amounts)).days, LONGEST) + 1
     start = last.toordinal() - length + 1

@@ -1,4 +1,4 @@
-"""Tables with a bar at the end of each line. The least useful columns are left out first."""
+"""Tables with a bar at the end of each line. A narrow terminal shows fewer columns."""
 
 from collections.abc import Iterator, Sequence
 
@@ -20,11 +20,11 @@ def chart(
     largest: float | None = None,
     keep: int = 2,
 ) -> Iterator[str]:
-    """Aligned lines. If ``limit`` is too small, columns on the right are left out, but not the
-    first ``keep``.
+    """Yield the lines of a table that fits into ``limit`` columns of the terminal.
 
-    If there is room, each line ends with a bar for its value in ``amounts``, as a part of
-    ``largest`` or of the largest amount.
+    If it is too wide, columns on the right are left out, but never the first ``keep``. If there is
+    room, each line ends with a bar for its value in ``amounts``. The longest bar stands for
+    ``largest``, by default for the largest amount.
     """
     if not rows:
         return
@@ -51,7 +51,10 @@ def _size(column: Column, place: int, rows: Rows) -> int:
 
 
 def _taken(columns: Sequence[Column], sizes: Sequence[int], most: int = 0) -> int:
-    """The columns a table needs; flexible ones take at most ``most``, or their ``least``."""
+    """Return the width of a table in which flexible columns have at most ``most`` characters.
+
+    If ``most`` is 0, they have at most their ``least``.
+    """
     held = (
         min(size, most or one.least) if one.flexible else size
         for one, size in zip(columns, sizes, strict=False)
@@ -60,5 +63,5 @@ def _taken(columns: Sequence[Column], sizes: Sequence[int], most: int = 0) -> in
 
 
 def plain(line: str, using: ChartSigns) -> str:
-    """``line`` with an ellipsis that the output can show."""
+    """Return ``line`` with its ellipsis replaced if the output shows only ASCII."""
     return line.replace("…", using.more) if using is ASCII else line

@@ -19,7 +19,7 @@ COLUMNS = (
     Column("time", right=True, spare=2),
     Column("command", flexible=True, least=40),
 )
-# No table shows more of a command.
+# The most characters of a command that a table shows.
 LONGEST = 2000
 _STYLES: dict[str, dict[str, Any]] = {"failed": {"fg": "red"}, "ok": {"fg": "green"}}
 
@@ -30,7 +30,7 @@ def command_lines(
     limit: int | None,
     tz: tzinfo | None = None,
 ) -> Iterator[str]:
-    """One line for each command; ``names`` are short names of sessions."""
+    """Return a table with a line for each command; ``names`` has the short names of sessions."""
     rows: list[list[str | Cell]] = [
         [
             Cell(names.get(run.session_uid, run.session_uid), {"fg": "cyan"}),

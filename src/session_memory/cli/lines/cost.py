@@ -1,4 +1,4 @@
-"""Cost reports as lines of a terminal: a table with bars, a sparkline, what has no price."""
+"""Answers about cost as lines for a terminal: reports, audits of sessions, prices of models."""
 
 from collections.abc import Iterator
 from datetime import date, timedelta
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MONEY = {"fg": "green"}
 _FIGURES = ("in", "out", "cache read", "cache write")
-# The figure with the highest number is left out first.
+# On a narrow terminal, the column with the highest number is left out first.
 _SPARE = {"in": 3, "out": 2, "cache read": 4, "cache write": 5}
 NARROW = 80
 MOST_DAYS = 4000
@@ -32,8 +32,11 @@ def report_lines(
     limit: int | None,
     labels: "SessionLabels",
 ) -> Iterator[str]:
-    """``rows`` are the rows to show; the total always covers the whole report. ``labels`` are
-    those of sessions."""
+    """Yield a cost report: a table of ``rows``, a sparkline of days, and usage without a price.
+
+    The total covers the whole report, also rows that are not shown. ``labels`` has the names and
+    titles of sessions.
+    """
     if not report.rows:
         return
     yield from _table(report, rows, limit, labels)
@@ -64,7 +67,7 @@ def _table(
 
 
 def _length(row: "CostRow") -> int:
-    """The amount that the bar shows: for a session, with its subagents."""
+    """Return the amount for the row's bar. That of a session includes its subagents."""
     whole: dict[str, int] = row.about.get("with_subagents") or {}
     return whole.get("microdollars", row.tally.microdollars)
 
@@ -116,7 +119,7 @@ def _name(by: str, row: "CostRow", labels: "SessionLabels") -> str:
 
 
 def _with_bars(lines: list[str], amounts: list[int], limit: int | None) -> Iterator[str]:
-    """The lines with a bar at the end of each row, if there is room."""
+    """Yield the table's lines with a bar at the end of each row, if there is room."""
     head, *body, total = lines
     taken = max(width(_plain(line)) for line in lines) + 2
     columns, using = room(limit, taken, 24), signs()
@@ -135,7 +138,7 @@ def _plain(line: str) -> str:
 
 
 def _days(report: "CostReport", limit: int | None) -> Iterator[str]:
-    """All days of the report in one line; days without usage are blanks."""
+    """Yield one line with a sparkline of all days of the report; a day without usage is blank."""
     spent = {row.key: row.tally.microdollars for row in report.rows if row.key is not None}
     first, last = date.fromisoformat(min(spent)), date.fromisoformat(max(spent))
     span = (last - first).days + 1
@@ -162,7 +165,7 @@ def unpriced_lines(unpriced: list[dict[str, object]]) -> Iterator[str]:
 
 
 def audit_lines(audit: "CostAudit", limit: int | None) -> Iterator[str]:
-    """A line for each response with its products below it, and the sum at the end."""
+    """Yield a line for each response, below it tokens x price of each kind, then the sums."""
     for record in audit.records:
         usage = record.usage
         head = f"#{usage.seq}  {local(usage.ts)}  {record.rate.kind.label}  {usage.usage_id}"
@@ -189,16 +192,16 @@ def audit_lines(audit: "CostAudit", limit: int | None) -> Iterator[str]:
 
 
 def _per(bucket: str, price: int) -> int:
-    """The price per million tokens, or per search, in micro-dollars.
+    """Convert ``price`` to micro-dollars: per million tokens, or for one search.
 
-    A price is given in picodollars per token. A token at one picodollar makes a micro-dollar per
-    million tokens, so for tokens the number stays the same.
+    ``price`` is in picodollars per token or per search. One picodollar per token is one
+    micro-dollar per million tokens, so for tokens the number stays the same.
     """
     return price // 1_000_000 if bucket == "search" else price
 
 
 def exact(microdollars: int) -> str:
-    """An amount in dollars with all six decimals: ``$0.018214``."""
+    """Return an amount in dollars with all six decimals: ``$0.018214``."""
     return f"${microdollars // 1_000_000:,}.{microdollars % 1_000_000:06}"
 
 
@@ -223,8 +226,8 @@ PRICES = (
 
 
 def price_lines(rates: "list[Rate]", limit: int | None) -> Iterator[str]:
-    """Dollars for a million tokens, and for a thousand searches, as the configuration has them."""
-    # Agents log the standard speed and tier in several ways that cost the same.
+    """Return a table of prices in dollars: for a million tokens and for a thousand searches."""
+    # Agents log the standard speed and tier in several ways. Equal rows are shown once.
     rows: list[list[str | Cell]] = []
     for rate in rates:
         if (row := _price(rate)) not in rows:

@@ -1,4 +1,4 @@
-"""The agents' own cost figures beside ours, as lines of a terminal."""
+"""The cost that agents log themselves beside the cost that we calculate, as lines."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -31,7 +31,7 @@ SESSIONS = (
 
 
 def comparison_lines(compared: "CostComparison", limit: int | None) -> Iterator[str]:
-    """A table with a row for each agent and model. Lines below it say what was not compared."""
+    """Yield a table with a row for each agent and model. Lines below say what was not compared."""
     yield from table(ROWS, [_row(row) for row in compared.rows], limit)
     for row in compared.rows:
         name = safe(f"{row.flavor}, {row.model or 'no model named'}")
@@ -44,7 +44,7 @@ def comparison_lines(compared: "CostComparison", limit: int | None) -> Iterator[
 
 
 def note_lines(notes: dict[str, str]) -> Iterator[str]:
-    """What agents leave out of their figures."""
+    """Yield a line for each agent that leaves something out of its own cost figures."""
     for flavor, note in notes.items():
         yield safe(f"{flavor} {note}")
 
@@ -52,7 +52,7 @@ def note_lines(notes: dict[str, str]) -> Iterator[str]:
 def difference_lines(
     rows: "list[ComparedCost]", limit: int | None, labels: "SessionLabels"
 ) -> Iterator[str]:
-    """The sessions with the largest differences."""
+    """Return a table of the sessions with the largest differences between theirs and ours."""
     cells: list[list[str | Cell]] = [
         [
             labels.name(row.uid),
@@ -73,7 +73,7 @@ def _row(row: "ComparedCost") -> list[str | Cell]:
 
 
 def _counts(row: "ComparedCost") -> str:
-    """How many figures were compared: ``12 of 14 responses``, ``3 sessions``."""
+    """Return how many figures were compared, such as ``12 of 14 responses`` or ``3 sessions``."""
     if row.per == "session":
         return plural(row.compared, "session")
     return f"{row.compared:,} of {plural(row.responses, 'response')}"

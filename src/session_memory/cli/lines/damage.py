@@ -1,4 +1,4 @@
-"""What a command could not bring out of a damaged store."""
+"""Report what a command left out of its result because the store is damaged."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 def as_json(damage: "Damage") -> dict[str, Any]:
-    """The key ``damaged`` of a JSON answer; nothing if there is no damage."""
+    """Return the key ``damaged`` for a JSON answer; no key if there is no damage."""
     return {"damaged": damage.to_dict()} if damage else {}
 
 
 def print_damage(settings: Settings, damage: "Damage") -> None:
-    """Name what is damaged on stderr, and say what to do."""
+    """Print on stderr what is damaged and what the user can do."""
     from session_memory.core.errors import StoreDamaged
 
     click.secho("Damaged and left out:", fg="red", err=True)

@@ -20,7 +20,10 @@ _STYLES: dict[str, dict[str, Any]] = {
 def diff_lines(
     lines: Iterable[str], columns: int | None = None, *, shorten: bool = True
 ) -> Iterator[str]:
-    """The lines of a diff's body, safe and coloured. A long diff is cut after its beginning."""
+    """Yield the lines of a diff's body, safe and coloured, each in at most ``columns`` columns.
+
+    Of a long diff only the beginning is shown. Without ``shorten`` nothing is cut.
+    """
     kept = list(lines)
     for line in kept[:MOST] if shorten else kept:
         text = folded(line, columns)[0] if shorten else exact_line(line)
@@ -31,8 +34,10 @@ def diff_lines(
 
 
 def exact_line(line: str) -> str:
-    """A safe line that keeps its tabs and its carriage return, so that ``git apply`` gets the
-    file's own lines."""
+    """Escape unsafe characters, but keep tabs and the carriage return of the line's end.
+
+    So ``git apply`` gets the lines of the file as they are.
+    """
     body = line.removesuffix("\r")
     kept = "\t".join(visible(part) for part in body.split("\t"))
     return kept + line[len(body) :]

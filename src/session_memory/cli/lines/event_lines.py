@@ -1,4 +1,4 @@
-"""What one event of a transcript says, as lines for a terminal, without margin and time."""
+"""One event of a transcript as lines for a terminal, without the margin that shows its time."""
 
 from collections.abc import Iterable, Iterator
 from itertools import chain, repeat
@@ -39,7 +39,8 @@ DIM: dict[str, Any] = {"dim": True}
 class EventLines:
     """Turns events into lines that fit beside the margin. ``unfolded`` shows whole outputs.
 
-    The sessions that are open now are on a stack: the last one is the session of the event.
+    A transcript contains the events of subagents. The sessions that began and did not end yet are
+    on a stack; the last one is the session of the present event.
     """
 
     def __init__(self, names: ShortNames, limit: int | None, *, unfolded: bool) -> None:
@@ -64,7 +65,7 @@ class EventLines:
         return lines
 
     def fitted(self, text: str, depth: int, used: int = 0) -> str:
-        """``text`` cut to the room at this depth, less ``used`` columns."""
+        """Cut ``text`` to the columns left for a subagent at ``depth``, less ``used`` columns."""
         room = self._room(depth, used)
         return text if room is None else cut(text, room)
 
@@ -152,7 +153,7 @@ class EventLines:
                 yield f"  {click.style(BAR.rstrip(), **DIM)} {line}"
 
     def _questions(self, shown: TranscriptEvent) -> Iterator[str]:
-        """Each question with its options, numbered."""
+        """Yield each question that the agent asked, with its options, numbered."""
         room = self._room(shown.depth, 6)
         for place, question in enumerate(shown.questions):
             if place:
@@ -187,7 +188,7 @@ class EventLines:
         yield f"  {end}{self._marked(shown, hide=('error',))}"
 
     def _result_text(self, shown: TranscriptEvent) -> Iterable[str]:
-        """The text of a result. A person's answer is wrapped; the output of a program is cut."""
+        """Return a result's lines. A person's answer is wrapped; the output of a tool is cut."""
         if shown.event.is_a("decision") and not shown.event.is_error and not self._unfolded:
             return prose(shown.text, self._room(shown.depth, 4))
         return self._plain(shown.text, shown.depth, 4)

@@ -24,7 +24,7 @@ COLUMNS = (
 
 
 def file_lines(listing: "FileList", limit: int | None, tz: tzinfo | None = None) -> Iterator[str]:
-    """One line for each file; of a long path the end is kept, which names the file."""
+    """Return a table with a line for each file. A long path is cut in the middle."""
     rows = [
         [
             row.repo or "-",

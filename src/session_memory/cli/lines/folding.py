@@ -1,4 +1,4 @@
-"""Long texts for a terminal: the beginning, the end, and the number of lines between."""
+"""Shorten long texts for a terminal: keep the beginning and the end, count the lines between."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,10 @@ LONGEST = 400
 
 
 def folded(text: str, columns: int | None = None) -> list[str]:
-    """The first and the last lines, safe and cut, with a line that says how many are left out."""
+    """Return the first and the last lines, and between them a line that counts the others.
+
+    Lines are made safe and cut to ``columns``. A short text stays whole.
+    """
     lines = text.strip("\n").split("\n")
     if len(lines) <= HEAD + TAIL + 1:
         return [_cut(line, columns) for line in lines]
@@ -20,12 +23,12 @@ def folded(text: str, columns: int | None = None) -> list[str]:
 
 
 def whole(text: str) -> list[str]:
-    """Every line, safe."""
+    """Return every line, made safe."""
     return safe_lines(text.strip("\n")) if text.strip("\n") else []
 
 
 def _cut(line: str, columns: int | None) -> str:
-    """One line in at most ``columns`` columns. Only as much of it is read as can be shown."""
+    """Cut a line to ``columns``. Only as much of the line is read as can be shown."""
     most = columns or LONGEST
     beginning = safe_lines(line[: most * 2].removesuffix("\r"))[0]
     if len(line) <= most * 2 and width(beginning) <= most:
@@ -45,7 +48,7 @@ def _fitting(text: str, columns: int) -> str:
 
 
 def wrapped(line: str, columns: int | None) -> Iterator[str]:
-    """A safe line in pieces of at most ``columns`` columns, broken at blanks if possible."""
+    """Break a safe line into pieces of at most ``columns`` columns, at blanks if possible."""
     while columns and width(line) > columns:
         piece = _fitting(line, columns)
         blank = piece.rfind(" ", columns // 3)

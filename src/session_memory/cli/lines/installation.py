@@ -1,4 +1,4 @@
-"""Installations for people: the diff of each file, and what is installed where."""
+"""Lines for ``install``: the diff of each file, and a table of what is installed where."""
 
 from collections.abc import Iterator, Sequence
 from os.path import commonprefix
@@ -23,7 +23,7 @@ _STYLES: dict[str, dict[str, Any]] = {
 
 
 def change_lines(change: "FileChange") -> Iterator[str]:
-    """The diff of a file. Secrets in the lines around a change are masked."""
+    """Yield the diff of a file. Secrets in the lines around a change are masked."""
     described = change.to_dict()
     yield click.style(safe(f"{described['action']} {short_path(change.path)}"), bold=True)
     lines = described["diff"].split("\n")[2:-1]
@@ -34,7 +34,10 @@ def change_lines(change: "FileChange") -> Iterator[str]:
 
 
 def _window(lines: list[str], place: int) -> str:
-    """The line; of a long one the part around what differs from the line before or after it."""
+    """Return the line at ``place``; if it is long, only the part around the change in it.
+
+    The change is found by comparison with the next line (``-``) or the one before (``+``).
+    """
     line = lines[place]
     if len(line) <= LONGEST:
         return line
@@ -49,7 +52,7 @@ def _window(lines: list[str], place: int) -> str:
 
 
 def status_lines(found: "Sequence[InstallStatus]", limit: int | None) -> Iterator[str]:
-    """A table of all agents, and below it what is wrong."""
+    """Yield a table of all agents, and below it a line for everything that is wrong."""
     columns = (
         Column("agent"),
         Column("on this machine"),

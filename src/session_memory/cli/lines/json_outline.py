@@ -1,4 +1,4 @@
-"""A JSON value for people: keys, and texts with their line breaks."""
+"""Print a JSON value for people: indented, without quotes, texts with their line breaks."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,8 +10,10 @@ DEEPEST = 40
 
 
 def outline(value: Any, depth: int = 0) -> Iterator[str]:
-    """Lines of ``value`` with every text made safe. Values that are nested very deeply are not
-    opened."""
+    """Yield the lines of ``value`` with every text made safe.
+
+    Values below level 40 are shown as ``…``.
+    """
     margin = STEP * depth
     if depth > DEEPEST:
         yield f"{margin}…"

@@ -1,4 +1,4 @@
-"""Live sessions and messages as lines."""
+"""Sessions that an agent runtime stores live, and their messages, as lines for a terminal."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -83,7 +83,7 @@ def _header(view: "LiveSessionView") -> Iterator[str]:
 
 
 def message_lines(message: "MessageRow", limit: int | None, *, full: bool = False) -> Iterator[str]:
-    """One line for a message; with ``full`` its whole content below."""
+    """Yield one line for a message; with ``full`` also its whole content."""
     from session_memory.views.live import summary_line
 
     state = "" if str(message.state) == "active" else f"[{message.state}] "

@@ -10,9 +10,10 @@ INDENT = "  "
 
 
 def look_line(name: str, facts: Iterable[str], columns: int, *, around: int | None = None) -> str:
-    """``session-memory show NAME  codex · webshop · 2 days ago``, in at most ``columns`` columns.
+    """Return a line like ``session-memory show NAME  codex · webshop · 2 days ago``.
 
-    The command is never cut. The last facts are cut first, so a title comes last.
+    It has at most ``columns`` columns. The command is never cut; the facts are cut at their end, so
+    a title comes last. ``around`` is the event to show the session at.
     """
     at = "" if around is None else f" --around {around}"
     look = f"{INDENT}session-memory show {safe(name)}{at}"

@@ -1,6 +1,6 @@
 """Markdown on a terminal: headings, lists, code and emphasis get a style.
 
-Every character stays, so a prompt reads as it was typed. Lines are made safe before they are
+No character is removed, so a prompt reads as it was typed. Lines are made safe before they are
 styled, so the only escape sequences in them are ours.
 """
 
@@ -22,7 +22,10 @@ _BOLD = re.compile(r"\*\*[^*`\x1b]{1,500}\*\*")
 
 
 def prose(text: str, columns: int | None, *, shorten: bool = True) -> Iterator[str]:
-    """Lines of ``text``, wrapped to ``columns`` and styled."""
+    """Yield the lines of ``text``, wrapped to ``columns`` and styled.
+
+    With ``shorten``, very long lines are cut.
+    """
     fence = ""
     for line in safe_lines(text.strip("\n")):
         if shorten and len(line) > LONGEST:

@@ -1,4 +1,4 @@
-"""Proposals for people: a diff in colour, and what was left out."""
+"""A proposal to write lessons into a file, as lines: a coloured diff, and what was left out."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ def proposal_lines(proposal: "Proposal") -> Iterator[str]:
     same = "" if proposal.is_change else "; nothing would change"
     name = short_path(proposal.target.path)
     yield click.style(safe(f"{name} ({proposal.target.repo}): {held}{same}"), bold=True)
-    # A line of the file may hold anything: it is shown, never obeyed.
+    # A line of the file may contain escape sequences. They are shown, not sent to the terminal.
     for line in proposal.diff().split("\n")[:-1]:
         shown = safe_lines(line.removesuffix("\r"))[0]
         style = _STYLES.get(line[:1])

@@ -1,4 +1,4 @@
-"""What retention did, in a few sentences."""
+"""Sentences about retention: which sessions were evicted (moved out of the store), which wait."""
 
 from typing import TYPE_CHECKING
 
@@ -28,15 +28,15 @@ WHY = {
 
 
 def remark_evicted(settings: Settings, store: "Store") -> None:
-    """Print a remark that an answer about all sessions leaves out the evicted ones."""
+    """Print how many evicted sessions an answer about all sessions leaves out, if any."""
     evicted = store.retention.count_evicted()
     if evicted:
-        count = plural(evicted, "session")
-        remark(settings, f"{count} evicted and left out. Bring them back: session-memory restore")
+        left_out = f"{plural(evicted, 'session')} evicted and left out"
+        remark(settings, f"{left_out}. Bring them back: session-memory restore --all")
 
 
 def end_incomplete(settings: Settings, evicted: int, sentence: str | None = None) -> None:
-    """If an answer was made without evicted sessions, say so and end with status 3."""
+    """If an answer leaves out ``evicted`` sessions (a number), say so and exit with status 3."""
     if evicted:
         from session_memory.views.evicted import left_out_sentence
 
@@ -45,7 +45,7 @@ def end_incomplete(settings: Settings, evicted: int, sentence: str | None = None
 
 
 def remark_archive(settings: Settings, store: "Store", config: "Config") -> None:
-    """Print where the archive is: a copy of a store does not include it."""
+    """Print, after a copy of the store was made, that the copy does not include the archive."""
     from session_memory.derive.evicted import archive_of
 
     evicted, archive = store.retention.count_evicted(), archive_of(store, config)
@@ -66,11 +66,11 @@ def retention_sentences(outcome: "RetentionOutcome", *, dry_run: bool = False) -
             lines.append(f"{sessions} {would}evicted ({freed}): {meaning}.")
     held = report.waiting_for_analysis or report.too_small
     if not (outcome.gone or held or report.over_soft_cap):
-        lines.append("Nothing has to go.")
+        lines.append("Nothing has to be evicted.")
     elif not (outcome.gone or held):
-        lines.append("Nothing can go: what is over the soft cap is pinned or live.")
+        lines.append("Nothing can be evicted: what is over the soft cap is pinned or live.")
     elif not outcome.gone:
-        lines.append("Nothing can go yet.")
+        lines.append("Nothing can be evicted yet.")
     elif outcome.archive:
         place = short_path(outcome.archive)
         lines.append(f"Their logs {'would go' if dry_run else 'went'} into {place}.")
@@ -85,13 +85,13 @@ def retention_sentences(outcome: "RetentionOutcome", *, dry_run: bool = False) -
         lines.append(f"The store is still over its hard cap: {STAYS}.")
     if report.tier2_over_cap:
         lines.append(
-            "Digests and lessons take more than distilled_cap_bytes; nothing of them goes."
+            "Digests and lessons take more than distilled_cap_bytes. They are never evicted."
         )
     return lines
 
 
 def waiting_lines(sessions: int, size_of_them: int) -> "Iterator[str]":
-    """What is over the limits and must be analyzed before it can be evicted."""
+    """Yield a sentence if sessions over the limits must be analyzed before they can be evicted."""
     if sessions:
         verb = "is" if sessions == 1 else "are"
         over = f"{plural(sessions, 'session')} ({size(size_of_them)}) {verb} over the limits"
@@ -99,7 +99,7 @@ def waiting_lines(sessions: int, size_of_them: int) -> "Iterator[str]":
 
 
 def too_small_lines(sessions: int, size_of_them: int) -> "Iterator[str]":
-    """What is over the limits and stays, because evicting it would make the whole larger."""
+    """Yield a sentence if sessions over the limits stay, because evicting them frees no space."""
     if sessions:
         what = f"{plural(sessions, 'session')} ({size(size_of_them)}) over the limits"
         stays = "stays" if sessions == 1 else "stay"
@@ -107,15 +107,17 @@ def too_small_lines(sessions: int, size_of_them: int) -> "Iterator[str]":
 
 
 def at_risk_lines(store: "Store", config: "Config") -> list[str]:
-    """Logs that could not be read and that their agent will delete soon."""
+    """Return a line for each agent that will soon delete logs that are not in the store."""
     from session_memory.views.retention import expiry, expiry_lines
 
     return list(expiry_lines([one for one in expiry(store, config) if one.at_risk]))
 
 
 def due_retention_lines(due: "DueRetention") -> list[str]:
-    """What retention after a sync evicted, or why it failed; no lines if nothing was over the
-    limits."""
+    """Return what retention evicted after a sync, or why it failed.
+
+    If nothing was over the limits, there are no lines.
+    """
     outcome = due.outcome
     if due.error is not None:
         return [f"Retention did not run: {due.error}."]

@@ -81,7 +81,7 @@ def _work(work: "RetroSession", labels: "SessionLabels") -> tuple[str | Cell, ..
 def _problem(
     mark: str, pattern: "Pattern", suggestion: "Suggestion", repo: str, columns: int
 ) -> Iterator[str]:
-    # The path of a file begins with the directory of its repository, which the heading names.
+    # Paths are shown without the directory of the repository, which the heading names.
     yield from _item(mark, safe(below_repo(plain(pattern.detail), repo)), columns)
     seen = f"{pattern.times} in {plural(pattern.sessions, 'session')}; {cost_words(pattern)}"
     yield from _item("   ", safe(seen), columns)
@@ -100,7 +100,7 @@ def _heading(text: str) -> str:
 
 
 def _item(mark: str, text: str, columns: int, *, dim: bool = False) -> Iterator[str]:
-    """A safe text behind a mark; further lines are indented as far."""
+    """Yield ``text`` behind a mark such as ``1. ``, wrapped; further lines are indented as far."""
     for place, line in enumerate(wrapped(text, columns - len(mark))):
         start = " " * len(mark) if place else mark
         yield start + (click.style(line, dim=True) if dim else line)

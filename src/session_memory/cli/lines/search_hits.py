@@ -1,4 +1,4 @@
-"""What a search found, for people: sessions with their best hits, and how to open them."""
+"""Results of a search as lines: sessions with their best hits, and how to open each."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -48,7 +48,7 @@ def _hit(hit: "ShownHit", columns: int) -> Iterator[str]:
 
 
 def snippet_lines(snippet: "Snippet", columns: int) -> Iterator[str]:
-    """The snippet over as many lines as it needs, what matches in colour."""
+    """Yield the lines of a snippet, with the words that matched in colour."""
     text, start = snippet.text, 0
     columns = max(columns, 20)
     while start < len(text):

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 MARGIN, NARROWEST = 11, 30
 _LIVE = "live"
 ShortNames = Callable[[str], str]
-"""Gives the short name of a session."""
+"""A function that returns the short name of the session with a uid."""
 
 
 def header(
     start: "SessionStart", names: ShortNames, limit: int | None, tz: tzinfo | None = None
 ) -> Iterator[str]:
-    """The lines above a transcript, each of at most ``limit`` columns if that is given."""
+    """Yield the lines above a transcript, each in at most ``limit`` columns if that is given."""
     session, cost = start.session, start.session.cost
     yield click.style(safe(start.title), bold=True)
     place = " ".join(filter(None, (session.repo, _in_brackets(session.cwd))))
@@ -71,14 +71,14 @@ def _source(session: "Session") -> str:
 
 
 def _reported(start: "SessionStart") -> str:
-    """That the tokens include subagents whose own logs are not in the store."""
+    """Return a note if the tokens include subagents whose own logs are not in the store."""
     if not start.reported:
         return ""
     return f"with {plural(start.reported, 'response')} of subagents that only this log reports"
 
 
 def _line(name: str, value: str, limit: int | None) -> str:
-    """A name and its value. A value that is too long loses its middle."""
+    """Return a line with a name and its value. A value that is too long is cut in the middle."""
     value = safe(value)
     shown = value if limit is None else cut_middle(value, max(limit - MARGIN, NARROWEST))
     return f"  {name:<9}{shown}"

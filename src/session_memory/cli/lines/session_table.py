@@ -1,4 +1,4 @@
-"""The table of sessions."""
+"""The table of sessions that ``session-memory sessions`` prints."""
 
 from collections.abc import Iterable, Iterator
 from datetime import tzinfo
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from session_memory.core.schema import Session
     from session_memory.views.sessions import SessionList
 
-# From here on there is room for whole dates.
+# A terminal with at least this many columns shows whole dates.
 ROOMY = 116
-# Left out where the output is no terminal.
+# Columns that are left out if the output is no terminal.
 _RARE = ("branch", "time", "outcome")
 NOT_ANALYZED = "not analyzed"
 OUTCOME_STYLES: dict[str, dict[str, Any]] = {
@@ -29,13 +29,13 @@ OUTCOME_STYLES: dict[str, dict[str, Any]] = {
 def session_lines(
     listing: "SessionList", limit: int | None, tz: tzinfo | None = None
 ) -> Iterator[str]:
-    """One line for each session. A wide terminal shows more columns."""
+    """Return a table with a line for each session. A wide terminal shows more columns."""
     if not listing.sessions:
         return iter(())
     left_out = _left_out(listing, limit)
     places = [n for n, column in enumerate(COLUMNS) if column.title not in left_out]
     columns = [COLUMNS[place] for place in places]
-    # A title is what people look for: it has two fifths of a wide terminal to itself.
+    # People look for titles, so on a wide terminal the title gets two fifths of the width.
     least = max(columns[-1].least, (limit or 0) * 2 // 5)
     columns[-1] = columns[-1]._replace(least=least)
     is_roomy = limit is None or limit >= ROOMY
@@ -64,11 +64,15 @@ COLUMNS = (
 
 
 def _left_out(listing: "SessionList", limit: int | None) -> set[str]:
-    """Columns in which every line would be the same, and columns that few people look for."""
+    """Return the titles of columns to leave out.
+
+    These are columns with the same value in every line or no value at all and, if the output is no
+    terminal, columns that few people look for.
+    """
     left_out = {"host"} if _is_same(one.host for one in listing.sessions) else set()
     left_out |= {"flavor"} if _is_same(one.flavor for one in listing.sessions) else set()
     left_out |= set() if listing.amounts else {"cost"}
-    # The number of subagents follows the title.
+    # If subagents are folded, their number follows the title.
     left_out |= {"child"} if listing.folded else set()
     return left_out | set(_RARE) if limit is None else left_out
 

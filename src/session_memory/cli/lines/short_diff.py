@@ -1,4 +1,4 @@
-"""What a change changed, in few and short lines: for answers, not for reading a whole diff."""
+"""Shorten a diff to a few short lines that show what changed, for the answers of ``fix``."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,13 +7,13 @@ from session_memory.cli.lines.diff import diff_lines
 
 MOST = 16
 BEFORE = 24
-"""Where only the end of a long line was changed, so much before it is shown."""
+"""If only the end of a long line changed, this many characters before it are shown."""
 
 
 def short_diff(lines: Iterable[str], columns: int) -> Iterator[str]:
-    """The changed lines with a line before and after them, less indented, safe and coloured.
+    """Yield the changed lines with one line before and after, less indented, safe and coloured.
 
-    A removed and an added line that begin alike are cut so that both show what differs.
+    If a removed and an added line begin alike, both are cut to the part that differs.
     """
     kept = _near_changes([line for line in lines if not line.startswith("@@")])
     shown = _at_their_difference(_less_indented(kept), columns)
@@ -32,7 +32,7 @@ def _near_changes(lines: Sequence[str]) -> list[str]:
 def _less_indented(lines: Sequence[str]) -> list[str]:
     bodies = [line[1:].expandtabs(4) for line in lines]
     indents = [len(body) - len(body.lstrip()) for body in bodies if body.strip()]
-    # One blank stays, so that a sign of the line is not taken for that of the diff.
+    # One blank stays, so that a + or - in the line is not taken for the sign of the diff.
     least = max(0, min(indents, default=0) - 1)
     return [line[:1] + body[least:] for line, body in zip(lines, bodies, strict=True)]
 
@@ -52,7 +52,7 @@ def _at_their_difference(lines: Sequence[str], columns: int) -> list[str]:
 
 
 def _pairs(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """The places of removed lines and of the added lines that stand for them."""
+    """Yield the indexes of each removed line and of the added line that replaced it."""
     place = 0
     while place < len(lines):
         removed = _run(lines, place, "-")
@@ -63,7 +63,7 @@ def _pairs(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def _run(lines: Sequence[str], start: int, mark: str) -> int:
-    """How many lines from here on begin with ``mark``."""
+    """Count the lines from ``start`` on that begin with ``mark``."""
     end = start
     while end < len(lines) and lines[end].startswith(mark):
         end += 1

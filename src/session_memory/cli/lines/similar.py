@@ -1,4 +1,4 @@
-"""Sessions that are similar to a session or a text, as a table."""
+"""A table of sessions that are similar to a session or to a text."""
 
 from collections.abc import Iterator
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from session_memory.memory.results import SyncResult
     from session_memory.store import Store
 
-# Below this, a database is mostly empty pages and its ratio to the logs says nothing.
+# With fewer bytes of logs, a database is mostly empty pages, and its size in percent misleads.
 TELLING = 4 << 20
 PARAGRAPH = 88
 
@@ -26,7 +26,7 @@ def sync_summary(result: "SyncResult", store: "Store", *, dry_run: bool = False)
 
 
 def wrapped(paragraph: str) -> str:
-    """A paragraph broken into lines that fit. Paths are not broken."""
+    """Break a paragraph into lines that fit the terminal. Paths are not broken."""
     columns = min(terminal_width() or PARAGRAPH, PARAGRAPH)
     return "\n".join(
         textwrap.wrap(safe(paragraph), columns, break_long_words=False, break_on_hyphens=False)
@@ -43,7 +43,7 @@ def _found(result: "SyncResult", dry_run: bool) -> str:
 
 
 def _agents(result: "SyncResult") -> Iterator[str]:
-    """What was found of each agent, if there are several."""
+    """Yield the number of sources found for each agent, if there are several agents."""
     if len(result.by_flavor) > 1:
         found = (f"{flavor} {count:,}" for flavor, count in sorted(result.by_flavor.items()))
         yield f"By agent: {', '.join(found)}."
@@ -75,7 +75,7 @@ def _kept(store: "Store") -> str:
 
 
 def looked_at(result: "SyncResult") -> list[str]:
-    """The places where a sync that found nothing has looked."""
+    """Return the directories in which a sync looked for logs, with the agent of each."""
     return [
         f"{root.flavor}: {short_path(root.path)}" + ("" if root.exists else " (no such directory)")
         for root in result.roots

@@ -1,4 +1,4 @@
-"""Tasks as lines of a terminal."""
+"""A table of tasks (issues, pull requests, tickets) with the cost of their sessions."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from session_memory.views.timeline import TimelineEntry, TimelineStream
 
 BAR, SHORTEST_BAR = 24, 8
-# The clock, how long it took, and the blanks between.
+# The columns beside the bar: the clock, the duration, and the blanks between.
 AROUND_BAR = 8 + 11 + 6
 LEAST_WORDS = 24
 _SIGNS = {
@@ -53,7 +53,7 @@ def timeline_lines(timeline: "TimelineStream", limit: int | None) -> Iterator[st
 
 
 def _columns(limit: int | None) -> int:
-    """The width of the bars. On a narrow terminal the bars shrink before the words do."""
+    """Return the width of the bars. On a narrow terminal the bars shrink before the words do."""
     if limit is None:
         return BAR
     return max(min(limit - AROUND_BAR - 2 * LEAST_WORDS, BAR), SHORTEST_BAR)
@@ -72,7 +72,7 @@ def _line(moment: "TimelineEntry", scale: "_Scale", limit: int | None) -> str:
     text = safe(words) if room is None else cut(safe(words), room)
     front = click.style(f"{clock:<8}", dim=True)
     bar = click.style(scale.bar(moment), **(style or {"fg": "cyan"}))
-    # Nothing is styled to the end of the line, so that no line ends in blanks.
+    # Without a style, click.style would still append a reset code.
     return f"{front}  {bar}  {spent:>11}  {click.style(text, **style) if style else text}"
 
 
@@ -91,7 +91,7 @@ def _words(moment: "TimelineEntry") -> str:
 
 
 class _Scale:
-    """Places of moments on the bar. Gaps take no room on it."""
+    """Draws where in the session a moment is, as a bar. Pauses (gaps) take no room on it."""
 
     def __init__(self, timeline: "TimelineStream", columns: int) -> None:
         self.columns = columns
@@ -102,7 +102,7 @@ class _Scale:
         self._whole = max(self._worked(self._span[1]), 1) if self._span else 1
 
     def _worked(self, moment: int) -> int:
-        """Milliseconds from the start of the session to ``moment``, without gaps."""
+        """Return the milliseconds from the start of the session to ``moment``, without pauses."""
         start = self._span[0] if self._span else 0
         number = bisect_right(self._gaps, moment) - 1
         idle = 0

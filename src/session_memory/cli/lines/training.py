@@ -1,4 +1,4 @@
-"""The report of an export, for people."""
+"""The report of an export of training data, as lines: examples, reasons, masked secrets."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
 SHAPE = (
     '{"total", "rows": {KIND: {SPLIT: COUNT}}, "scores": {KIND: {SCORE: COUNT}}, "dropped": {KIND:'
-    ' {REASON: COUNT}}, "secrets": {KIND: COUNT}, "sessions", "repos", "files": [PATH, …], "bytes"}'
+    ' {REASON: COUNT}}, "secrets": {KIND: COUNT}, "sessions", "repos", "files": [PATH, …],'
+    ' "bytes"}; "rows" are the examples; "scores" of their quality are from 3 to 5, lower ones are'
+    ' dropped; "secrets" were masked.'
 )
 
 

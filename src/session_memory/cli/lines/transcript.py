@@ -27,8 +27,10 @@ from session_memory.views.transcript_items import (
 
 
 class TranscriptLines:
-    """Turns items into lines of at most ``limit`` columns. ``unfolded`` shows whole outputs, and
-    the event at ``asked`` is marked."""
+    """Turns the items of a transcript into lines of at most ``limit`` columns.
+
+    ``unfolded`` shows whole outputs. The event with the number ``asked`` is marked.
+    """
 
     def __init__(
         self,
@@ -72,7 +74,7 @@ class TranscriptLines:
                 yield from self._event(item)
 
     def _air(self, before: TranscriptItem | None, item: TranscriptItem) -> Iterator[str]:
-        """A blank line before each message."""
+        """Yield a blank line before each prompt and answer."""
         is_speech = isinstance(item, TranscriptEvent) and item.sort in ("prompt", "answer")
         if is_speech and not isinstance(before, SessionStart):
             yield self._line(item.depth, "")
@@ -96,7 +98,7 @@ class TranscriptLines:
             yield f"{start}{self._nesting(shown.depth)}{line}".rstrip()
 
     def _native(self, shown: TranscriptEvent, follower: TranscriptItem | None) -> Iterator[str]:
-        """The record below the last of its events: several events can come from one record."""
+        """Yield the agent's own record, once: below the last of the events that come from it."""
         if shown.payload is None or _same_record(shown, follower):
             return
         margin = " " * MARGIN + self._nesting(shown.depth) + "    "

@@ -1,4 +1,4 @@
-"""The family of a session as a tree, with the usage and cost of every session."""
+"""A session's family (parent, forks, subagents) as a tree with the usage and cost of each."""
 
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any

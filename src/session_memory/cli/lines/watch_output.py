@@ -1,4 +1,4 @@
-"""Output of a watch: JSON lines, plain lines, a live screen, or only errors."""
+"""What ``session-memory watch`` prints: JSON lines, plain lines, a live screen, or only errors."""
 
 import os
 import sys
@@ -35,10 +35,10 @@ CLOCK = "%H:%M:%S"
 
 
 class WatchOutput(AbstractContextManager["WatchOutput"]):
-    """Prints only errors, on stderr. Subclasses print more."""
+    """The output with ``--quiet``: only errors and warnings, on stderr. Subclasses print more."""
 
     def about(self, event: "WatchEvent") -> None:
-        """Call the method that has the name of the event, if there is one."""
+        """Report an event of the watch: call the method with the event's name, if there is one."""
         report = getattr(self, str(type(event).__struct_config__.tag), None)
         if report is not None:
             report(event)
@@ -50,7 +50,7 @@ class WatchOutput(AbstractContextManager["WatchOutput"]):
             click.echo(f"hint: {safe(trouble.hint)}", err=True)
 
     def retained(self, ran: "RetentionRan") -> None:
-        """Data loss and an exceeded hard cap are reported by every output."""
+        """Warn of data loss and of an exceeded hard cap. Every output does that."""
         for line in retention_alarms(ran):
             click.secho(f"warning: {line}", fg="yellow", err=True)
 
@@ -75,7 +75,7 @@ class WatchPlainLines(WatchOutput):
         self._is_caught_up = False
 
     def started(self, started: "Started") -> None:
-        click.echo(f"Following into {safe(short_path(started.store))}:")
+        click.echo(f"Collecting into {safe(short_path(started.store))}. Following:")
         for root in started.roots:
             there = "" if root.exists else " (not there yet)"
             click.echo(f"  {root.flavor}: {safe(short_path(root.path))}{there}")
@@ -88,7 +88,7 @@ class WatchPlainLines(WatchOutput):
         self._is_caught_up = True
 
     def session(self, session: "SessionChanged") -> None:
-        # The first sync may bring hundreds of sessions; the line of its batch says how many.
+        # The first sync may bring hundreds of sessions, so one line counts them all.
         if self._is_caught_up:
             click.echo(f"{_clock(session)}  {session_line(session)}")
 
@@ -112,7 +112,7 @@ class WatchPlainLines(WatchOutput):
 
 
 def watch_output(settings: Settings, bar: "Bar") -> WatchOutput:
-    """The output that fits the reader: a program, a person at a terminal, or a log file."""
+    """Return the output for who reads it: a program, a person at a terminal, or a log file."""
     if settings.as_json:
         return WatchJsonLines()
     if settings.quiet:
@@ -143,7 +143,7 @@ def analysis_line(analyzed: "SessionsAnalyzed") -> str:
 
 
 def retention_line(ran: "RetentionRan") -> str:
-    """What was evicted and what waits for analysis; empty if nothing was over the limits."""
+    """Return what was evicted and what waits for analysis; empty if nothing was over the limits."""
     report, parts = ran.report, []
     passes = ("backstop_evicted", "budget_evicted", "overflow_analyzed", "overflow_data_loss")
     if evicted := sum(report[name] for name in passes):

@@ -1,7 +1,7 @@
-"""The live screen of a watch: what is followed, which sessions grow, and totals.
+"""The live screen of ``session-memory watch``: directories, sessions that grow, and totals.
 
-Texts from logs are made safe and never read as markup. The screen is drawn when something happened,
-and otherwise rarely, so an idle watch uses no CPU.
+Texts from logs are made safe and never read as markup. The screen is drawn again when something
+happened, and otherwise every five seconds, so an idle watch uses hardly any CPU.
 """
 
 import time
@@ -47,7 +47,7 @@ DRAWN_IDLE_S = 5.0
 
 
 class ActiveSession:
-    """A session that was written to recently."""
+    """A session that its agent wrote to recently, and how many events it gained each minute."""
 
     def __init__(self, session: "SessionChanged") -> None:
         self.session = session
@@ -83,7 +83,7 @@ class WatchScreen(WatchOutput):
 
     def about(self, event: "WatchEvent") -> None:
         super().about(event)
-        # The progress bar of the first sync comes before the view, not into it.
+        # During the first sync only its progress bar is shown; the screen begins after it.
         if self._is_caught_up:
             self._draw_if_due(time.monotonic())
 
@@ -182,7 +182,8 @@ class WatchScreen(WatchOutput):
 
         if self._started is None:
             return
-        yield Text(safe(f"Session Memory follows into {short_path(self._started.store)}"), "bold")
+        place = short_path(self._started.store)
+        yield Text(safe(f"Session Memory collects into {place}, from:"), "bold")
         for root in self._started.roots:
             there = root.path.exists()
             line = f"  {root.flavor}: {short_path(root.path)}{'' if there else ' (not there yet)'}"

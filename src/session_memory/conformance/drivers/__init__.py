@@ -1,5 +1,5 @@
-"""One module for each agent. Packages announce drivers of their own as entry points of the group
-``session_memory.conformance``."""
+"""The drivers of all agents, one module each. Other packages can add drivers as entry points of the
+group ``session_memory.conformance``."""
 
 from importlib.metadata import entry_points
 

@@ -1,5 +1,5 @@
-"""aider calls no tools: its model writes changes into the answer. So of each step only the words
-are played, and only the steps without calls, with one request for each prompt."""
+"""The driver of aider, which calls no tools: its model writes changes into the answer. So only the
+steps of a scenario without calls are played, with one request for each prompt."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -46,7 +46,7 @@ class Aider(Driver):
     }
 
     def configure(self, place: AgentPlace) -> None:
-        """Everything is said by its options."""
+        """Write nothing: aider gets all settings as options and variables."""
 
     def environment(self, place: AgentPlace) -> dict[str, str]:
         return {

@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 from session_memory.conformance.driver import KEY, Driver, Launch
@@ -6,6 +7,10 @@ from session_memory.conformance.reply import ModelCall
 from session_memory.conformance.scenario import FORK, NEW
 
 _OWN_HOOK = {"matcher": "Write", "hooks": [{"type": "command", "command": "true"}]}
+_NO_SUMMARY = (
+    "Claude Code logs no usage of the request for the summary; only the totals of the session"
+    " include it"
+)
 
 
 class Claude(Driver):
@@ -15,10 +20,12 @@ class Claude(Driver):
     compact_prompt = "/compact"
     summary_form = "<summary>{}</summary>"
     known = {
-        "compact": {
-            "summary requests": "Claude Code logs no usage of the request for the summary; only the"
-            " totals of the session include it"
-        }
+        "compact": {"summary requests": _NO_SUMMARY},
+        "compact_twice": {"summary requests": _NO_SUMMARY},
+        "empty": {
+            "requests": "Claude Code logs no line of an answer without content; only the totals of"
+            " the session include it"
+        },
     }
     allowed = "Bash Write Edit Read Agent Task"
 
@@ -35,11 +42,18 @@ class Claude(Driver):
             "CLAUDE_CODE_TMPDIR": str(place.temporary),
             "ANTHROPIC_API_KEY": KEY,
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-            # It would try again for minutes.
+            # By default Claude Code retries a failed request for minutes.
             "CLAUDE_CODE_MAX_RETRIES": "3",
             "DISABLE_AUTOUPDATER": "1",
             "DISABLE_TELEMETRY": "1",
         }
+
+    def listening(self, launch: Launch) -> list[str]:
+        words = ["-p", "--model", launch.model, "--allowedTools", self.allowed, "--verbose"]
+        return [*words, "--input-format", "stream-json", "--output-format", "stream-json"]
+
+    def spoken(self, prompt: str, is_queued: bool = False) -> str:
+        return json.dumps({"type": "user", "message": {"role": "user", "content": prompt}})
 
     def arguments(self, launch: Launch, place: AgentPlace) -> list[str]:
         allowed = self.allowed if launch.approve else "Read"

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from session_memory.conformance.driver import KEY, OTHER_MODEL, Driver, Launch
+from session_memory.conformance.driver import KEY, ONE_PROMPT, OTHER_MODEL, Driver, Launch
 from session_memory.conformance.place import AgentPlace
 from session_memory.conformance.reply import MODEL, ModelCall
 from session_memory.conformance.scenario import NEW
@@ -18,6 +18,7 @@ class Cline(Driver):
     known = {"*": {"reasoning": "Cline does not log how many tokens were reasoning"}}
     cannot = {
         "fork": "Cline CLI has no fork",
+        "queued": ONE_PROMPT,
         **dict.fromkeys(
             ("resume", "compact", "interrupt", "killed", "error", "model_change"),
             "Cline CLI goes on with a session only in its terminal interface",

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from session_memory.conformance.driver import Driver, Launch
+from session_memory.conformance.driver import ONE_PROMPT, Driver, Launch
 from session_memory.conformance.place import AgentPlace
 from session_memory.conformance.reply import ModelCall, Reply
 from session_memory.conformance.scenario import FORK, NEW, Delegate, Step
@@ -56,9 +56,11 @@ class Codex(Driver):
     package = "@openai/codex"
     logs = (".codex/sessions",)
     summary_words = "handoff summary"
-    # The tools depend on the name of the model.
+    # Real names of models, because Codex chooses the tools by the name.
     models = ("gpt-5.5-codex", "gpt-5.5")
     not_retried = (429,)
+    cannot = {"queued": ONE_PROMPT}
+    known = {"empty": {"script": "the agent ends the turn at an answer without words"}}
 
     def configure(self, place: AgentPlace) -> None:
         text = _CONFIG.format(model=self.models[0], url=place.url, repo=place.repo)
@@ -68,7 +70,7 @@ class Codex(Driver):
         return {"SCRIPT_KEY": "scripted"}
 
     def arguments(self, launch: Launch, place: AgentPlace) -> list[str]:
-        # The user reviews hooks once, in the terminal.
+        # Without this option, a user has to review new hooks in the terminal.
         words = ["exec", "--dangerously-bypass-hook-trust", "-m", launch.model]
         words += [] if launch.approve else ["-s", "read-only"]
         if launch.start == FORK:
@@ -91,18 +93,21 @@ class Codex(Driver):
         return ModelCall("spawn_agent", {"message": prompt}, _AGENTS)
 
     def replies(self, step: Step, place: AgentPlace) -> Sequence[Reply]:
-        """Subagents are started by tools that the model has to look for, and waited for by another
-        one, with the ids that the first ones gave."""
+        """Return the replies of a step. In Codex, subagents take more of them.
+
+        The model has to search for the tool that starts a subagent. Another tool waits for
+        subagents, by the ids that the first tool returned.
+        """
         replies = super().replies(step, place)
         if not any(isinstance(action, Delegate) for action in step.actions):
             return replies
-        # A wait ends when one of them has finished.
+        # A wait ends when one subagent has finished.
         waits = [Reply(calls=(ModelCall("wait_agent", _unfinished, _AGENTS),))] * 2
         return [Reply("I look for tools.", items=(_SEARCH,)), *replies, *waits]
 
 
 def _unfinished(sent: Sent) -> dict[str, Any]:
-    """The subagents that no wait has reported yet; all of them if there is none left."""
+    """Return the arguments of a wait: the subagents that no wait has reported yet, else all."""
     outputs = [item for item in sent.body["input"] if item.get("type") == "function_call_output"]
     named = Counter(
         agent for item in outputs for agent in set(_ID.findall(str(item.get("output"))))

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from session_memory.conformance.driver import Driver, Launch
+from session_memory.conformance.driver import ONE_PROMPT, Driver, Launch
 from session_memory.conformance.place import AgentPlace
 from session_memory.conformance.reply import MODEL, ModelCall
 from session_memory.conformance.scenario import FORK, NEW
@@ -19,10 +19,10 @@ class Copilot(Driver):
         "compact_twice": {
             "summary tokens": "Copilot CLI sums up summaries without their reasoning"
         },
-        "empty": {"script": "an answer without words is the last one for Copilot CLI"},
+        "empty": {"script": "the agent ends the turn at an answer without words"},
     }
     models = ("gpt-4.1", "gpt-5.4")
-    cannot = {"fork": "Copilot CLI has no fork"}
+    cannot = {"fork": "Copilot CLI has no fork", "queued": ONE_PROMPT}
 
     def configure(self, place: AgentPlace) -> None:
         if self.has_server:

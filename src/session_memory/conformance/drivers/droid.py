@@ -6,6 +6,8 @@ from session_memory.conformance.reply import ModelCall
 from session_memory.conformance.scenario import FORK, NEW
 
 _RESUME = "Droid asks Factory's server for a session that it resumes in one-shot mode"
+_NOT_RESUMED = {"script": _RESUME, "prompts": _RESUME}
+_STOPPED = {"interrupt": "stopped by Ctrl-C in one-shot mode, Droid writes nothing more"}
 
 
 class Droid(Driver):
@@ -15,15 +17,12 @@ class Droid(Driver):
     hour_cache = False
     usage_per_turn = True
     known = {
-        "interrupt": {
-            "interrupt": "stopped by Ctrl-C in one-shot mode, Droid writes nothing more",
-            **dict.fromkeys(("script", "prompts"), _RESUME),
-        },
-        "killed": dict.fromkeys(("script", "prompts"), _RESUME),
-        "error": dict.fromkeys(("script", "prompts"), _RESUME),
+        **dict.fromkeys(("interrupt", "interrupt_twice"), {**_NOT_RESUMED, **_STOPPED}),
+        **dict.fromkeys(("killed", "killed_early", "killed_call", "error"), _NOT_RESUMED),
     }
     cannot = {
         **dict.fromkeys(("resume", "compact", "model_change"), _RESUME),
+        "queued": "without an account, Droid ends each prompt of its standard input with an error",
         "subagent": "Droid's subagents need its daemon, which does not start without a network",
     }
 

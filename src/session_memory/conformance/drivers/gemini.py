@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from session_memory.conformance.driver import KEY, Driver, Launch
+from session_memory.conformance.driver import KEY, ONE_PROMPT, Driver, Launch
 from session_memory.conformance.place import AgentPlace
 from session_memory.conformance.reply import ModelCall, Reply
 from session_memory.conformance.scenario import NEW
@@ -24,7 +24,7 @@ class GeminiCli(Driver):
     compact_prompt = "/compress"
     summary_words, summary_form = "state_snapshot", "<state_snapshot>{}</state_snapshot>"
     models = ("gemini-2.5-pro", "gemini-2.5-flash")
-    cannot = {"fork": "Gemini CLI has no fork"}
+    cannot = {"fork": "Gemini CLI has no fork", "queued": ONE_PROMPT}
     known = {
         "compact": {"summary requests": "Gemini CLI logs no usage of the request for the summary"},
         "interrupt": {"interrupt": "stopped by Ctrl-C in one-shot mode, it writes nothing more"},
@@ -36,7 +36,7 @@ class GeminiCli(Driver):
         "compact_twice": {
             "summary requests": "Gemini CLI logs no usage of the request for the summary"
         },
-        "empty": {"script": "an answer without words is the last one for Gemini CLI"},
+        "empty": {"script": "the agent ends the turn at an answer without words"},
     }
 
     def configure(self, place: AgentPlace) -> None:

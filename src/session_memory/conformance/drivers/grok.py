@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from session_memory.conformance.driver import OTHER_MODEL, Driver, Launch
+from session_memory.conformance.driver import ONE_PROMPT, OTHER_MODEL, Driver, Launch
 from session_memory.conformance.place import AgentPlace
 from session_memory.conformance.reply import MODEL, ModelCall
 from session_memory.conformance.scenario import FORK, NEW
@@ -35,6 +35,10 @@ _SERVER = """
 command = "true"
 args = []
 """
+_STOPPED = "Grok logs usage only at the end of a turn, and a stopped turn has none"
+_KILLED = "Grok logs usage only at the end of a turn, and a killed turn has none"
+_TAKEN_FOR_STOPPED = "the next run of Grok logs the killed turn as one that was interrupted"
+_DENIED = "Grok ends the turn when a tool is denied in one-shot mode"
 
 
 class Grok(Driver):
@@ -42,6 +46,7 @@ class Grok(Driver):
     package = "@xai-official/grok"
     logs = (".grok/sessions",)
     usage_per_turn = True
+    cannot = {"queued": ONE_PROMPT}
     compact_prompt = "/compact"
 
     summary_form = "<summary>{}</summary>"
@@ -50,17 +55,23 @@ class Grok(Driver):
             "side requests": "Grok logs no usage of its requests for titles, for the line on its"
             " dashboard and for summaries"
         },
-        "interrupt": {"tokens": "Grok logs usage when a turn ends, and a stopped one does not"},
-        "killed": {
-            "tokens": "Grok logs usage when a turn ends, and a killed one does not",
-            "interrupt": "the next run closes the turn in the log as one that was interrupted",
+        "interrupt": {"tokens": _STOPPED},
+        "interrupt_twice": {"tokens": _STOPPED},
+        "killed": {"tokens": _KILLED, "interrupt": _TAKEN_FOR_STOPPED},
+        # No answer was complete before the agent was killed, so no tokens are missing.
+        "killed_early": {"interrupt": _TAKEN_FOR_STOPPED},
+        "killed_call": {"tokens": _KILLED, "interrupt": _TAKEN_FOR_STOPPED},
+        "empty": {
+            "tokens": "Grok takes an answer without words for a failed one and asks again; the"
+            " usage of the turn leaves it out"
         },
-        "denied": {"script": "Grok ends the turn when a tool is denied in one-shot mode"},
+        "denied": {"script": _DENIED},
+        "denied_then_allowed": {"script": _DENIED},
     }
     aside_words = "not in the agent's reply"
 
     def is_aside(self, sent: Sent) -> bool:
-        # The title is asked for with a tool of its own.
+        # A request for a title offers a tool for titles, and not the shell.
         return super().is_aside(sent) or not sent.offers(self.shell("").name)
 
     def configure(self, place: AgentPlace) -> None:

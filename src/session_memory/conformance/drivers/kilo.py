@@ -9,8 +9,11 @@ class Kilo(OpenCode):
     package = "@kilocode/cli"
     plugin = "@kilocode/plugin"
     logs = (".local/share/kilo",)
-    # It does not go on by itself after a compaction.
+    # Unlike opencode, Kilo does not go on by itself after a compaction.
     known = {name: declared for name, declared in OpenCode.known.items() if "compact" not in name}
+    sometimes = {
+        "cut": {"script": "when a stream is cut, Kilo asks again in some runs and ends in others"}
+    }
 
     def environment(self, place: AgentPlace) -> dict[str, str]:
         return {

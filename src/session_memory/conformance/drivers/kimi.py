@@ -1,7 +1,7 @@
 import json
 from pathlib import Path
 
-from session_memory.conformance.driver import KEY, Driver, Launch
+from session_memory.conformance.driver import KEY, ONE_PROMPT, Driver, Launch
 from session_memory.conformance.place import AgentPlace
 from session_memory.conformance.reply import MODEL, ModelCall
 from session_memory.conformance.scenario import FORK, NEW
@@ -23,7 +23,7 @@ model = "%(model)s"
 max_context_size = 200000
 capabilities = ["thinking", "tool_use"]
 """
-# Without a person to ask, it allows everything, whatever its permission rules say.
+# In one-shot mode, Kimi Code allows everything, whatever its permission rules say. A hook refuses.
 _DENIED = """
 [[hooks]]
 event = "PreToolUse"
@@ -38,6 +38,13 @@ class Kimi(Driver):
     logs = (".kimi-code/sessions", ".kimi-code/session_index.jsonl")
     summary_words = "create a handoff summary"
     hour_cache = False
+    cannot = {"queued": ONE_PROMPT}
+    known = {
+        "empty": {
+            "requests": "Kimi Code takes an answer without words for a failed one, logs no usage of"
+            " it and asks again"
+        }
+    }
 
     def configure(self, place: AgentPlace) -> None:
         self._settings(place)
@@ -89,5 +96,5 @@ class Kimi(Driver):
 
 
 def _alias(model: str) -> str:
-    """The user's own name of a model. The log has both names."""
+    """Return the name that the user gave a model. The log has both names."""
     return f"my-{model}"

@@ -1,7 +1,7 @@
 import json
 from pathlib import Path
 
-from session_memory.conformance.driver import KEY, OTHER_MODEL, Driver, Launch
+from session_memory.conformance.driver import KEY, ONE_PROMPT, OTHER_MODEL, Driver, Launch
 from session_memory.conformance.place import AgentPlace
 from session_memory.conformance.reply import MODEL, ModelCall
 from session_memory.conformance.scenario import FORK, NEW
@@ -42,25 +42,26 @@ def _fetched(directory: Path, plugin: str) -> None:
 class OpenCode(Driver):
     name, title, program = "opencode", "opencode", "opencode"
     package = "opencode-ai"
-    # The library of its plugins.
+    # The npm package that plugins are written with.
     plugin = "@opencode-ai/plugin"
     seconds = 240.0
     known = {
-        "*": {"aux requests": "opencode logs no usage of its request for a title"},
-        "compact": {"script": "opencode asks the model to go on after a compaction by itself"},
-        "denied": {"script": "opencode ends the turn when a tool is denied in one-shot mode"},
+        "*": {"aux requests": "the log has no usage of the request for a title"},
+        "compact": {"script": "after a compaction, the agent asks the model to go on by itself"},
+        "denied": {"script": "the agent ends the turn when a tool is denied in one-shot mode"},
         "interrupt": {"interrupt": "stopped by Ctrl-C in one-shot mode, it writes nothing more"},
         "interrupt_twice": {
             "interrupt": "stopped by Ctrl-C in one-shot mode, it writes nothing more"
         },
-        "empty": {"script": "an answer without words is the last one for opencode"},
+        "empty": {"script": "the agent ends the turn at an answer without words"},
         "compact_twice": {
-            "script": "opencode asks the model to go on after a compaction by itself"
+            "script": "after a compaction, the agent asks the model to go on by itself"
         },
         "denied_then_allowed": {
-            "script": "opencode ends the turn when a tool is denied in one-shot mode"
+            "script": "the agent ends the turn when a tool is denied in one-shot mode"
         },
     }
+    cannot = {"queued": ONE_PROMPT}
     full_context = 196_000
     summary_words = "summar"
     logs = (".local/share/opencode",)
@@ -69,8 +70,8 @@ class OpenCode(Driver):
         server = _SERVER if self.has_server else ""
         names = {"model": MODEL, "other": OTHER_MODEL, "url": place.url, "key": KEY}
         place.write(f".config/{self.name}/{self.name}.json", _CONFIG % {**names, "server": server})
-        # As after the first start with a network. Otherwise each start with a plugin waits for the
-        # npm registry for a minute and a half.
+        # Make what the first start with a network leaves. Without it, each start with a plugin
+        # waits for the npm registry for a minute and a half.
         _fetched(place.home / ".config" / self.name, self.plugin)
 
     def environment(self, place: AgentPlace) -> dict[str, str]:
@@ -81,7 +82,7 @@ class OpenCode(Driver):
         }
 
     def variables(self, launch: Launch) -> dict[str, str]:
-        # Without a person to ask, what is asked for is refused.
+        # In one-shot mode nobody can be asked, so opencode refuses what needs a permission.
         asks = json.dumps({"permission": {"edit": "ask"}})
         return {} if launch.approve else {f"{self.name.upper()}_CONFIG_CONTENT": asks}
 

@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 from session_memory.conformance.driver import KEY, OTHER_MODEL, Driver, Launch
@@ -11,6 +12,7 @@ class Pi(Driver):
     package = "@earendil-works/pi-coding-agent"
     logs = (".pi/agent/sessions",)
     summary_words = "summar"
+    over = '"agent_settled"'
     cannot = {
         "subagent": "pi has no subagents",
         "denied": "pi asks for no permission",
@@ -21,12 +23,11 @@ class Pi(Driver):
         "interrupt_twice": {
             "interrupt": "stopped by Ctrl-C in one-shot mode, pi writes nothing more"
         },
-        "killed_early": {"prompts": "pi creates the log of a session with the first answer"},
         "compact_twice": {
             "summary requests": "pi logs one sum for the two requests of a second compaction",
             "extra": "pi logs one sum for the two requests of a second compaction",
         },
-        "empty": {"script": "an answer without words is the last one for pi"},
+        "empty": {"script": "the agent ends the turn at an answer without words"},
     }
 
     def configure(self, place: AgentPlace) -> None:
@@ -39,20 +40,26 @@ class Pi(Driver):
             ".pi/agent/models.json", {"providers": {"script": provider | {"models": models}}}
         )
 
-        # A short history is worth a summary too.
+        # With this setting, pi compacts a short history as well.
         place.write(".pi/agent/settings.json", {"compaction": {"keepRecentTokens": 1}})
 
     def environment(self, place: AgentPlace) -> dict[str, str]:
         return {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1", "PI_TELEMETRY": "0"}
 
     def arguments(self, launch: Launch, place: AgentPlace) -> list[str]:
-        # The user answers once whether extensions of a project may run.
+        # --approve: the user allows the extensions of the project to run.
         words = ["-p", "--approve", "--provider", "script", "--model", launch.model]
         if launch.start == FORK:
             words += ["--fork", str(self.newest(place, ".pi/agent/sessions/*/*.jsonl"))]
         elif launch.start != NEW:
             words += ["--continue"]
         return [*words, launch.prompt]
+
+    def listening(self, launch: Launch) -> list[str]:
+        return ["--mode", "rpc", "--approve", "--provider", "script", "--model", launch.model]
+
+    def spoken(self, prompt: str, is_queued: bool = False) -> str:
+        return json.dumps({"type": "steer" if is_queued else "prompt", "message": prompt})
 
     def shell(self, command: str) -> ModelCall:
         return ModelCall("bash", {"command": command})

@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 from session_memory.conformance.driver import KEY, Driver, Launch
@@ -52,6 +53,13 @@ class Qwen(Driver):
         words = ["-p", launch.prompt, "--approval-mode", mode, "-m", launch.model]
         words += ["--continue"] if launch.start != NEW else []
         return words + (["--fork-session"] if launch.start == FORK else [])
+
+    def listening(self, launch: Launch) -> list[str]:
+        words = ["--approval-mode", "yolo", "-m", launch.model]
+        return [*words, "--input-format", "stream-json", "--output-format", "stream-json"]
+
+    def spoken(self, prompt: str, is_queued: bool = False) -> str:
+        return json.dumps({"type": "user", "message": {"role": "user", "content": prompt}})
 
     def shell(self, command: str) -> ModelCall:
         given = {"command": command, "description": "Run a command", "is_background": False}

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from session_memory.conformance.driver import KEY, Driver, Launch
+from session_memory.conformance.driver import KEY, ONE_PROMPT, Driver, Launch
 from session_memory.conformance.place import AgentPlace
 from session_memory.conformance.reply import MODEL, ModelCall
 from session_memory.conformance.scenario import NEW
@@ -32,13 +32,18 @@ class Vibe(Driver):
     name, title, program = "vibe", "Mistral Vibe", "vibe"
     package, registry, least_python = "mistral-vibe", "pypi", (3, 12)
     logs = (".vibe/logs/session",)
-    # When a session is resumed, the journal of the run before the last is deleted.
+    # When a session is resumed, Vibe deletes the journal of the run before the last.
     deletes_logs = True
     logs_reasoning = False
-    known = {"*": {"model": "the journal does not name the model of a request"}}
+    known = {
+        "*": {"model": "the journal does not name the model of a request"},
+        "empty": {"script": "the agent ends the turn at an answer without words"},
+        "long": {"tool errors": "the tool of Mistral Vibe refuses files of more than 64,000 bytes"},
+    }
     summary_words = "create a handoff summary"
     cannot = {
         "fork": "Mistral Vibe forks only in its terminal interface",
+        "queued": ONE_PROMPT,
         "subagent": "Mistral Vibe offers the model no subagents unless the user defines some",
     }
 
@@ -49,7 +54,7 @@ class Vibe(Driver):
         place.write(".vibe/config.toml", text)
 
     def environment(self, place: AgentPlace) -> dict[str, str]:
-        # With all keys in variables, it does not look into the keychain.
+        # With all keys in variables, Vibe does not look into the keychain.
         backend = "keyring.backends.null.Keyring"
         return {"SCRIPT_API_KEY": KEY, "MISTRAL_API_KEY": KEY, "PYTHON_KEYRING_BACKEND": backend}
 
@@ -78,5 +83,5 @@ class Vibe(Driver):
 
 
 def _alias(model: str) -> str:
-    """The user's own name of a model."""
+    """Return the name that the user gave a model."""
     return f"my-{model}"

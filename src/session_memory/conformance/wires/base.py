@@ -12,14 +12,14 @@ _PIECE = 12
 
 
 def event(data: dict[str, Any] | str, name: str | None = None) -> bytes:
-    """One event of a stream."""
+    """Return one event of a stream (server-sent events) as bytes."""
     text = data if isinstance(data, str) else json.dumps(data)
     head = f"event: {name}\n" if name else ""
     return f"{head}data: {text}\n\n".encode()
 
 
 def pieces(text: str, size: int = _PIECE) -> Iterator[str]:
-    """A text as it is streamed."""
+    """Split a text into the pieces in which it is streamed."""
     return (text[at : at + size] for at in range(0, len(text), size))
 
 
@@ -28,8 +28,11 @@ def arguments_text(call: ModelCall) -> str:
 
 
 class Wire(ABC):
-    """One format. `path` is how the paths of its requests end. `conversation` is the key of the
-    messages, `cached` are the keys before them that a provider caches."""
+    """One wire format between agents and models.
+
+    The URL paths of its requests end with `path`. In a request, `conversation` is the key of the
+    messages, `cached` are the keys of what comes before them, which a provider caches.
+    """
 
     name = ""
     path = ""
@@ -38,18 +41,18 @@ class Wire(ABC):
 
     @abstractmethod
     def answer(self, reply: Reply, ids: Ids, model: str) -> Answer:
-        """The reply as one JSON object and as a stream of events."""
+        """Return the reply as one JSON object and as a stream of events."""
 
     def failure(self, status: int) -> dict[str, Any]:
-        """The body of an HTTP error."""
+        """Return the body of an HTTP error."""
         return {"error": {"type": "scripted_error", "message": f"Scripted error {status}"}}
 
     @abstractmethod
     def counts(self, usage: TokenCounts) -> dict[str, int]:
-        """The tokens as this wire counts them: its input, its output, and the details."""
+        """Return the tokens as this format counts them: input, output, and the details."""
 
     def reported(self, usage: TokenCounts) -> TokenCounts:
-        """What an agent learns of the tokens from this wire."""
+        """Return the counts that this format tells an agent; counts that it does not have are 0."""
         return replace(usage, cache_write=0, cache_write_1h=0)
 
     def model_of(self, path: str, body: dict[str, Any]) -> str:

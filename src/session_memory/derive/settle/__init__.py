@@ -11,7 +11,7 @@ Nothing in this package reads the clock, and it reads the database only through 
 - ``state``: the values that are saved between two syncs
 - ``settled_rows``: the new rows of a batch, and changes to earlier rows
 - ``earlier``: what is asked about events that are stored already
-- ``chain``: which event a record hangs on
+- ``chain``: which event is the parent of a record
 - ``rewinds``: prompts that a person took back
 - ``calls``: tool calls, their results and their outcomes
 - ``turns``: prompts, answers, and where a turn ends

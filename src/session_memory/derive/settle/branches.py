@@ -1,13 +1,13 @@
-"""Which events lie on an abandoned branch. Pure functions over a session's events, in order."""
+"""Find events on abandoned branches. Pure functions over a session's events, in order."""
 
 Link = tuple[int, int | None, bool, str]
 
 
 def abandoned_by_head(tree: list[Link], head: int | None) -> dict[int, str]:
-    """The events that do not lead to ``head``: seq to the event_uid where their branch begins.
+    """The seq of each event that does not lead to ``head`` → the event_uid where its branch begins.
 
-    ``tree`` holds ``(seq, parent_seq, is_leaf, event_uid)``. A leaf is a remark nothing follows:
-    it is abandoned when its parent is.
+    ``tree`` holds ``(seq, parent_seq, is_leaf, event_uid)``. A leaf is a remark that nothing can
+    follow: it is abandoned if its parent is.
     """
     parents = {seq: parent for seq, parent, _, _ in tree}
     path: set[int] = set()
@@ -24,7 +24,7 @@ def abandoned_by_head(tree: list[Link], head: int | None) -> dict[int, str]:
 
 
 def abandoned_by_prompts(chain: list[Link]) -> dict[int, str]:
-    """The events on abandoned branches: seq to the event_uid of the prompt that began the branch.
+    """The seq of each event on an abandoned branch → the event_uid of the branch's first prompt.
 
     ``chain`` holds ``(seq, parent_seq, is_prompt, event_uid)``. Where several prompts follow the
     same event, the one with the latest descendant stays. The person abandoned the others.

@@ -1,4 +1,4 @@
-"""Tool calls and their results: retries, failures, test runs, decisions.
+"""Settle tool calls and their results: find retries, failures, test runs, decisions.
 
 A result says little by itself. Its tool, its duration and whether it was a test run come from its
 call, which may have been read in an earlier sync.

@@ -1,4 +1,4 @@
-"""Finds the parent of a record: the event that it follows."""
+"""Find the parent of a record: the event that it follows."""
 
 from session_memory.adapters.base import Record
 from session_memory.derive.settle.earlier import EarlierEvents
@@ -58,7 +58,10 @@ class ParentChain:
             state.hidden = [*state.hidden, (record.native_id, parent)][-HIDDEN_RECORDS:]
 
     def move_head(self, native_id: str) -> None:
-        """The log says where the session continues, so nothing is inferred from prompts."""
+        """Let the session continue at a record, as its log says.
+
+        From then on, branches are not inferred from prompts.
+        """
         head = self._recent.get(native_id)
         if head is None and native_id:
             head = self._earlier.last_seq(native_id)

@@ -1,4 +1,4 @@
-"""What settling asks about the events of its session that are stored already."""
+"""The look-ups that settling needs in the stored events of its session."""
 
 from typing import Protocol
 

@@ -1,4 +1,4 @@
-"""Prompts that a person took back, with everything that followed them.
+"""Handle prompts that a person took back, with everything that followed them.
 
 The events stay in the store. They are marked as an abandoned branch.
 """

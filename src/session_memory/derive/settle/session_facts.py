@@ -1,4 +1,4 @@
-"""Facts about the session as a whole: working directory, titles, times."""
+"""Note facts about the session as a whole: working directory, titles, times."""
 
 from session_memory.adapters.base import Record
 from session_memory.adapters.detectors.tasks import task_at, task_in_branch
@@ -14,7 +14,10 @@ IDLE_MS = 30 * 60 * 1000
 
 
 def note_session(state: SettleState, record: Record) -> None:
-    """The first working directory, the last branch and version, and a summary that waited."""
+    """Note the first working directory, and the last branch and version of the agent.
+
+    Also set a summary that came earlier, if it is about this record.
+    """
     if state.cwd is None:
         state.cwd = record.cwd
     if record.git_branch and record.git_branch != state.git_branch:
@@ -29,7 +32,7 @@ def note_session(state: SettleState, record: Record) -> None:
 
 
 def note_facts(state: SettleState, record: Record, chain: ParentChain) -> None:
-    """The repository, costs, titles, and a summary when it is of this session.
+    """Note the repository, costs, titles, and a summary if it is of this session.
 
     Claude Code writes summaries of other sessions into a log. A summary counts when its ``leaf``
     is a record of this session; one whose leaf is not read yet waits.
@@ -58,21 +61,22 @@ def note_facts(state: SettleState, record: Record, chain: ParentChain) -> None:
 
 
 def end_turn(state: SettleState, duration_ms: int) -> None:
-    """The agent logged how long the turn took."""
+    """End a turn with the duration that the agent logged."""
     if duration_ms:
         state.turn_ms += duration_ms
         state.open_ms, state.in_turn = 0, False
 
 
 def begin_turn(state: SettleState) -> None:
-    """A prompt came: the time since the last record was the person's, the time before counts."""
+    """Begin a turn at a prompt. Of the turn before, the time up to its last record counts: the time
+    after that was the person's."""
     state.unlogged_ms += max(0, state.open_ms - state.last_gap)
     state.open_ms = state.last_gap = 0
     state.in_turn = True
 
 
 def note_time(state: SettleState, ts: int) -> None:
-    """First and last time, and the time between records without long breaks."""
+    """Update the first and the last time, and the time between records without long breaks."""
     if state.first_ts is None or ts < state.first_ts:
         state.first_ts = ts
     if state.last_ts is None:

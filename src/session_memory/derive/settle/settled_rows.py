@@ -1,4 +1,4 @@
-"""What settling a batch of records gives: new rows, and changes to rows stored before."""
+"""The result of settling a batch of records: new rows, and changes to rows stored before."""
 
 from session_memory.store.event_rows import EventRow
 

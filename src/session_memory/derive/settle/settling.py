@@ -52,7 +52,7 @@ class Settling:
         return self.state
 
     def settle(self, record: Record, source_id: int, owned: bool = True) -> list[EventRow]:
-        """The event rows of one record; its effect on the session's state is applied, too.
+        """Return the event rows of one record, and update the state of the session.
 
         ``owned=False``: another session owns the record, so it adds nothing to the sums.
         """
@@ -90,7 +90,7 @@ class Settling:
     def _rows(
         self, record: Record, source_id: int, parent: int | None, owned: bool
     ) -> list[EventRow]:
-        """One row for each event of the record; the parent of each event is the one before it."""
+        """One row for each event of the record. The parent of an event is the event before it."""
         state, turns, new_rows = self.state, self._turns, self.settled.rows
         rows = []
         for block, event in enumerate(record.events):
@@ -162,7 +162,7 @@ class Settling:
 
 
 def _settle_mode(state: SettleState, event: NativeEvent, mode: str) -> None:
-    """A change of the mode is a decision of a person. The first mode is no decision."""
+    """Make a change of the agent's mode a decision of a person. The first mode is no decision."""
     before = state.modes.get(event.native_kind)
     if before is not None and before != mode:
         event.kind = "decision"

@@ -18,9 +18,9 @@ Value = TypeVar("Value")
 class OpenCall(msgspec.Struct, array_like=True, gc=False):
     """A call whose result has not been read.
 
-    ``key`` is a hash of the tool and its arguments, ``seq`` the seq of the event after the call,
-    ``commit`` the subject if the call commits something, or "" if it names none, ``plan`` the
-    heading of the plan that it shows.
+    ``key`` is a hash of the tool and its arguments, ``seq`` the seq after that of the call.
+    ``commit`` is the subject of the commit that the call makes, "" if the call names none, and None
+    if it makes no commit. ``plan`` is the heading of the plan that the call shows.
     """
 
     tool: str | None
@@ -159,8 +159,8 @@ class SettleState(msgspec.Struct, array_like=True):
     def title(self, from_documents: str | None, *, is_subagent: bool = False) -> str | None:
         """The title a person gave, else the agent's, else what the work was.
 
-        The agent's is made from the first prompt. Where that only gets ready ("Sync main"), a
-        commit or a plan says more.
+        The agent makes its title from the first prompt. If that says nothing about the work ("Sync
+        main"), the subject of a commit or the heading of a plan is the title.
 
         The work is named by the plan that the session began with, else by its first commit that
         says something, else by the plan that it made, else by the first prompt that says something.
@@ -193,7 +193,8 @@ class SettleState(msgspec.Struct, array_like=True):
     def wall_clock_ms(self) -> int:
         """The turns' own durations where the agent logs them, else the time between records.
 
-        Some agents log only long turns. Of the others the time between their records counts.
+        Some agents log the durations of long turns only. For each other turn, the time between its
+        records counts.
         """
         if not self.turn_ms:
             return self.active_ms

@@ -1,4 +1,4 @@
-"""Prompts, answers, and where a turn ends."""
+"""Settle prompts, answers and usage, and find where a turn ends."""
 
 from hashlib import blake2b
 
@@ -43,9 +43,10 @@ class TurnSettling:
         self._is_subagent = is_subagent
 
     def settle_prompt(self, event: NativeEvent, owned: bool) -> None:
-        """Begin a turn. A prompt while the agent works, or after an interrupt, intervenes.
+        """Begin a turn at a prompt.
 
-        A plan that a person accepted begins a turn too, but is no prompt of a person.
+        A prompt while the agent works, or after an interrupt, is a ``human_intervention``. A plan
+        that a person accepted begins a turn too, but is no prompt of a person.
         """
         state = self._state
         state.answers = []
@@ -67,7 +68,7 @@ class TurnSettling:
             state.turns += 1
 
     def note_task(self, words: str) -> None:
-        """The task of a subagent, which the session that started it wrote."""
+        """Note the task of a subagent, which the session that started it wrote."""
         if self._is_subagent:
             self._note_words(words)
 
@@ -81,10 +82,10 @@ class TurnSettling:
     # ------------------------------------------------------------ prompts that wait
 
     def settle_queued(self, event: NativeEvent, owned: bool) -> None:
-        """A prompt that was typed while the agent worked, or what became of such prompts.
+        """Settle a prompt that was typed while the agent worked, or what became of such prompts.
 
-        Some are never logged again, so it counts now. If it is, the later record says whether it
-        is a prompt, and this one becomes a mere note.
+        Some are never logged again, so a queued prompt counts at once. If it is logged again, the
+        later record says whether it is a prompt, and the earlier event becomes ``lifecycle``.
         """
         state = self._state
         if event.queued == "repeated":
@@ -118,7 +119,7 @@ class TurnSettling:
     # ------------------------------------------------------------ tokens
 
     def add_tokens(self, row: EventRow, usage: NativeUsage | None) -> None:
-        """Put a response's output tokens on its last block, and take them off the one before."""
+        """Store a response's output tokens at its last block instead of the block before."""
         output = usage.output_tokens if usage is not None else 0
         # The session itself has one response at a time; its sidechains answer in parallel.
         if row.is_sidechain:
@@ -142,9 +143,10 @@ class TurnSettling:
         self._state.answers = [*self._state.answers, seq][-ANSWERS:]
 
     def settle_usage(self, record: Record, usage: NativeUsage) -> None:
-        """Find the event that a usage belongs to.
+        """Find the event that the usage of a record belongs to.
 
-        A record without an answer gives the usage of the answers since the last such record.
+        If the record has no answer itself, it is the usage of the answers since the last such
+        record.
         """
         events, answers = record.events, self._state.answers
         given = sum(not event.is_repeated for event in events)

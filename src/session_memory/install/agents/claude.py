@@ -24,7 +24,7 @@ NOTES = (
     "`mcp__plugin_session-memory_session-memory__recall`.",
     "`alwaysLoad` shows the tools to the model in the first request. Without it the model sees "
     "only their names and has to search for them.",
-    "Claude Code has an event for commands that fail, so no hook runs after the others.",
+    "Claude Code has an event for commands that fail, so no hook runs after one that succeeds.",
     "With `--through-server` Claude Code asks the running server at an event and starts no "
     "process. Releases that do not know this kind of hook refuse the whole file of settings.",
 )

@@ -17,7 +17,7 @@ EVENTS = {
 NOTES = (
     "The model finds the tools in the namespace `mcp__session_memory`.",
     "Codex runs the hook `failure` after every command, because it has no event for failures.",
-    "Codex keeps the trust in a hook by its place in the file, so ours comes last in its list.",
+    "Codex notes the hooks that you trust by their place in the file, so ours is the last there.",
 )
 
 

@@ -8,13 +8,12 @@ from pathlib import Path
 from session_memory.install import plugin_parts
 from session_memory.install.agent import AgentSetup, InstallPlace, PluginFiles, Request
 from session_memory.install.hook_parts import (
-    SECONDS,
+    IN_MILLISECONDS,
     AgentEvent,
-    hook_parts,
     own_names,
-    server_member,
+    settings_json,
 )
-from session_memory.install.parts import JSON, FileParts
+from session_memory.install.parts import FileParts
 from session_memory.install.skill import shared_skill
 
 EVENTS = {
@@ -23,7 +22,6 @@ EVENTS = {
     "prompt": AgentEvent("BeforeAgent"),
     "start": AgentEvent("SessionStart"),
 }
-TIMEOUT = 1000 * SECONDS
 NOTES = (
     "The model calls the tools `mcp_session-memory_recall` and so on.",
     '`"trust": true` beside the command would skip its questions. We do not write it.',
@@ -36,9 +34,8 @@ def _directory(place: InstallPlace) -> Path:
 
 def _files(place: InstallPlace, request: Request) -> list[FileParts]:
     folder = _directory(place) if place.root is None else place.root / ".gemini"
-    hooks = hook_parts("gemini", EVENTS, request, TIMEOUT)
     return [
-        FileParts(folder / "settings.json", JSON, (server_member(request), *hooks)),
+        settings_json(folder, "gemini", EVENTS, request),
         *shared_skill(place, request),
     ]
 
@@ -51,7 +48,7 @@ def _advice(place: InstallPlace, request: Request) -> list[str]:
 
 
 def _plugin(request: Request) -> PluginFiles:
-    return plugin_parts.extension("gemini", EVENTS, request, TIMEOUT)
+    return plugin_parts.extension("gemini", EVENTS, request, IN_MILLISECONDS)
 
 
 SETUP = AgentSetup(

@@ -24,7 +24,7 @@ def _directory(place: InstallPlace) -> Path:
 
 
 def _settings(place: InstallPlace, request: Request) -> list[Path]:
-    """The file of settings that is used; all that may be, for removing."""
+    """Return the settings file that opencode uses; with ``is_complete`` all that it may use."""
     folder = _directory(place) if place.root is None else place.root
     plain, commented = folder / "opencode.json", folder / "opencode.jsonc"
     if request.is_complete:

@@ -5,39 +5,7 @@
 // collected. Whatever fails here, opencode goes on without it.
 import { spawn } from "node:child_process";
 
-const COMMAND = @COMMAND@;
-const EVENTS = @EVENTS@;
-const LONGEST_WAIT = 2000;
-const LONGEST_OUTPUT = 200000;
-
-// What the hook answers, or "" if it has nothing to say.
-function ask(event, payload) {
-  return new Promise((resolve) => {
-    let answer = "";
-    const done = (text) => {
-      clearTimeout(timer);
-      resolve(text);
-    };
-    const [program, ...words] = [...COMMAND.slice(0, @SIZE@), "hook", "@AGENT@", event, ...COMMAND.slice(@SIZE@)];
-    const child = spawn(program, words, { cwd: payload.cwd, stdio: ["pipe", "pipe", "ignore"] });
-    const timer = setTimeout(() => {
-      child.kill();
-      done("");
-    }, LONGEST_WAIT);
-    child.on("error", () => done(""));
-    child.stdin.on("error", () => {});
-    child.stdout.on("data", (piece) => (answer += piece));
-    child.on("close", () => {
-      try {
-        done(JSON.parse(answer).additionalContext ?? "");
-      } catch {
-        done("");
-      }
-    });
-    child.stdin.end(JSON.stringify(payload));
-  });
-}
-
+@HOOK@
 export const SessionMemory = async ({ directory }) => ({
   event: async ({ event }) => {
     if (!EVENTS.includes("end") || event?.type !== "session.idle") return;

@@ -6,43 +6,10 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
-const COMMAND = @COMMAND@;
-const EVENTS = @EVENTS@;
+@HOOK@
 const TOOLS = @TOOLS@;
-const LONGEST_WAIT = 2000;
 const LONGEST_QUESTION = 15000;
-const LONGEST_OUTPUT = 200000;
-
-const call = (...words) => [...COMMAND.slice(0, @SIZE@), ...words, ...COMMAND.slice(@SIZE@)];
 const textOf = (content) => (content ?? []).map((part) => part.text ?? "").join("\n");
-
-// What the hook answers, or "" if it has nothing to say.
-function ask(event, payload) {
-  return new Promise((resolve) => {
-    let answer = "";
-    const done = (text) => {
-      clearTimeout(timer);
-      resolve(text);
-    };
-    const [program, ...words] = call("hook", "@AGENT@", event);
-    const child = spawn(program, words, { cwd: payload.cwd, stdio: ["pipe", "pipe", "ignore"] });
-    const timer = setTimeout(() => {
-      child.kill();
-      done("");
-    }, LONGEST_WAIT);
-    child.on("error", () => done(""));
-    child.stdin.on("error", () => {});
-    child.stdout.on("data", (piece) => (answer += piece));
-    child.on("close", () => {
-      try {
-        done(JSON.parse(answer).additionalContext ?? "");
-      } catch {
-        done("");
-      }
-    });
-    child.stdin.end(JSON.stringify(payload));
-  });
-}
 
 // The server: JSON-RPC, one message in each line. It ends when its standard input is closed.
 function server() {

@@ -1,6 +1,7 @@
-"""The detectors: one module for each type of signal, found by itself.
+"""The detectors: each module of this package finds one type of signal.
 
-Every module in this package assigns `DETECTOR`. Detectors run in the order of their module names.
+A module assigns `DETECTOR`, and `detectors` finds it by its file. Detectors run in the order of
+their module names.
 """
 
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ Detector = SessionDetector | FleetDetector
 
 @cache
 def detectors() -> dict[str, Detector]:
-    """Every detector by its type, in the order of the module names."""
+    """Return every detector by its type, in the order of the module names."""
     names = sorted(module.name for module in iter_modules(__path__))
     found: dict[str, Detector] = {}
     for name in names:
@@ -30,14 +31,14 @@ def detectors() -> dict[str, Detector]:
 
 
 def signals_in(digest: Digest) -> Iterator[Signal]:
-    """The signals of one session."""
+    """Yield the signals of one session, from its digest alone."""
     for detector in detectors().values():
         if isinstance(detector, SessionDetector):
             yield from detector.find(digest)
 
 
 def signals_across(fleet: Fleet) -> Iterator[Signal]:
-    """The signals that appear only when sessions are compared."""
+    """Yield the signals that are found by comparing the sessions of a fleet."""
     for detector in detectors().values():
         if isinstance(detector, FleetDetector):
             yield from detector.find(fleet)

@@ -1,4 +1,4 @@
-"""The person interrupted or dismissed the session, or the agent never answered."""
+"""Detect abandoned sessions: interrupted or dismissed by the person, or never answered."""
 
 from collections.abc import Iterator
 
@@ -22,4 +22,5 @@ DETECTOR = SessionDetector(
     title="Sessions are given up",
     advice="Look at what these sessions were stopped for.",
     find=abandoned,
+    about_session=True,
 )

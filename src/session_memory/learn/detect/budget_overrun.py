@@ -1,4 +1,4 @@
-"""A session used many times the tokens that similar sessions use."""
+"""Detect sessions that used many times the tokens that similar sessions use."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -52,4 +52,5 @@ DETECTOR = FleetDetector(
     title="Sessions use far more than is usual",
     advice="Split tasks like these; look at what filled their context.",
     find=budget_overrun,
+    about_session=True,
 )

@@ -1,4 +1,4 @@
-"""The session succeeded, by its evidence, without any error, retry or correction."""
+"""Detect sessions with evidence of success and without any error, retry or correction."""
 
 from collections.abc import Iterator
 

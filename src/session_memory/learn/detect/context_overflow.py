@@ -1,4 +1,4 @@
-"""The context was compacted more than once: the task was too large for one session."""
+"""Detect sessions whose context was compacted more than once: the task was too large for one."""
 
 from collections.abc import Iterator
 

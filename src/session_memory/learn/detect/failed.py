@@ -1,4 +1,4 @@
-"""The session ended with failing tests, an error or a complaint."""
+"""Detect sessions that ended without success: with failing tests, an error or a complaint."""
 
 from collections.abc import Iterator
 
@@ -23,4 +23,5 @@ DETECTOR = SessionDetector(
     title="Sessions end without success",
     advice="Look at how these sessions ended before asking for the same again.",
     find=failed,
+    about_session=True,
 )

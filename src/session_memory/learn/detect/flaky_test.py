@@ -1,4 +1,4 @@
-"""A test command passed and failed, and nothing in between can have made the difference."""
+"""Detect flaky tests: a test command passed and failed, and nothing was changed in between."""
 
 from collections.abc import Iterator
 

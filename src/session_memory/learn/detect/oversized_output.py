@@ -1,4 +1,4 @@
-"""A tool result was very long and filled the context."""
+"""Detect very long tool results, which fill the context."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -34,4 +34,5 @@ DETECTOR = SessionDetector(
     title="Outputs fill the context",
     advice="Let {locus} print less: head, tail, a filter, a line range.",
     find=oversized_output,
+    about_tool=True,
 )

@@ -1,4 +1,4 @@
-"""Calls were refused by a person, a rule or a sandbox."""
+"""Detect programs whose calls were refused several times, by a person, a rule or a sandbox."""
 
 import re
 from collections import defaultdict
@@ -44,4 +44,5 @@ DETECTOR = SessionDetector(
     title="Calls are refused",
     advice="Allow {locus}, or tell the agent not to try it.",
     find=permission_denied,
+    about_tool=True,
 )

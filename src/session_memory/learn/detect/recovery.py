@@ -1,4 +1,4 @@
-"""A successful session resolved an error. The resolution may help other sessions."""
+"""Detect errors that a successful session resolved. The resolution may help other sessions."""
 
 from collections.abc import Iterator
 

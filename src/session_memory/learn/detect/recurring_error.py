@@ -1,4 +1,4 @@
-"""The same error occurred in several sessions."""
+"""Detect errors that occurred in several sessions."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ def recurring_error(fleet: Fleet) -> Iterator[Signal]:
         by_error[error.fingerprint].append(error)
     for fingerprint, errors in sorted(by_error.items()):
         if len(errors) >= SESSIONS:
-            # The same text for every session, in any order of analysis.
+            # All signals of an error get the same text, in whatever order sessions were analyzed.
             detail = min(error.sample for error in errors)
             for error in errors:
                 yield fleet.signal(

@@ -1,4 +1,4 @@
-"""A person gave the same instruction in several sessions. It belongs in the instruction file."""
+"""Detect instructions that a person gave in several sessions. An instruction file needs them."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from session_memory.learn.recurring_wishes import SessionWish, recurring_wishes
 from session_memory.learn.signal import Signal
 
 DAY_MS = 86_400_000
-# The same long text twice is one task that was started again.
+# A longer text that several sessions have is one task that was started again.
 _LONG = 120
 
 
@@ -34,7 +34,7 @@ def recurring_instruction(fleet: Fleet) -> Iterator[Signal]:
 
 
 def _by_repo(fleet: Fleet) -> dict[str | None, list[SessionWish]]:
-    """The wishes of each repository, oldest session first."""
+    """Return the wishes (things that a person asked for) by repository, oldest session first."""
     found: dict[str | None, list[SessionWish]] = defaultdict(list)
     seen: dict[tuple[str | None, str], str] = {}
     order = sorted(fleet.sessions, key=lambda s: (s.started_at or 0, s.session_uid))

@@ -1,4 +1,4 @@
-"""The same error occurred three times or more in one session."""
+"""Detect errors that occurred three times or more in one session."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""A person had to repeat an instruction in one session."""
+"""Detect instructions that a person had to repeat in one session."""
 
 from collections.abc import Iterator
 
@@ -27,7 +27,7 @@ def repeated_instruction(digest: Digest) -> Iterator[Signal]:
         else:
             groups.append((words, [prompt]))
     for words, group in groups:
-        # A repeated task is a retry after a failure, not an instruction.
+        # A task that is given twice is a retry after a failure, so instructions are needed here.
         if sum(is_instruction(prompt.text) for prompt in group) > 1:
             yield signal(
                 digest,

@@ -1,4 +1,4 @@
-"""A file was read again several times although it did not change."""
+"""Detect files that were read again several times although they did not change."""
 
 from collections.abc import Iterator
 
@@ -30,4 +30,5 @@ DETECTOR = SessionDetector(
     title="A file is read again and again",
     advice="Tell the agent what {locus} holds, or split it.",
     find=reread_file,
+    about_session=True,
 )

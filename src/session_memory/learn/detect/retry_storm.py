@@ -1,4 +1,4 @@
-"""The same call failed several times in a row, or the model could not be reached."""
+"""Detect calls that failed several times in a row, and a model that could not be reached."""
 
 from collections.abc import Iterator
 
@@ -27,4 +27,5 @@ DETECTOR = SessionDetector(
     title="The same call fails over and over",
     advice="After the second failure of {locus}, change something before trying again.",
     find=retry_storm,
+    about_tool=True,
 )

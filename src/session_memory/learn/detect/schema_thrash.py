@@ -1,4 +1,4 @@
-"""A tool was called with wrong arguments several times."""
+"""Detect tools that were called with wrong arguments several times."""
 
 import re
 from collections import defaultdict
@@ -44,4 +44,5 @@ DETECTOR = SessionDetector(
     title="A tool is called with wrong arguments",
     advice="Show the agent a correct call of {locus}.",
     find=schema_thrash,
+    about_session=True,
 )

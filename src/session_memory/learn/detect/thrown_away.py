@@ -1,4 +1,4 @@
-"""Edits did not last: their branch was abandoned, or an edit or git undid them."""
+"""Detect edits that did not last: on an abandoned branch, or undone by an edit or by git."""
 
 from collections.abc import Iterator
 
@@ -35,4 +35,5 @@ DETECTOR = SessionDetector(
     title="Work is thrown away",
     advice="Agree on the plan before edits begin; smaller steps lose less.",
     find=thrown_away,
+    about_session=True,
 )

@@ -1,4 +1,4 @@
-"""A command timed out more than once."""
+"""Detect programs that timed out more than once."""
 
 import re
 from collections.abc import Iterator
@@ -35,4 +35,5 @@ DETECTOR = SessionDetector(
     advice="{locus} took too long: the background, smaller parts or a longer limit may help.",
     lesson="{locus} took too long. Use the background, smaller parts or a longer limit.",
     find=timeout,
+    about_tool=True,
 )

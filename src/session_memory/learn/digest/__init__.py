@@ -5,7 +5,7 @@ row id and nothing about other sessions, so a rebuild gives the same bytes. Ever
 length. Texts from the transcript are untrusted; secrets in them are masked before texts are cut.
 
 Every module in this package takes part in making digests. `session_memory.learn.version` hashes
-their source code, so that a change here makes stored digests outdated.
+their source code, so that a change of the code makes stored digests outdated.
 """
 
 from session_memory.core.late_names import late_names

@@ -1,4 +1,4 @@
-"""What one call did, as far as errors and their resolutions are concerned.
+"""A finished tool call, with everything that finding errors and their resolutions asks about it.
 
 Texts are read from the stored logs only when something asks for them.
 """
@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from session_memory.core.changes import Change
+from session_memory.core.lazy_patterns import lazy_pattern
 from session_memory.derive.agents import changes_asked
 from session_memory.derive.detecting import command_of
 from session_memory.learn.digest.command_parts import (
@@ -21,7 +22,7 @@ from session_memory.learn.digest.command_parts import (
     run_again,
     runs_check,
 )
-from session_memory.learn.digest.error_lines import ErrorLine, error_line
+from session_memory.learn.digest.error_lines import ErrorLine, error_line, error_lines
 from session_memory.learn.digest.experiments import is_experiment
 from session_memory.learn.digest.harmless import looks_only
 from session_memory.learn.digest.output_errors import errors_in_output, was_stopped
@@ -33,17 +34,25 @@ from session_memory.store.brief_events import BriefEvent
 MOST_CHANGED_LINES = 400
 _STOPPED = (130, -2)
 _POLLS = frozenset({"write_stdin", "wait", "BashOutput", "TaskOutput"})
+_OF_SHELL = ("sh:", "(eval):")
 # Arguments of a call that do not change what it does.
 _REMARKS_WORDS = """
     description justification explanation timeout timeout_ms yield_time_ms max_output_tokens
     run_in_background
 """
+_SCRIPT_SETTING = lazy_pattern(
+    r"""\b(workdir|sandbox_permissions)["']?\s*:\s*["']([^"'\n]{1,200})["']"""
+)
+_LONGEST_SCRIPT = 20_000
 _REMARKS = frozenset(_REMARKS_WORDS.split())
 
 
 class Action:
-    """A finished call. ``number`` counts the calls of the session. ``said`` is what the model said
-    before it, since the call before."""
+    """A finished tool call. ``number`` counts the finished calls of the session.
+
+    ``said`` is the last message of the model before the call; None if an edit or a message of a
+    person came after it.
+    """
 
     def __init__(
         self, number: int, finished: FinishedCall, said: BriefEvent | None, texts: Texts, uid: str
@@ -77,7 +86,7 @@ class Action:
 
     @cached_property
     def command(self) -> str:
-        """The whole shell text; for other calls the path or the summary."""
+        """The whole text of a shell call; for other calls the path or the summary."""
         if not self.is_shell:
             return self.call.path or self.call.summary
         if not self.call.summary.endswith("…"):
@@ -91,7 +100,7 @@ class Action:
 
     @cached_property
     def is_check(self) -> bool:
-        """Whether the call runs a compiler, a linter, tests or a hook, as far as words show."""
+        """Whether the words of the call show that it runs a compiler, a linter, tests or a hook."""
         return self.is_test or (self.is_shell and runs_check(self.command))
 
     @cached_property
@@ -100,25 +109,39 @@ class Action:
 
     @property
     def is_meant_to_fail(self) -> bool:
-        """Whether a failure of the call is an answer, or what the agent wanted to see."""
+        """Whether a failure of this call is no error.
+
+        It may be the answer "no" (``grep`` found nothing), or the agent broke something on purpose.
+        """
         if not self.is_shell:
             return False
-        return self.finished.answers_no(self.command) or is_experiment(self.command)
+        if self.finished.answers_no(self.command):
+            return not self._shell_complains()
+        return is_experiment(self.command)
+
+    def _shell_complains(self) -> bool:
+        """Whether the shell could not run a command, as in ``zsh:1: unmatched "``."""
+        if not any(sign in self.result.summary for sign in _OF_SHELL):
+            return False
+        return any(one.tool == "shell" for one in error_lines(self._texts.output(self.result)))
 
     @property
     def hides_failure(self) -> bool:
-        """Whether the call ends well in any case: ``make lint || true``."""
+        """Whether the call always exits with status 0, as ``make lint || true`` does."""
         return self.is_shell and hides_failure(self.command)
 
     @property
     def is_poll(self) -> bool:
-        """Whether the call only waits for another one that still runs."""
+        """Whether the call only waits for an earlier command that still runs."""
         return self.call.tool in _POLLS or "tools.write_stdin(" in self.call.summary
 
     @cached_property
     def settings(self) -> dict[str, str]:
-        """The short arguments beside the command: a directory, a permission."""
+        """The short arguments beside the command, such as a directory or a permission."""
         given = self.arguments
+        if isinstance(given, str) and "exec_command" in given:
+            # Codex of 2026 runs a script that calls its shell: tools.exec_command({"cmd": …}).
+            return dict(_SCRIPT_SETTING.findall(given[:_LONGEST_SCRIPT]))
         if not isinstance(given, dict):
             return {}
         return {
@@ -131,13 +154,13 @@ class Action:
         }
 
     def repeats(self, other: "Action") -> bool:
-        """Whether this call is the other one again, with nothing changed in it."""
+        """Whether this call does the same as an earlier one: same command, same settings."""
         if not self.is_shell or not other.is_shell:
             return self.key == other.key
         return run_again(self.command, other.command) and self.settings == other.settings
 
     def checks_again(self, other: "Action") -> bool:
-        """Whether this call checks what the other one checked."""
+        """Whether this call runs a check that the other one ran, such as the same linter."""
         if self.is_shell and other.is_shell:
             if is_inline(self.command) and is_inline(other.command):
                 programs = set(map(lead_of, self.parts))
@@ -166,8 +189,8 @@ class Action:
         return names_in(self._changed_text)
 
     def changes_named(self, names: frozenset[str]) -> frozenset[str]:
-        """Those of the names that are in the lines that an edit removes and adds."""
-        # Most changes have none, and to look for a few names is faster than to find all.
+        """Return those of ``names`` that are in the lines that this edit removes and adds."""
+        # Most edits have none of them. To search for a few names is faster than to find all names.
         lowered = self._lowered_change
         return names & self._changed_names if any(one in lowered for one in names) else frozenset()
 
@@ -198,7 +221,11 @@ class Action:
     # ------------------------------------------------------------ what it printed
 
     def find_errors(self) -> list[ErrorLine]:
-        """The errors of a failed call, or those that a check printed although it "succeeded"."""
+        """Return the errors that the output of this call shows.
+
+        A call that did not fail has errors only if its exit status is unknown or if it is a check:
+        ``make lint | tail`` ends with status 0 although the linter failed.
+        """
         failed = self.finished.failed
         if not failed and not (self.is_shell and self._may_hide_errors()):
             return []
@@ -206,8 +233,8 @@ class Action:
         if was_stopped(text):
             self.was_stopped = True
             return []
-        if failed and not self.is_shell:
-            # What follows is the text that the call was given, not an error.
+        if failed and not self.is_shell and not self.is_poll:
+            # The lines after the first two repeat what the call was given, such as a file's text.
             line = error_line("\n".join(text.strip().split("\n")[:2])) or error_line(text)
             return [ErrorLine(line)] if line else []
         return errors_in_output(text, failed=failed)

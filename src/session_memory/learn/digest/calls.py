@@ -1,4 +1,4 @@
-"""Counts over a session's tool calls: tools, files, shell commands, test runs, large outputs."""
+"""Count a session's tool calls: by tool, by file, by shell command; test runs; large outputs."""
 
 from collections import Counter
 from itertools import islice
@@ -29,7 +29,7 @@ _ALIKE = 0.02
 
 
 class ToolCounts:
-    """Calls, failures and milliseconds of each tool."""
+    """Counts the calls, the failures and the milliseconds of each tool."""
 
     def __init__(self) -> None:
         self._figures: dict[str, list[int]] = {}
@@ -60,10 +60,10 @@ class _FileCounts:
 
 
 class FileCounts:
-    """Reads and edits of each file.
+    """Counts the reads and the edits of each file.
 
-    Two reads of the same part of a file give results of about the same length; reads of different
-    parts do not. So a repeated read is recognized by its length, without unpacking the result.
+    A repeated read of the same part is recognized by the length of its result, which takes no
+    unpacking: reads of the same part have about the same length, reads of other parts have not.
     """
 
     def __init__(self) -> None:
@@ -108,7 +108,7 @@ class FileCounts:
 
 
 class CommandCounts:
-    """Runs and failures of each shell command. Commands with the same summary are one command."""
+    """Counts runs and failures of each shell command, which is known by its summary."""
 
     def __init__(self) -> None:
         self._runs: Counter[str] = Counter()
@@ -133,7 +133,7 @@ class CommandCounts:
 
 
 class TestRuns:
-    """Test runs in order. If there are too many, those in the middle are dropped."""
+    """Lists the test runs in order. If there are too many, those in the middle are dropped."""
 
     __test__ = False
 
@@ -146,7 +146,7 @@ class TestRuns:
         if "edit" in finished.kinds and not finished.failed:
             self._edits += 1
         if "test_run" not in finished.kinds:
-            # There is no run yet that it could change.
+            # Before the first test run, changes need not be noted.
             if self.runs and not self._has_changes:
                 self._has_changes = not only_looks(finished)
             return None
@@ -172,12 +172,16 @@ class TestRuns:
         return run
 
     def person(self) -> None:
-        """A person said something, and may have changed something before."""
+        """Note that a person wrote a prompt, because the person may have changed something, too."""
         self._has_changes = bool(self.runs)
 
 
 class LargeOutputs:
-    """The largest results. Only these are unpacked, because a record is longer than its text."""
+    """Finds the largest results of calls.
+
+    The length of a stored record is known without unpacking it. Only the results with the longest
+    records are unpacked, to measure their text.
+    """
 
     def __init__(self) -> None:
         self._largest: list[tuple[int, int, FinishedCall]] = []

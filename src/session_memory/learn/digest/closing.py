@@ -1,13 +1,13 @@
-"""What the last answer of an agent says about the state of the work.
+"""Find out from an agent's last answer how the work stands.
 
-An agent writes this about its own work, so it never proves success. It tells two things: whether
-the agent blames a failed check on something outside the task, and whether it waits for an answer.
+For example: does the agent ask the person something, has it given up, does it blame a failed check
+on something outside the task? An agent's words about its own work never prove success.
 """
 
 import re
 
 _TAIL = 600
-# The failure was there before, or lies outside the work.
+# The agent says that the failure was there before, or has nothing to do with the task.
 _NOT_OURS = re.compile(
     r"""\b(?: pre-?existing | existing(?=[^.\n]{0,40}\b(?:fail|error|issue|timeout|problem|flak))
       | unrelated | not\s(?:related|caused|introduced)
@@ -25,7 +25,7 @@ _NOT_OURS = re.compile(
     | 環境 | 既存 | 無関係 | 関係(?:の)?な | 기존 | 무관""",
     re.IGNORECASE | re.VERBOSE,
 )
-# The agent read the output itself and says that all is well.
+# The agent says that all tests or checks pass.
 _ALL_PASS = re.compile(
     r"\b(?:all|every|[\d,.]{1,9})\s(?:[\w-]{1,20}\s){0,3}(?:tests?|checks?|specs?|suites?)\b"
     r"[^.\n]{0,40}\b(?:pass\w*|green|succeed\w*)\b|\btests?\s(?:all\s)?pass(?:ed)?\b"
@@ -37,14 +37,16 @@ _STILL_FAILS = re.compile(
     r"\b(?:still|not yet|except|but)\b[^.\n]{0,60}\b(?:fail\w*|broken|red|error\w*)\b",
     re.IGNORECASE,
 )
-# The call failed, the agent looked, and the commit was there: a hook or another session made it.
+# The call that should commit failed, but the agent says that the commit exists: a hook or another
+# session made it.
 _COMMITTED = re.compile(
     r"\bcommit(?:ted)?\b[^.\n]{0,40}\b(?:succe\w+|went through|landed|effectively done)\b"
     r"|\b(?:already|were|was|are|is|now) (?:been )?(?:committed|in HEAD)\b"
     r"|\b(?:included|contained|combin\w+|bundled|part)\b[^.\n]{0,60}\bcommit\b|已(?:经)?提交",
     re.IGNORECASE,
 )
-# "Want me to fix it?" comes after an answer. "Which one do you mean?" comes instead of one.
+# An offer such as "Want me to fix it?" follows an answer. A question such as "Which one do you
+# mean?" replaces the answer, so it is no offer.
 _OFFER = re.compile(
     r"(?<!what )(?<!which )(?<!how )\b(?:would|do) you (?:like|want) (?:me|us) to\b|\bwant me to\b"
     r"|(?<!what )(?<!which )(?<!how )(?<!where )\b(?:shall|should|may|can) i\b"
@@ -54,13 +56,16 @@ _OFFER = re.compile(
     r"|しましょうか|しますか|할까요|드릴까요",
     re.IGNORECASE,
 )
+# "It is done. What would you like to do next?" asks for another task.
+_DONE = re.compile(r"\b(?:I['’]ve|I have|is|are|all|now)\s(?:\w+\s)?(?:done|completed?|finished)\b")
+_WHAT_NEXT = re.compile(r"\bnext\s?\?[\s\"'*_)`]*\Z", re.IGNORECASE)
 _REQUESTED = re.compile(
     r"(?:\A|[.!\n]\s*)(?:please|bitte|请|s['’]il (?:te|vous) plaît|por favor)\b[^.\n]{0,120}"
     r"\b(?:provide|share|specify|tell|confirm|paste|clarify|choose|let me know)\b[^\n]{0,160}\Z",
     re.IGNORECASE,
 )
-# Where an answer begins so, the agent could not do it. The first person matters: "it can't be
-# null" is an answer. "I couldn't find any" is one too.
+# An answer that begins with such words says that the agent could not do the task. The subject must
+# be the agent: "it can't be null" is an answer to a question, and so is "I couldn't find any".
 _GAVE_UP = re.compile(
     r"""\b(?:I|we)(?:['’]m|['’]ve|\sam|\swas|\shave)?\b[^.\n]{0,40}?\b
       (?: can['’]?t | cannot | could(?:n['’]t|\snot) | unable\sto
@@ -77,7 +82,8 @@ _GAVE_UP = re.compile(
     | (?:할|드릴)\s수\s없""",
     re.IGNORECASE | re.VERBOSE,
 )
-# Anywhere in an answer. "I could not complete the test run" is about the proof, not the work.
+# These words may stand anywhere in an answer. "I could not complete the test run" is not among
+# them, because it says nothing about the work itself.
 _UNSOLVED = re.compile(
     r"\bI(?:['’]m|['’]ve|\sam|\swas|\shave)?\b[^.\n]{0,20}\b(?:could(?:n['’]t|\snot)|unable\sto"
     r"|(?:wasn['’]t|not)\sable\sto|failed\sto)\s(?:\w{1,12}\s)?(?:fix|resolve|solve|implement)\b",
@@ -110,26 +116,29 @@ def ends_with_question(answer: str) -> bool:
 def waits_for_person(answer: str) -> bool:
     """Whether the answer ends with a question or a request that the person has to answer first.
 
-    A long answer gives something, also if it ends with a question.
+    An offer ("Want me to fix it?") is no such question. A long answer never counts, because it has
+    results beside its question.
     """
     if len(answer) > _LONGEST_QUESTION:
         return False
     last = answer[-_TAIL:].rstrip().rpartition("\n")[2]
     if _REQUESTED.search(last):
         return True
+    if _DONE.search(answer) and _WHAT_NEXT.search(last):
+        return False
     return ends_with_question(answer) and not _OFFER.search(last)
 
 
 def gave_up(answer: str) -> bool:
-    """Whether the answer begins with the words that the agent cannot do it."""
+    """Whether the answer begins with the statement that the agent cannot do the task."""
     return _GAVE_UP.search(answer[:_BEGINNING]) is not None
 
 
 def is_unsolved(answer: str) -> bool:
-    """Whether the agent says that it could not solve it, though it changed something."""
+    """Whether the answer says anywhere that the agent could not fix or solve the problem."""
     return _UNSOLVED.search(answer) is not None
 
 
 def is_question(prompt: str) -> bool:
-    """Whether a prompt asks something. Then an answer in words may be all it wants."""
+    """Whether a prompt has a question mark outside of quotes, so that words may be the answer."""
     return re.search("[?？]", _QUOTED.sub("", prompt)) is not None

@@ -1,5 +1,6 @@
-"""What a shell text runs, without what does not matter: the same check has the same part.
+"""Split a shell text into the commands that matter, so that equal checks can be recognized.
 
+Directories, wrappers, filters and redirections are left out:
 ``cd web && bun run lint 2>&1 | tail -20`` and ``timeout 60 bun run lint`` both run
 ``bun run lint``.
 """
@@ -13,7 +14,7 @@ from session_memory.derive.detecting import EXAMINED, SimpleCommand, simple_comm
 MOST_PARTS = 20
 _LONGEST_WORD = 60
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
-# Commands that neither check nor change anything beside another command.
+# Commands that are ignored: they only navigate, print, filter or control the flow of a script.
 _BESIDE_WORDS = """
     cd pushd popd echo printf true false : sleep set export source . tail head cat grep egrep
     rg sed awk tee wc sort uniq cut tr less pwd date clear wait exit fi then do done else if
@@ -28,7 +29,7 @@ _CHECKING = """
 """
 _CHECK_WORDS = frozenset(_CHECKING.split())
 _CHECK_WORD = re.compile(rf"(?<![A-Za-z0-9_])(?:{'|'.join(sorted(_CHECK_WORDS))})(?![A-Za-z0-9_])")
-# A shell removes these from inside of a word.
+# Characters that a shell removes inside of a word: quotes, backslashes and dollar signs.
 _QUOTING = str.maketrans("", "", "'\"\\$")
 _INLINE = re.compile(
     r"\b(?:python[\d.]*|node|ruby|perl|php|deno|bash|sh|zsh)\b[^|;&\n]{0,80}?\s(?:-[a-z]*[ce]|-|<<)[\s'\"]"
@@ -46,7 +47,8 @@ _PREFIXES_WORDS = """
     time nice nohup command exec env sudo stdbuf
 """
 _PREFIXES = frozenset(_PREFIXES_WORDS.split())
-# Their arguments are texts or change from one time to the next.
+# Of these programs only so many subcommands identify a check: the arguments behind them are texts
+# or numbers that differ each time.
 _BY_VERB = {"git": 1, "gh": 2, "docker": 1, "kubectl": 1}
 _WITH_VERBS_WORDS = """
     git gh docker kubectl npm pnpm yarn bun npx uv uvx cargo go poetry pip terraform dotnet
@@ -55,7 +57,7 @@ _WITH_VERBS_WORDS = """
     docker-compose podman doppler dotenvx conda flutter dart swift mvn
 """
 _WITH_VERBS = frozenset(_WITH_VERBS_WORDS.split())
-# What starts another program, and the subcommands with which others do so.
+# Programs that start another program, and subcommands with which package managers do so.
 _STARTERS = frozenset({"corepack", "rtk", "npx", "bunx", "uvx", "pipx", "env", "sudo", "xvfb-run"})
 _STARTING = frozenset({"run", "exec", "dlx", "x", "--", "develop", "shell"})
 _MANAGERS = frozenset({"npm", "pnpm", "yarn", "bun", "uv", "poetry", "fnm"})
@@ -87,7 +89,7 @@ _GIT_CHANGING = frozenset(_GIT_CHANGING_WORDS.split())
 
 
 class Part(NamedTuple):
-    """One command of a shell text: its words, the program's name without its directory first."""
+    """One command of a shell text. The first of ``words`` is the program without its directory."""
 
     words: tuple[str, ...]
 
@@ -97,7 +99,7 @@ class Part(NamedTuple):
 
     @property
     def is_fixing(self) -> bool:
-        """Whether a linter or formatter changes files itself."""
+        """Whether the command is a linter or formatter that changes files (``eslint --fix``)."""
         return any(_FIXING.search(word) for word in self.words[1:4]) or self.program == "gofmt"
 
     @property
@@ -107,7 +109,7 @@ class Part(NamedTuple):
 
     @property
     def is_changing(self) -> bool:
-        """Whether the command changes files or settings, beside fixing and installing."""
+        """Whether the command changes files or settings, such as ``rm`` or ``git checkout``."""
         if "git" in self.words[:2]:
             verb = self.words[self.words.index("git") + 1 :][:1]
             return bool(verb) and verb[0] in _GIT_CHANGING
@@ -116,7 +118,7 @@ class Part(NamedTuple):
 
 @lru_cache(maxsize=2_000)
 def parts_of(text: str) -> tuple[Part, ...]:
-    """The commands of a shell text that do something, in order."""
+    """Return the commands of a shell text in order, without those that only show or filter."""
     found = (_part(command) for command in simple_commands(text)[: 2 * MOST_PARTS])
     return tuple(part for part in found if part is not None)[:MOST_PARTS]
 
@@ -131,7 +133,7 @@ def _part(command: SimpleCommand) -> Part | None:
         return None
     name = _name(words[0])
     if "git" in words[:2]:
-        # ``git -C web add x`` adds, wherever it does so.
+        # ``git -C web add x`` is the same command as ``git add x``.
         at = words[:2].index("git") + 1
         while len(words) > at + 1 and words[at] in ("-C", "-c"):
             del words[at : at + 2]
@@ -145,8 +147,8 @@ def _name(word: str) -> str:
 
 
 def runs_check(text: str) -> bool:
-    """Whether a shell text runs a compiler, a linter, tests or a hook, as far as words show."""
-    # Most texts have no such word, and splitting takes long.
+    """Whether the words of a shell text show that it runs a compiler, a linter, tests or a hook."""
+    # Most texts have no such word, and this search is faster than splitting a text.
     if _CHECK_WORD.search(text[:EXAMINED].translate(_QUOTING)) is None:
         return False
     return any(map(_is_check, parts_of(text)))
@@ -160,7 +162,7 @@ def _is_check(part: Part) -> bool:
 
 
 def is_same_check(one: Part, other: Part) -> bool:
-    """Whether two commands check the same, perhaps one of them through a wrapper."""
+    """Whether two commands are the same check. One may have a wrapper: ``npx tsc`` and ``tsc``."""
     first, second = check_identity(one), check_identity(other)
     if len(first) > len(second):
         first, second = second, first
@@ -169,7 +171,7 @@ def is_same_check(one: Part, other: Part) -> bool:
 
 @lru_cache(maxsize=2_000)
 def check_identity(part: Part) -> tuple[str, ...]:
-    """The words that tell checks apart: of ``git commit -m x`` only ``git commit``."""
+    """Return the words that tell this check from others: ``git commit`` of ``git commit -m x``."""
     words = part.words
     for place in (0, 1):
         if len(words) > place and words[place] in _BY_VERB:
@@ -179,9 +181,10 @@ def check_identity(part: Part) -> tuple[str, ...]:
 
 
 def lead_of(part: Part) -> tuple[str, ...]:
-    """The program and, if it has many, its subcommand; () if the subcommand is missing.
+    """Return the program that a command really runs, with its subcommand if it has many.
 
-    Of ``corepack pnpm exec vitest`` it is ``vitest``, and of ``bun run lint`` it is ``lint``.
+    ``corepack pnpm exec vitest`` gives ``vitest``, ``bun run lint`` gives ``lint``, and
+    ``git push origin`` gives ``git push``. The result is () if the subcommand is missing.
     """
     words = [word for word in part.words if not word.startswith("-")]
     while len(words) > 1 and words[0] in _STARTERS:
@@ -194,8 +197,14 @@ def lead_of(part: Part) -> tuple[str, ...]:
 
 
 def run_again(one: str, other: str) -> bool:
-    """Whether a shell text runs another one again: only filters and redirections may differ."""
-    return one == other or _without_filters(one) == _without_filters(other)
+    """Whether two shell texts run the same commands: only filters and redirections may differ."""
+    if one == other:
+        return True
+    if "<<" in one and "<<" in other:
+        # What a command reads from the text itself, such as a patch, must be the same, too.
+        return False
+    commands = _without_filters(one)
+    return bool(commands) and commands == _without_filters(other)
 
 
 @lru_cache(maxsize=2_000)
@@ -208,13 +217,13 @@ def _without_filters(text: str) -> tuple[tuple[str, ...], ...]:
 
 
 def hides_failure(text: str) -> bool:
-    """Whether a shell text ends well whatever happened: ``ls x || echo missing``."""
+    """Whether a shell text hides a failure of its commands, as ``ls x || echo missing`` does."""
     end = text[-_HIDING_END:]
     return any(sign in end for sign in _HIDING_SIGNS) and _HIDING.search(end) is not None
 
 
 def file_names(text: str) -> frozenset[str]:
-    """The names of the files in a shell text, without their directories."""
+    """Return the names of the files in a shell text, without their directories."""
     return frozenset(
         name
         for command in simple_commands(text)
@@ -238,7 +247,10 @@ def is_other_script(one: str, other: str) -> bool:
 
 
 def shared_words(one: str, other: str) -> float:
-    """The share of the words of the shorter shell text that the other has too."""
+    """Return the share of the shorter shell text's words that the other text has, too.
+
+    A single common word counts as none.
+    """
     first, second = _all_words(one), _all_words(other)
     shared, fewest = len(first & second), min(len(first), len(second))
     return shared / fewest if shared > 1 else 0.0
@@ -252,5 +264,5 @@ def _all_words(text: str) -> frozenset[str]:
         for place, word in enumerate(command.words)
         if command.words[0] not in ("cd", "echo", "tail", "head")
     )
-    # That both are started in the same way says nothing.
+    # Words that only start another program say nothing about what two texts have in common.
     return frozenset(found) - _STARTERS - _STARTING - _MANAGERS

@@ -1,4 +1,4 @@
-"""Commits that an agent made: each by its short hash and its subject, as ``git log`` shows them."""
+"""List the commits that an agent made: short hash and subject, as ``git log --oneline`` shows."""
 
 from session_memory.derive.detecting import given_subjects, logged_commits
 from session_memory.learn.digest import Statement
@@ -12,7 +12,7 @@ LONGEST = 200
 
 
 class CommitList:
-    """Commits that were made."""
+    """Collects the commits of a session from its finished calls."""
 
     def __init__(self) -> None:
         self.made: list[Statement] = []

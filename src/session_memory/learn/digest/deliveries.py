@@ -1,7 +1,7 @@
-"""What a shell call hands over: commits, pushes, pull requests. And whether it arrived.
+"""Find calls that deliver work (commit, push or open a pull request), and whether it arrived.
 
-The exit status alone does not say it: a wrapper or a pipe hides the status of a hook that refused
-the commit. So the output counts as well.
+The exit status alone does not show that: a wrapper or a pipe may hide that a hook refused the
+commit. So the output counts as well.
 """
 
 import re
@@ -20,19 +20,23 @@ _TOOL = re.compile(
     r"(?:^|_)(?:git_(?P<git>commit|push)|(?:create|merge)_(?:pull|merge)_request)$", re.IGNORECASE
 )
 _WHOLE = ("commit", "push", "gh ", "glab ", "hub ")
-# The rest of a longer command may deliver what its beginning has prepared.
+# A command whose summary is cut may deliver something in the part that is missing. These words in
+# the beginning make that possible.
 _CUT = (*_WHOLE, "git", "&&", "cd ")
 
 
 class Delivery(NamedTuple):
-    """``arrived`` is None if the command still runs or had nothing to deliver."""
+    """An attempt to deliver work. ``kind`` is ``commit``, ``push`` or ``pull_request``.
+
+    ``arrived`` is None if the command still runs or had nothing to deliver.
+    """
 
     kind: str
     arrived: bool | None
 
 
 def deliveries(finished: FinishedCall, texts: Texts) -> list[Delivery]:
-    """What the call delivered or tried to deliver."""
+    """Return what a call delivered or tried to deliver, in the order of its commands."""
     if not finished.is_shell:
         tool = _TOOL.search(finished.call.tool or "")
         kind = PULL_REQUEST if tool is None or tool["git"] is None else tool["git"].lower()
@@ -50,7 +54,7 @@ def deliveries(finished: FinishedCall, texts: Texts) -> list[Delivery]:
 
 
 def _may_deliver(finished: FinishedCall) -> bool:
-    """Whether the call may deliver something. Its summary may be cut."""
+    """Whether the call may deliver something, judged by its summary, which may be cut."""
     summary = finished.call.summary
     if not summary.endswith("…"):
         return any(word in summary for word in _WHOLE)
@@ -76,7 +80,7 @@ def _is_push(program: Program) -> bool:
 
 
 def _verb(program: Program) -> str:
-    """The command of git: ``commit`` in ``git -C place commit``."""
+    """Return the subcommand of git (``commit`` in ``git -C place commit``); "" for all others."""
     if program.name != "git":
         return ""
     words = [word for word in program.arguments if not word.startswith("-")]

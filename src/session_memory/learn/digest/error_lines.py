@@ -1,7 +1,8 @@
-"""The errors that an output shows: each is the line a person would search for.
+"""Find the errors in the output of a command: each is the line a person would search for.
 
-One output can show several errors: a compiler prints ten, a hook prints those of its linter. Lines
-of the best grade are taken (see `runner_lines`), each error once, at most `MOST_ERRORS`.
+One output can show several errors: a compiler prints ten, a hook prints those of its linter. Every
+error line has a grade (see `runner_lines`). Only lines of the best grade in the output are
+returned, each error once, at most `MOST_ERRORS`.
 """
 
 import re
@@ -34,8 +35,12 @@ _LONGEST_LINE = 2_000
 
 
 class ErrorLine(NamedTuple):
-    """An error in an output. ``near`` is the text around it. ``tool`` and ``code`` are "" if the
-    line does not show which program found the error and what it calls it."""
+    """An error in an output. ``near`` is the text around its line.
+
+    ``tool`` is the program that found the error, ``code`` what that program calls it (``TS2345``)
+    and ``path`` the file it names; each is "" if the output does not show it. ``about`` and
+    ``grade`` are those of the line's form (see `LineForm`).
+    """
 
     text: str
     near: str = ""
@@ -52,26 +57,34 @@ class ErrorLine(NamedTuple):
 
     @property
     def kind(self) -> tuple[str, str, str, str]:
-        """Equal for errors of one kind in one file, whatever their line and the names in them."""
+        """A key for this kind of error: the same error code in the same file gives equal keys.
+
+        Line numbers and names in the message do not matter. Without a code or a path, the text of
+        the error is in the key.
+        """
         if self.code and self.path:
             return self.tool, self.code, self.path.rpartition("/")[2], ""
         return self.tool, self.code, "", self.text
 
 
 def error_lines(text: str, *, masked: bool = True, hints: bool = True) -> list[ErrorLine]:
-    """The errors in an output, the most telling ones only; [] if no line tells anything.
+    """Return the errors in an output: those of the best grade, or [] if no line shows an error.
 
-    Without ``masked``, secrets stay in them: such lines must not be kept or shown. Callers that do
-    not want hints ask without ``hints``: that is faster, and some are left out.
+    Without ``masked``, secrets stay in the lines, which must not be kept or shown then. Without
+    ``hints`` (lines of the lowest grade) the search is faster, and most hints are not found.
     """
-    # Masking takes long, and most texts have no such line.
+    # Masking takes long, and most texts have no line with an error.
     if not may_tell(_TAG.sub("", _examined(text)), hints=hints):
         return []
     return _errors(_without_tasks(cleaned_lines(text, masked=masked)), hints=hints)
 
 
 def hidden_errors(text: str, *, masked: bool = True) -> list[ErrorLine]:
-    """The errors in an output whose exit status was lost in a pipe, or hidden by a wrapper."""
+    """Return the errors in the output of a command that ended with status 0 all the same.
+
+    A pipe or a wrapper may hide the real exit status. If the last line says that the command
+    failed, diagnostics and messages count, else only errors of known compilers, linters and tests.
+    """
     if ends_with_failure(text):
         found = error_lines(text, masked=masked, hints=False)
         if found and found[0].grade >= MESSAGE:
@@ -90,6 +103,7 @@ def _errors(lines: list[str], *, hints: bool = True) -> list[ErrorLine]:
         found = list(_matches(lines, hints=True))
     for grade, most in ((DIAGNOSTIC, MOST_ERRORS), (MESSAGE, _MOST_MESSAGES), (HINT, 1)):
         if some := [(place, form, m) for place, form, m in found if form.grade == grade]:
+            some = _without_summary(some)
             made = {one.text: one for one in (_error(lines, *found_one) for found_one in some)}
             errors = [one for one in made.values() if one.text]
             # The last exception of a traceback is the one that ended the program.
@@ -97,14 +111,28 @@ def _errors(lines: list[str], *, hints: bool = True) -> list[ErrorLine]:
     return []
 
 
+def _without_summary(
+    found: list[tuple[int, LineForm, re.Match[str]]],
+) -> list[tuple[int, LineForm, re.Match[str]]]:
+    """Remove the lines of pytest's summary if the errors themselves are shown, too."""
+    some = [one for one in found if not (one[1].tool == "pytest" and "path" in one[2].groupdict())]
+    return some if any(form.tool == "pytest" for _, form, _ in some) else found
+
+
 def error_line(text: str, *, masked: bool = True) -> str:
-    """The line of an output that says best what went wrong, at most `SAMPLE` characters."""
+    """Return the line of an output that says best what went wrong, at most `SAMPLE` characters.
+
+    If no line says what went wrong, the first line that is no noise, such as "1 failed".
+    """
     lines = cleaned_lines(text, masked=masked)
     return _telling_line(lines) or _status_line(lines)
 
 
 def telling_line(text: str, *, masked: bool = True) -> str:
-    """The same, but "" for an output that only says that something failed."""
+    """Return the line of an output that says best what went wrong; "" if no line says it.
+
+    Lines such as "1 failed" only say that something failed.
+    """
     return _telling_line(cleaned_lines(text, masked=masked))
 
 
@@ -129,7 +157,7 @@ def ends_with_failure(text: str) -> bool:
 
 
 def reason_line(*texts: str) -> str:
-    """The first error line in ``texts``, else the first line: a run may print only "1 failed"."""
+    """Return the line of the first text that says what went wrong; else the first line of all."""
     given = [cleaned_lines(text) for text in texts]
     found = next(filter(None, map(_telling_line, given)), "")
     first = [line for lines in given for line in lines[:1]]
@@ -137,7 +165,10 @@ def reason_line(*texts: str) -> str:
 
 
 def cleaned_lines(text: str, *, masked: bool = True) -> list[str]:
-    """The lines of an output without colors, margins and empty lines, by default masked."""
+    """Return the lines of an output without colors, margins and empty lines.
+
+    Unless ``masked`` is false, secrets are masked.
+    """
     # Mask before the text is split and cut: a key spans lines, and half a secret is not recognized.
     text = _examined(text)
     text = _TAG.sub("", redact.mask(text) if masked else text)
@@ -151,7 +182,7 @@ def cleaned_lines(text: str, *, masked: bool = True) -> list[str]:
 
 
 def _examined(text: str) -> str:
-    """The beginning and the end of an output, without colors."""
+    """Return an output without colors; of a long one only the beginning and the end."""
     if len(text) > 2 * _EXAMINED:
         text = text[:_EXAMINED] + "\n" + text[-_EXAMINED:]
     return ANSI.sub("", text) if "\x1b" in text else text
@@ -167,7 +198,7 @@ def _matches(lines: list[str], hints: bool) -> Iterator[tuple[int, LineForm, re.
 
 
 def _without_tasks(lines: list[str]) -> list[str]:
-    """The lines without the name of the task or container, if one stands before most of them."""
+    """Remove the name of the task or container ("web-1  | …") if most lines begin with one."""
     some = lines[:_TASK_LINES]
     fewest = max(_FEWEST_TASK_LINES, (len(some) + 1) // 2)
     first = "\n".join(some)
@@ -181,7 +212,10 @@ def _without_tasks(lines: list[str]) -> list[str]:
 
 @lru_cache(maxsize=2_048)
 def _form_of(line: str) -> tuple[LineForm, re.Match[str]] | None:
-    """The form of a line. Programs print the same lines again and again."""
+    """Return the form of a line with its match; None for a line that is no error.
+
+    Results are cached, because programs print the same lines again and again.
+    """
     form = _first_form(line)
     if form is None or STATUS_LINE.match(line):
         return None
@@ -208,9 +242,15 @@ def _error(lines: list[str], place: int, form: LineForm, match: re.Match[str]) -
     text = _sample(lines, place)
     after = lines[place + 1 : place + 1 + _NEAR_AFTER]
     before = lines[max(0, place - _NEAR_BEFORE) : place]
-    if form.tool == "biome" and after:
+    if form.tool == "biome" and form.grade == MESSAGE:
+        code = "format" if form.about == "format" else "assist/source/organizeImports"
+        text = f"{code}: {groups['said']}"
+    elif form.tool == "biome" and after:
         # "lint/style/useConst ━━━" is followed by "× This let declares a variable …".
         text = _joined(f"{groups['code']}", _BULLET.sub("", after[0]))
+    elif form.tool == "rustfmt":
+        # The next line is code, which is no part of the message.
+        text = f"Diff in {path}"
     elif form.about == "test" and (why := _reason_of_test(form.tool, before, after)):
         # Mocha prints the suite, then the title of the test.
         title = f" {after[0].rstrip(':')}" if form.tool == "mocha" and after[0] != why else ""
@@ -226,10 +266,16 @@ def _joined(one: str, other: str) -> str:
 
 
 def _reason_of_test(tool: str, before: list[str], after: list[str]) -> str:
-    """The message beside the name of a failed test. Bun prints it before, others after the name."""
+    """Return why a test failed: the message near its name; "" if there is none.
+
+    Bun prints the message before the name of the test, other runners after it.
+    """
     if tool == "pytest":
         return ""
     lines = list(reversed(before)) if tool == "bun" else after
+    if tool == "go" and not (after and _GO_LINE.match(after[0])):
+        # With -v, go prints the message before the result of the test.
+        lines = [*(line for line in reversed(before) if _GO_LINE.match(line)), *after]
     for place, line in enumerate(lines):
         if found := _ASSERTION.match(line):
             # "Expected values to be equal:" is followed by what was got and what was expected.
@@ -253,9 +299,10 @@ def _is_empty_talk(line: str) -> bool:
 
 
 def _sample(lines: list[str], place: int) -> str:
-    # After a line such as "failed due to the following issue:" the next line has the reason.
+    # After a line such as "failed due to the following issue:" or "ERROR in FILE" the next line
+    # has the reason.
     some = lines[place : place + 1]
-    if some and some[0].endswith(":"):
+    if some and (some[0].endswith(":") or some[0].startswith("ERROR in ")):
         some = lines[place : place + 2]
     return one_line(escaped(_PREFIX.sub("", " ".join(some))), SAMPLE)
 
@@ -263,7 +310,7 @@ def _sample(lines: list[str], place: int) -> str:
 ANSI = lazy_pattern(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _BLANKS = " \t\u2009\u00a0\ufeff"
 _TAG = lazy_pattern(r"</?(?:tool_use_error|error|stderr|stdout|output|system-reminder)>")
-# Terraform's bar; the job, step and time of a line in a log of GitHub Actions.
+# What stands before a line: Terraform's bar; the job, step and time in a log of GitHub Actions.
 _MARGIN = lazy_pattern(
     r"^(?:[│|] +)?(?:[^\t]{1,80}\t[^\t]{1,80}\t(?=\ufeff?\d{4}-))?\ufeff?"
     r"(?:\d{4}-\d\d-\d\dT[\d:.]+Z )?"
@@ -271,14 +318,14 @@ _MARGIN = lazy_pattern(
 )
 # Without a tab, every margin starts with one of these.
 _MARGIN_STARTS = "│|\ufeff0123456789#"
-# mise and others print the name of the task before each line, and logs that of the part. Prettier
-# prints "[warn] FILE".
+# The name of a task before a line, as mise prints it, or the name of a component in a log. The
+# line "[warn] FILE" of Prettier has no such name.
 _TASK = lazy_pattern(
     r"^(?:\[(?!ERROR|FATAL|(?:warn|error)\] \S+\.\w{1,8}$)[\w:./@ -]{1,40}\] ){1,3}(?=\S)"
 )
 # "[lint:go] …" of mise, "[0] …" of concurrently, "web:build: …" of turbo, "web-1  | …" of
-# docker compose, "#12 3.45 …" of docker build, "packages/web test: …" of pnpm. Each with a part
-# that it needs.
+# docker compose, "#12 3.45 …" of docker build, "packages/web test: …" of pnpm. Before each pattern
+# is a text that it needs, which is found faster.
 _OF_TASKS = tuple(
     (part, lazy_pattern(pattern))
     for part, pattern in (
@@ -296,6 +343,7 @@ _ASSERTION = lazy_pattern(
     r"(?:error: |\S*(?:Error|Exception)\b|AssertionError|expect\(|Expected|expected|\S+\.go:\d+:"
     r"|assertion |Timeout|thread '|panicked).*"
 )
+_GO_LINE = lazy_pattern(r"\S+\.go:\d+: ")
 _FAILURE = lazy_pattern(r"(?:\S+: )?(?:fatal|error|Error|ERROR)(?:\[\w+\])?: |npm (?:ERR!|error) ")
 _DIFFERENCE = lazy_pattern(r"[+-] (?!(?:actual|expected)\b)")
 _PATH_LINE = lazy_pattern(r"[^\s:]*[/\\.][^\s:]*\.\w{1,8}")
@@ -308,8 +356,11 @@ _SLOW_FORMS = tuple((at, form) for at, form in enumerate(FORMS) if form.needs is
 
 @cache
 def _any_form() -> re.Pattern[str]:
-    """All other forms as one pattern. The name of the group that matches has the form's number."""
-    # To compile it takes no longer than to compile all forms, and few of them are ever needed.
+    """Return one pattern for all forms without ``needs``.
+
+    The name of the group that matches contains the number of the form.
+    """
+    # To compile this one pattern takes no longer than to compile each form.
     quick = [(at, form.pattern.pattern) for at, form in enumerate(FORMS) if form.needs is None]
     return re.compile(
         "|".join(f"(?P<_{at}>{_GROUP_NAME.sub('(?:', pattern)})" for at, pattern in quick)

@@ -1,7 +1,7 @@
-"""The terms by which the errors of a session are found, beside those of the session.
+"""Compute the search terms of a session's errors, by which `session-memory fix` finds them.
 
-They stand in the same index behind a mark, so that words of an error and words of a task do not
-mix: a question about an error is compared with errors alone.
+They are in the same index as the terms of the session, with a mark before each. So a question about
+an error is compared with errors alone, and never with the words of a task.
 """
 
 from session_memory.learn.digest import Digest, ErrorSnippet
@@ -13,16 +13,17 @@ LONGEST = 4_000
 
 
 def error_fields(error: ErrorSnippet) -> tuple[str, str, str, str]:
-    """The texts of an error: itself, the lines around it, the call, and what resolved it."""
+    """Return four texts of an error: its line, the lines around it, the failed call, and what
+    resolved it."""
     how = error.resolution
     solved = f"{how.said} {how.text} {' '.join(how.lines)}" if how else ""
     return error.sample, error.near, error.call, solved
 
 
 def error_terms(digest: Digest) -> dict[str, int]:
-    """The terms of all errors of a session, with the same weight each.
+    """Return the terms of all errors of a session. Each has the same weight.
 
-    If there are too many, those of the samples stay, because people ask with them.
+    If there are too many, the terms of the errors' own lines stay, because people search for them.
     """
     fields = [error_fields(error) for error in digest.error_snippets]
     found: dict[str, None] = {}

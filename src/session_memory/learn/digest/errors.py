@@ -1,6 +1,6 @@
-"""The errors of a session, grouped by fingerprint, with what resolved them.
+"""Group the errors of a session by fingerprint, and note what resolved each of them.
 
-`open_errors` finds the call that ends an error, and `resolutions` the change that resolved it.
+`open_errors` finds the call after which an error is gone, `resolutions` the change that did it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -74,7 +74,10 @@ class _Streak:
 
 
 class _Tries:
-    """The attempts of the skill call that is being read: the errors they had, and their models."""
+    """The attempts so far of one call in a skill log.
+
+    ``groups`` are their errors, each with the model of the last attempt that had it.
+    """
 
     def __init__(self) -> None:
         self.groups: dict[_Group, str | None] = {}
@@ -82,7 +85,11 @@ class _Tries:
 
 
 class ErrorGroups:
-    """``is_skill``: the session is a skill log. Its calls consist of attempts."""
+    """Collects the errors of a session event by event.
+
+    ``is_skill``: the session is a skill log. Each of its calls consists of attempts, and the errors
+    are those of the attempts.
+    """
 
     def __init__(self, session_uid: str = "", *, is_skill: bool = False) -> None:
         self._session, self._is_skill = session_uid, is_skill
@@ -104,7 +111,7 @@ class ErrorGroups:
         action = Action(self._number, finished, self._said, texts, self._session)
         is_refused = "human_intervention" in finished.result.marks
         if is_refused or (finished.failed and action.is_meant_to_fail):
-            # A person's refusal is no error, and "no match" is an answer.
+            # A refusal by a person is no error, and neither is the answer "no match".
             return
         self._reports.did(action)
         action.errors = action.find_errors()
@@ -122,7 +129,7 @@ class ErrorGroups:
         elif not finished.failed:
             self._note_ended(self._open.succeeded(action, texts))
         if action.is_edit:
-            # What was said before a read and an edit leads to the edit, not to what follows it.
+            # The message explains the calls up to this edit, but none of the later ones.
             self._said = None
 
     def _add_failure(self, finished: FinishedCall, action: Action) -> None:
@@ -142,17 +149,17 @@ class ErrorGroups:
                 group.add_span(one.first, one.action.call.seq)
 
     def said(self, event: BriefEvent) -> None:
-        """The model said something. What it says before a change is kept with the resolution."""
+        """Note a message of the model. A resolution keeps the message before its change."""
         self._said = event
 
     def reported(self, event: BriefEvent, texts: Texts) -> None:
-        """A person wrote a message or accepted a plan, which may report an error."""
+        """Note a message or an accepted plan of a person. It may report an error."""
         if not self._is_skill:
             self._said = None
             self._reports.add(event, texts.message(event), texts)
 
     def add_attempt(self, event: BriefEvent, texts: Texts) -> None:
-        """Add an attempt of a skill call. Its error is what the run or the review said."""
+        """Add an attempt of a skill call. Its error is the message of the run or the review."""
         self._tries.last = event
         if event.is_error and (sample := texts.reason(event)):
             group = self._group(event, None, sample, tool=event.tool)
@@ -160,11 +167,11 @@ class ErrorGroups:
             self._tries.groups[group] = event.model
 
     def _add_skill(self, finished: FinishedCall, texts: Texts) -> None:
-        """A call of a skill failed or succeeded, and its attempts are known."""
+        """Add a finished call of a skill; its attempts were added before."""
         call, result, tries = finished.call, finished.result, self._tries
         self._tries = _Tries()
         if finished.failed:
-            # The status of a call is no reason. A failure without one is in the outcome alone.
+            # Without a reason in the log there is no error to group, only a failed outcome.
             last = tries.last
             sample = (texts.reason(last) if last is not None else "") or texts.reason(result)
             if sample and not tries.groups:
@@ -185,7 +192,7 @@ class ErrorGroups:
         self._unreachable.add_occurrence(event, (group,))
 
     def answered(self, event: BriefEvent) -> None:
-        """The model answered, so it can be reached again."""
+        """Note that the model answered. That resolves earlier errors of reaching it."""
         if (streak := self._unreachable) is not None:
             self._unreachable = None
             for group in streak.groups:
@@ -220,7 +227,7 @@ class ErrorGroups:
             self._repeats.append((streak, end, resolved))
 
     def end(self, texts: Texts) -> None:
-        """Call once, after the last event: errors that are still open stay unresolved."""
+        """Finish after the last event. Errors that are still open stay unresolved."""
         self._reports.close(texts)
         if self._unreachable is not None:
             self._add_repeat(self._unreachable, self._unreachable.last, resolved=False)
@@ -253,7 +260,10 @@ class ErrorGroups:
 
 
 def _later_try(last: BriefEvent, model: str | None, finished: FinishedCall) -> Resolution:
-    """A later attempt of the same call succeeded; with another model, the model is named."""
+    """Return the resolution of an attempt's error: a later attempt of the same call succeeded.
+
+    If another model made the later attempt, the resolution names that model.
+    """
     uids = (last.event_uid,)
     if last.model and last.model != model:
         return Resolution("instead", f"model {last.model}", uids, finished.result.event_uid)
@@ -261,7 +271,7 @@ def _later_try(last: BriefEvent, model: str | None, finished: FinishedCall) -> R
 
 
 def _merged(spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The spans without overlap, so that no token is counted twice for one error."""
+    """Yield the spans without overlap, so that no token is counted twice for one error."""
     end = -1
     for first, last in sorted(spans):
         if last > end:
@@ -270,12 +280,12 @@ def _merged(spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 
 def _without_output(action: Action) -> list[ErrorLine]:
-    """A failure without a telling output: the program and its exit status.
+    """Return an error of a failed call whose output shows none: "make ended with status 2".
 
-    It is no error if a person stopped the call, or if there is no status either. Of several
-    commands nobody knows which one failed, and one that only looks found nothing.
+    There is no error if the call was stopped, only waited or has no exit status, if several
+    commands ran (nobody knows which one failed), or if the command only looks at things.
     """
-    if action.was_stopped or not (action.result.exit_code or not action.is_shell):
+    if action.was_stopped or action.is_poll or not action.result.exit_code:
         return []
     if action.is_shell and (action.only_looks or len(action.parts) > 1):
         return []

@@ -1,7 +1,7 @@
-"""Shell texts that break something on purpose, run a check and take the change back.
+"""Recognize shell texts that break something on purpose, run a check and undo the change.
 
-Agents try in this way whether a new test notices the old mistake. Its failure is what they wanted,
-so it is neither an error nor a verdict on the work.
+Agents do this to see whether a new test notices the old mistake: ``git stash; pytest; git stash
+pop``. The test is expected to fail, so its failure is no error and does not decide the outcome.
 """
 
 from session_memory.derive.detecting import SimpleCommand, simple_commands
@@ -21,7 +21,7 @@ def is_experiment(text: str) -> bool:
     if not restored:
         return False
     changed = [place for place, one in enumerate(commands) if _changes(one, commands[restored[-1]])]
-    # Between the two is at least one command that is run in this state.
+    # At least one command runs between the change and its undoing.
     return bool(changed) and restored[-1] - changed[0] > 1
 
 
@@ -35,7 +35,7 @@ def _restores(command: SimpleCommand) -> bool:
 
 
 def _changes(command: SimpleCommand, restoring: SimpleCommand) -> bool:
-    """Whether a command takes away what the later one restores."""
+    """Whether a command changes the files that the later command ``restoring`` restores."""
     words = command.words
     if restoring.words[1:2] == ["stash"]:
         return words[:2] == ["git", "stash"] and words[2:3] not in (["pop"], ["apply"], ["list"])
@@ -52,5 +52,5 @@ def _changes(command: SimpleCommand, restoring: SimpleCommand) -> bool:
 
 
 def _paths(words: list[str]) -> list[str]:
-    """The files among the arguments of ``git checkout`` and ``git restore``."""
+    """Return the files among the arguments of ``git checkout`` or ``git restore``."""
     return [word for word in words if not word.startswith("-") and ("." in word or "/" in word)]

@@ -1,4 +1,4 @@
-"""Fingerprints of errors: the same error has the same fingerprint in every repository.
+"""Compute fingerprints of errors: the same error has the same fingerprint in every repository.
 
 The fingerprint is a hash of one line of the output: the line a person would search for. Paths,
 numbers, ids, times, ports and temporary names are replaced before the line is hashed.
@@ -16,13 +16,13 @@ _LONGEST_LINE = 2_000
 
 @lru_cache(maxsize=1_024)
 def fingerprint(line: str) -> str:
-    """Sixteen hex digits, equal for lines that differ only in paths, numbers and ids."""
+    """Return sixteen hex digits. Lines that differ only in paths, numbers or ids get the same."""
     text = normalized(line)
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def normalized(line: str) -> str:
-    """``line`` in lower case, with paths, numbers, ids and times replaced by placeholders."""
+    """Return the line in lower case, with placeholders for paths, numbers, ids and times."""
     text = line[:_LONGEST_LINE]
     for pattern, instead in _REPLACED:
         text = pattern.sub(instead, text)

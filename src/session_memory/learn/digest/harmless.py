@@ -1,7 +1,7 @@
-"""Which calls only look at things, so that nothing can be different after them.
+"""Recognize calls that only look at things, so that nothing can be different after them.
 
-A call that is not listed here may have changed something: it installed a package, started a
-server, or ran a script.
+Every other call may have changed something: it may have installed a package, started a server or
+run a script.
 """
 
 from session_memory.core.injected import MARK, is_own_answer, is_own_tool
@@ -23,7 +23,7 @@ _LOOKING = (
 _LOOKERS = frozenset(_LOOKING.split())
 _GIT_LOOKING = "status log diff show blame grep ls-files rev-parse describe shortlog"
 _GIT = frozenset(_GIT_LOOKING.split())
-# Programs that mostly change things, and the arguments with which they only answer.
+# Programs that mostly change things, and the arguments with which they only print something.
 _ASKING = (
     "npm pnpm yarn bun pip pip3 uv cargo go gem bundle composer brew apt make docker kubectl gh"
     " poetry terraform mvn gradle dotnet node python python3 fnm nvm mise corepack"
@@ -43,12 +43,12 @@ _ACTING = frozenset({"-delete", "-exec", "-execdir", "-ok", "-i", "--in-place"})
 
 
 def only_looks(finished: FinishedCall) -> bool:
-    """Whether nothing can be different after the call. False where this is not certain."""
+    """Whether the call only looks, so that nothing can be different after it; False if unsure."""
     return looks_only(finished, finished.call.summary)
 
 
 def looks_only(finished: FinishedCall, command: str) -> bool:
-    """The same, for a call whose whole command is known."""
+    """Whether the call only looks. ``command`` is its whole text; the call's summary may be cut."""
     if "edit" in finished.kinds:
         return False
     if not finished.is_shell:
@@ -57,10 +57,11 @@ def looks_only(finished: FinishedCall, command: str) -> bool:
 
 
 def asks_memory(finished: FinishedCall) -> bool:
-    """Whether the call asked our own program what earlier sessions did, and got an answer.
+    """Whether the call asked Session Memory itself about earlier sessions, and got an answer.
 
-    A tool of our server is known by its name or, where an agent gives it another one, by the first
-    line of the answer. In a shell, our program must be all that the command runs."""
+    A tool of its MCP server is known by its name or, if the agent renamed it, by the first line of
+    the answer. In a shell, the command must run Session Memory and else only programs that look.
+    """
     call, result = finished.call, finished.result
     if is_own_tool(call.tool or "") or is_own_answer(result.summary):
         return True
@@ -70,8 +71,9 @@ def asks_memory(finished: FinishedCall) -> bool:
 
 
 def command_only_looks(command: str) -> bool:
-    """The same, for a text that a shell runs."""
-    # A program comes before those that it may start, and only looking programs start none.
+    """Whether every program in a shell text only looks at things."""
+    # `programs` lists a program before those that it starts. Only the first of a command counts:
+    # a program that starts others is none that only looks.
     started = {id(one.command): one for one in reversed(list(programs(command)))}
     return bool(started) and all(map(_looks, started.values()))
 

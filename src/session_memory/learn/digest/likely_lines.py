@@ -1,7 +1,8 @@
-"""Which lines of an output may have a form of `runner_lines`. This is much faster than the forms.
+"""Find the lines of an output that may match a form of `runner_lines`, without trying the forms.
 
-Every form needs one of the parts below, so a line without any of them has no form. A form that is
-added there needs its part here; a test tries every form.
+This is much faster than to match every line with every form. Each form needs one of the parts
+below, so a line without any of them has no form. If you add a form there, add its part here; a test
+tries every form.
 """
 
 from bisect import bisect_right
@@ -17,18 +18,20 @@ _ANY_CASE_PARTS = (
     "err_pnpm_", "err!", "no rule ", "! [", "conflict (", "]: ", ":in ", "curl: (", "ssh: ",
     "scp: ", "permission", "permitted", "not found", "no such", "no matches found",
     "unbound variable", "is a directory", "bad substitution", "cannot", "cherry-pick is now",
+    "zsh: ", "diff in ", "went wrong:", "! formatter", "! the imports",
 )  # fmt: skip
-# Only hints need these. Prose is full of them.
+# Parts that only hints (the forms of the lowest grade) need. Prose is full of them.
 _HINT_PARTS = (
     b"not recognized", b"illegal option", b"unknown option", b"unrecognized", b"can't",
     b"couldn't", b"could not", b"unable to", b"refused", b"denied", b"timeout", b"time out",
     b"timedout", b"timed out", b"invalid", b"is not", b"does not", b"did not",
     b"unknown ", b"unsupported ", b"unexpected ", b"ambiguous ", b"missing ",
+    b"undefined ", b"ms)",
 )  # fmt: skip
-# Before these is the end of a line.
+# Parts that stand at the start of a line, so the line end before them is included.
 _STARTS = ("\ne: ", "\ne  ")
 _EXACT_PARTS = ("Exit", "Interrupt")
-# The parts as bytes, and those that are no ASCII.
+# The ASCII parts as bytes, and the parts with other characters.
 _ANY_CASE_PLAIN = tuple(part.encode() for part in _ANY_CASE_PARTS if part.isascii())
 _PLAIN_PARTS = (*_ANY_CASE_PLAIN, *(part.encode() for part in _STARTS))
 _EXACT_PLAIN = tuple(part.encode() for part in _EXACT_PARTS)
@@ -36,25 +39,37 @@ _SIGNS = tuple(part for part in _ANY_CASE_PARTS if not part.isascii())
 # A file with a line, the code of a rule, the number of a test, the name of an error: ENOENT.
 _PATTERNS = tuple(
     map(
-        lazy_pattern, (r":\d+:", r"\n[A-Z]{1,4}\d{3,4} ", r"\n\d{1,3}\) [A-Z]", r"E[A-Z]{4,12}[:,]")
+        lazy_pattern,
+        (
+            *(r":\d+:", r": \d+: ", r"line \d+: ", r"\n[A-Z]{1,4}\d{3,4} "),
+            *(r"\n\d{1,3}\) [A-Z]", r"E[A-Z]{4,12}[:,]"),
+        ),
     )
 )
-# The same patterns at any place: before the text is a margin, or the name of a task.
+# The same patterns for any place in a line, because a margin or a task name may come first.
 _ANYWHERE = tuple(
-    map(lazy_pattern, (r":\d+:", r"[A-Z]\d{3,4} ", r"\) (?<=\d\) )[A-Z]", r"E[A-Z]{4,12}[:,]"))
+    map(
+        lazy_pattern,
+        (
+            *(r":\d+:", r": \d+: ", r"line \d+: ", r"[A-Z]\d{3,4} "),
+            *(r"\) (?<=\d\) )[A-Z]", r"E[A-Z]{4,12}[:,]"),
+        ),
+    )
 )
-# The forms of compilers, linters and test runners that say which program they are. Before some of
-# them is the start of a line, a blank or the name of a task.
+# Parts of the forms that show which compiler, linter or test runner printed them.
 _CHECK_PARTS = (
     "[ERROR]", "[warn]", "[error]", "(fail) ", "FAIL", "● ", "rspec ", "not ok ", "assist/",
-    "suppressions/", "parse/",
+    "suppressions/", "parse/", "Diff in ", " - error: ", "ERROR ", "Formatter w",
+    "imports and exports",
 )  # fmt: skip
-# Each with a part that it needs, which is found much faster.
+# Patterns of such forms, each with a text that it needs. To find the text is much faster.
 _CHECK_PATTERNS = tuple(
     (part, lazy_pattern(pattern))
     for part, pattern in (
         ("error", r"error(?: [A-Z]+\d|\[E\d)"),
         ("error", r":\d+\s+error\s"),
+        ("✖", r":\d+\s+✖\s"),
+        ("×", r":\d+\s+×\s"),
         ("e: ", r"e: (?<![^\s\]\ufeff]e: )\S"),
         ("E  ", r"E  (?<![^\s\]\ufeff]E  )"),
         ("lint/", r"lint/(?<![^\s\]\ufeff]lint/)\w"),
@@ -64,7 +79,8 @@ _CHECK_PATTERNS = tuple(
         (") ", r"\) (?<=\d\) )[A-Z]"),
     )
 )
-# The code of a rule. Capital letters have the shape A, digits the shape 0.
+# The code of a linter's rule, such as "E501". To find texts that may have one, capital letters are
+# replaced by A and digits by 0.
 _CODE = lazy_pattern(r"[A-Z]\d{3,4}:? ")
 _SHAPES = bytes.maketrans(
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", b"AAAAAAAAAAAAAAAAAAAAAAAAAA0000000000"
@@ -72,10 +88,12 @@ _SHAPES = bytes.maketrans(
 
 
 def likely_lines(lines: Sequence[str], *, hints: bool = True) -> list[int]:
-    """The places of lines that may have a form, in order. Without ``hints``, many lines that can
-    only be hints are left out."""
+    """Return the indexes of the lines that may have a form, in order.
+
+    Without ``hints``, many lines that can only be hints are left out.
+    """
     text = "\n" + "\n".join(lines)
-    # Much faster than to search in text of several bytes a character. Places stay the same.
+    # A search in bytes is much faster than in text. Every character becomes one byte.
     plain = text.encode("ascii", "replace")
     lowered = plain.lower()
     places: set[int] = set()
@@ -96,7 +114,7 @@ def likely_lines(lines: Sequence[str], *, hints: bool = True) -> list[int]:
 
 
 def may_tell(text: str, *, hints: bool = True) -> bool:
-    """Whether a line of a text may have a form. Each of `_STARTS` is the start of a line."""
+    """Whether any line of a text may have a form. False means that no line has one."""
     lowered = text.encode("ascii", "replace").lower()
     return (
         any(part in lowered for part in _ANY_CASE_PLAIN)
@@ -107,7 +125,8 @@ def may_tell(text: str, *, hints: bool = True) -> bool:
 
 
 def may_be_of_check(text: str) -> bool:
-    """Whether a line may have a form of a compiler, linter or test runner that names it."""
+    """Whether any line of a text may have a form that shows which compiler, linter or test runner
+    printed it."""
     return (
         any(part in text for part in _CHECK_PARTS)
         or any(part in text and pattern.search(text) for part, pattern in _CHECK_PATTERNS)
@@ -116,12 +135,12 @@ def may_be_of_check(text: str) -> bool:
 
 
 def _may_have_code(text: str) -> bool:
-    """Whether a letter and three digits may be in a text. Much faster than the pattern."""
+    """Whether a text may contain a capital letter and three digits. Faster than the pattern."""
     return not text.isascii() or b"A000" in text.encode().translate(_SHAPES)
 
 
 def _starts(lines: Sequence[str]) -> list[int]:
-    """Where each line starts in the lines with a line end before each."""
+    """Return where each line starts in a text that has a line end before each line."""
     return list(accumulate((len(line) + 1 for line in lines[:-1]), initial=1))
 
 
@@ -132,5 +151,5 @@ def _add_lines(places: set[int], text: AnyStr, part: AnyStr, starts: list[int]) 
         places.add(line)
         if line + 1 == len(starts):
             return
-        # The rest of the line does not matter.
+        # One part is enough, so the search goes on in the next line.
         at = text.find(part, starts[line + 1] - 1)

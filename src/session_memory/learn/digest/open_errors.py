@@ -1,8 +1,8 @@
-"""Errors that are not resolved yet, and the call that ends each of them.
+"""Track the errors of a session that are not resolved yet, and find the call that ends each.
 
-An error ends when the same check succeeds, or shows other errors of the same program but not this
-one any more. A check is recognized by its command, without directory, wrapper and filters, or by
-the program that printed the error: a hook of ``git commit`` runs the linter too.
+An error ends when the same check succeeds, or when the check shows other errors of the same program
+but not this one any more. A check is recognized by its command, without directory, wrapper and
+filters, or by the program that printed the error: a hook of ``git commit`` runs the linter, too.
 """
 
 from collections import defaultdict, deque
@@ -26,11 +26,12 @@ MOST_OPEN = 60
 MOST_APART = 200
 _SOON = 6
 _ALIKE = 0.6
+_SOME = 0.4
 
 
 class EndedError(NamedTuple):
-    """An error that a call ended: its fingerprint, the place of its first failure, the call, and
-    what resolved it."""
+    """An error that is gone. ``mark`` is its fingerprint, ``first`` the ``seq`` of the first call
+    that had it, and ``action`` the call after which it was gone."""
 
     mark: str
     first: int
@@ -57,7 +58,10 @@ class OpenErrors:
         return bool(self._open)
 
     def failed(self, action: Action, found: dict[str, ErrorLine], texts: Texts) -> list[EndedError]:
-        """The errors that a failed call ended. ``found``: its own errors by fingerprint."""
+        """Add a call that had errors, and return the earlier errors that it no longer has.
+
+        ``found`` are the errors of the call, by fingerprint.
+        """
         ended: list[EndedError] = []
         shown = {error.kind for error in found.values()}
         tools = {error.tool for error in found.values() if error.is_of_check}
@@ -70,7 +74,7 @@ class OpenErrors:
             if error.kind in shown:
                 one.failure, one.number = FailedCheck(error, action), action.number
             elif error.tool in tools or self._got_further(one.failure, action):
-                # The check ran, and found something else.
+                # The check ran and found something else, so this error is gone.
                 ended.append(self._end(mark, one, action, texts))
         for mark, error in found.items():
             if (known := self._open.get(mark)) is not None:
@@ -83,15 +87,17 @@ class OpenErrors:
 
     @staticmethod
     def _got_further(failure: FailedCheck, action: Action) -> bool:
-        """Whether a changed call failed for another reason. The same call again, with another
-        message of the network, got no further."""
+        """Whether the call was changed and now fails for another reason.
+
+        The same call again got no further, even if it prints another message.
+        """
         return failure.is_about_call and not action.repeats(failure.action)
 
     def succeeded(self, action: Action, texts: Texts) -> list[EndedError]:
-        """The errors that a successful call ended."""
+        """Add a call without errors, and return the earlier errors that are gone after it."""
         ended: list[EndedError] = []
         if action.is_poll:
-            # It shows how a call goes on that was made before.
+            # It only shows the progress of an earlier call.
             return ended
         for mark, one in list(self._open.items()):
             if action.number - one.number > MOST_APART:
@@ -131,7 +137,7 @@ class OpenErrors:
         )
 
     def left(self) -> Iterator[tuple[str, int, int]]:
-        """The errors that nothing resolved, from their first to their last failure."""
+        """Yield the errors that are still open: fingerprint, first and last ``seq`` with it."""
         for mark, one in self._open.items():
             yield mark, one.first, one.failure.action.result.seq
 
@@ -143,7 +149,10 @@ def _less_certain(how: Resolution) -> Resolution:
 
 
 def _ends_edit(failed: Action, action: Action, apart: int) -> bool:
-    """Whether a call does what an earlier call of a tool (an edit, a read) failed to do."""
+    """Whether a call does what an earlier call without a shell (an edit, a read) failed to do.
+
+    ``apart`` is the number of calls between them.
+    """
     if failed.is_edit:
         path = failed.call.path
         if not path or not action.is_edit:
@@ -153,11 +162,14 @@ def _ends_edit(failed: Action, action: Action, apart: int) -> bool:
 
 
 def _replaces(failure: FailedCheck, action: Action) -> bool:
-    """Whether a command does in another way what a similar one could not do."""
+    """Whether a command does what a similar command could not do, in another way."""
     failed = failure.action
     if failed.only_looks and "command not found" not in failure.error.text:
-        # The next file that is read has nothing to do with one that was not there.
-        return bool(file_names(failed.command) & file_names(action.command))
+        # To read another file does not replace a failed read, so both must name the same file.
+        # If the error does not name it, it is about the command, and both must be much alike.
+        files = file_names(failed.command) & file_names(action.command)
+        is_named = any(file in failure.error.text for file in files)
+        return is_named or (bool(files) and shared_words(failed.command, action.command) >= _SOME)
     if action.only_looks and not failed.only_looks:
         return False
     is_missing = "command not found" in failure.error.text
@@ -168,9 +180,9 @@ def _replaces(failure: FailedCheck, action: Action) -> bool:
     if not leads.isdisjoint(others):
         return True
     if {lead[0] for lead in leads if len(lead) > 1} & {lead[0] for lead in others if len(lead) > 1}:
-        # A ``git pull`` that works is no other way to do the ``git push`` that failed.
+        # The same program with another subcommand does something else: ``git pull``, ``git push``.
         return False
-    # The program behind a wrapper: ``python x`` and ``uv run python y``.
+    # The other command may run the program behind a wrapper: ``python x`` and ``uv run python y``.
     programs = {lead[0] for lead in leads if len(lead) == 1}
     if any(word in programs for part in action.parts for word in part.words[1:4]):
         return True

@@ -1,10 +1,10 @@
 """Decide a session's outcome from evidence.
 
 The last turn decides, because it is what the person asked last. Its evidence, strongest first: a
-plan that was handed over, the person's last action or words, what was committed or pushed, an error
-at its end, a call without a result, the last test run, the agent's last answer. An answer without
-better evidence is a success with the reason ``answered``, or ``unverified`` if something was
-changed. Events on abandoned branches and sidechains are no evidence.
+plan for another session, the person's interruption or verdict, a commit or push (refused or
+arrived), the last test run, an error, the agent's last answer. An answer without better evidence
+is a success with the reason ``answered``, or ``unverified`` if files were changed. Events on
+abandoned branches and sidechains are no evidence.
 """
 
 import re
@@ -37,7 +37,7 @@ from session_memory.learn.digest.verdicts import (
 from session_memory.store.brief_events import BriefEvent
 
 _OF_VERDICT = {PRAISE: "success", COMPLAINT: "fail", DISMISSAL: "abandoned"}
-# The runner of the tests did not start, so nothing is known about the tests.
+# These messages say that the test runner did not start, so nothing is known about the tests.
 _NOT_RUN = re.compile(
     r"command not found|not recognized|unrecognized (?:sub)?command|unknown (?:sub)?command"
     r"|no such (?:file|command)|missing script|is not installed|not found in path|aborted|err_pnpm"
@@ -70,17 +70,17 @@ class Ending:
         self._has_changed = False
 
     def prompt(self, event: BriefEvent, text: str) -> None:
-        """A person wrote a prompt. It may judge the work so far, and it starts a new turn."""
+        """Add a prompt of a person. It may judge the work so far, and it starts a new turn."""
         if not self._prompts:
             self._prompts.append(event.event_uid)
-        # A person who leaves the program or runs a command in it asks for nothing.
+        # A person who leaves the program ("exit") or runs a command in it ("! ls") asks nothing.
         if self._has_output and (is_leaving(text) or text.startswith("! ")):
             return
         judgement = verdict(text) if self._has_output else None
         self._verdict = (judgement, event.event_uid) if judgement else None
         self._is_mere_thanks = judgement == PRAISE and not says_it_works(text)
         self._settle_tests()
-        # A verdict asks for nothing, so what the turn before has done still counts.
+        # A verdict asks for nothing, so the work of the turn before it still counts.
         self._turn = LastTurn(text, self._turn if judgement else None)
 
     def asked(self, event: BriefEvent) -> None:
@@ -94,11 +94,11 @@ class Ending:
         self._turn.interrupt = event.event_uid
 
     def plan_handed_over(self, finished: FinishedCall) -> None:
-        """A person accepted a plan, and the agent has not begun with it here."""
+        """Note that a person accepted a plan, before the agent begins with it in this session."""
         self._turn.plan = finished.call.event_uid, finished.result.event_uid
 
     def answer(self, event: BriefEvent) -> None:
-        """The model wrote a text."""
+        """Add a text that the model wrote."""
         self._has_output = True
         self._turn.answered(event)
 
@@ -113,7 +113,7 @@ class Ending:
             self._has_changed = True
             self._delivered = ()
             if self._test is not None and not self._test[0]:
-                # The edit may mend what failed, and nobody knows until the tests run again.
+                # The edit may have fixed the failed tests. Only another test run can show it.
                 self._test = None
         kind = finished.result.native_kind or ""
         if kind.startswith(RESULT):
@@ -141,16 +141,16 @@ class Ending:
         return _NOT_RUN.search(self._texts.words(finished.result)) is not None
 
     def delivered(self, delivered: list[Delivery], finished: FinishedCall) -> None:
-        """The call committed, pushed or opened a pull request, or tried to."""
+        """Note that a call committed, pushed or opened a pull request, or tried to."""
         if "human_intervention" in finished.result.marks:
-            # A person did not want it.
+            # A person refused the call.
             return
         for one in delivered:
             if one.arrived:
                 self._delivered = finished_uids(finished)
                 self._turn.delivered(one.kind, self._delivered)
                 if self._test is not None and not self._test[0]:
-                    # The person or a hook let it pass all the same.
+                    # The work was delivered in spite of failed tests, so these no longer count.
                     self._test = None
             elif one.arrived is None:
                 self._turn.undelivered.pop(one.kind, None)
@@ -158,15 +158,16 @@ class Ending:
                 self._turn.undelivered[one.kind] = finished_uids(finished)
 
     def turn_ended(self) -> None:
-        """The agent logged that the turn is over: an interrupt after it stops nothing."""
+        """Note that the agent logged the end of the turn: an interrupt after it stops nothing."""
         self._turn.is_over = True
 
     def model_failed(self, event: BriefEvent) -> None:
-        """An error that belongs to no call: the model could not be reached."""
+        """Note an error that belongs to no call: the model could not be reached."""
         self._turn.broke_off(event)
 
     def _settle_tests(self) -> None:
-        """Drop failed tests at the end of a turn if the agent says that they are not its own."""
+        """At the end of a turn, ignore failed tests if the agent says that all tests pass, or that
+        the failures have nothing to do with its work."""
         answer = self._turn.answer
         if self._test is None or self._test[0] or answer is None:
             return
@@ -210,7 +211,10 @@ class Ending:
         return self._answered(turn.answer, words)
 
     def _undelivered(self, answer: BriefEvent, words: str) -> SessionOutcome | None:
-        """The outcome if a commit, a push or a pull request was refused to the end."""
+        """Return the outcome if a commit, a push or a pull request was tried and never arrived.
+
+        None if the agent says that the commit exists all the same.
+        """
         lost = self._turn.undelivered
         if set(lost) == {COMMIT} and says_committed(words):
             return None
@@ -223,7 +227,7 @@ class Ending:
         if turn.failures and not turn.did_something:
             return SessionOutcome("fail", "error", first_few(turn.failures))
         if turn.lost_edits and not self._has_changed:
-            # Whatever the answer says: the only change that was tried was not made.
+            # The agent tried to change files and did not succeed, whatever its answer says.
             return SessionOutcome("fail", "error", first_few(turn.lost_edits))
         if len(turn.request) <= _LONGEST_REQUEST and _HANDOVER.search(turn.request):
             return SessionOutcome("continued", "handover", (answer.event_uid,))
@@ -253,7 +257,7 @@ class Ending:
         return SessionOutcome("success" if passed else "fail", "tests", evidence)
 
     def _broken_off(self, open_calls: list[BriefEvent]) -> SessionOutcome:
-        """The outcome of a session whose last turn has no answer."""
+        """Return the outcome of a session whose last turn has no answer."""
         turn = self._turn
         if turn.handed_over:
             return SessionOutcome("success", "commit", turn.handed_over)

@@ -1,7 +1,7 @@
-"""The errors in the output of a shell command, as analysis stores them.
+"""Find the errors in the output of a shell command.
 
-Analysis and hooks both ask here, so that an error has the same line and the same fingerprint while
-it happens and afterwards.
+Analysis and hooks both use this module. So an error gets the same line and the same fingerprint
+when it happens (in a hook) and when its session is analyzed.
 """
 
 import json
@@ -16,7 +16,8 @@ from session_memory.learn.digest.error_lines import (
 )
 from session_memory.learn.digest.runner_lines import DIAGNOSTIC, MESSAGE
 
-# Without a telling line, the first line of a longer output says nothing.
+# If no line has the form of an error, the first line that says something counts as the error,
+# unless the output has more lines than this.
 _SHORT = 25
 # bun, mocha, pytest, jest, vitest, cargo: how many tests passed.
 _TESTS_RAN = re.compile(
@@ -25,7 +26,8 @@ _TESTS_RAN = re.compile(
     re.MULTILINE,
 )
 _ASSERTION = re.compile(r"(?:\w+: )?(?:expect\(|[Ee]xpected\b|\w*Assert\w*)")
-# What a search or a list found, and times: a command may fail after it printed them.
+# Lines of a search result or a directory listing, and times. A command may fail after it printed
+# them, so they are not its error.
 _FOUND = re.compile(r"[^\s:]*:?\d+[:-](?!\d\d\b)|[-dlrwxst]{9,10}[@+.]?\s|[\d.,:%]+ ?(?:m?s|%)?$")
 # The end of an output that shows whether the command failed, in characters and in lines.
 _END, _LAST = 4_000, 2
@@ -45,24 +47,31 @@ def was_stopped(text: str) -> bool:
 
 
 def errors_in_output(text: str, *, failed: bool, masked: bool = True) -> list[ErrorLine]:
-    """The errors of a failed command, or those that one printed although it "succeeded".
+    """Return the errors in the output of a shell command.
 
-    Without ``masked``, secrets stay in them: such lines must not be kept or shown.
+    A pipe may hide a failure. So a command that did not fail has errors, too, if its text contains
+    an exit status or clear errors of a check. Without ``masked``, secrets stay in the lines, which
+    must not be kept or shown then.
     """
     text, status = _without_wrapping(text)
     if not failed and not status:
         return hidden_errors(text, masked=masked)
     found = error_lines(text, masked=masked)
     if found and found[0].grade < DIAGNOSTIC and _TESTS_RAN.search(text):
-        # What tests print while they pass looks the same as an error.
+        # Tests that pass may print lines that look like errors, so only assertions count.
         return [one for one in found if _ASSERTION.match(one.text)]
-    if not found and text.count("\n") <= _SHORT and (line := telling_line(text, masked=masked)):
-        found = [ErrorLine(line)] if not _FOUND.match(line) else []
-    return found
+    if found or text.count("\n") > _SHORT or _TESTS_RAN.search(text):
+        # What tests print while they run is not the error if a filter cut off the error.
+        return found
+    line = telling_line(text, masked=masked)
+    return [ErrorLine(line)] if line and not _FOUND.match(line) else []
 
 
 def seems_failed(text: str) -> bool:
-    """Whether an output without an exit status ends as that of a failed command does."""
+    """Whether the end of an output looks like that of a failed command.
+
+    It is used where an agent logs no exit status.
+    """
     if ends_with_failure(text):
         return True
     lines = [line for line in text[-_END:].splitlines() if line.strip()]
@@ -71,7 +80,11 @@ def seems_failed(text: str) -> bool:
 
 
 def _without_wrapping(text: str) -> tuple[str, int]:
-    """The output and the exit status in the JSON of a script that ran a command for the agent."""
+    """Return the output and the exit status of the command itself.
+
+    Some agents log them inside the JSON of a script, or behind the message of a sandbox. The status
+    is 0 if the text has none.
+    """
     if (refused := _REFUSED.match(text[:_WRAPPED])) is not None:
         return _of_sandbox(text[refused.end() :]), 1
     if '"exit_code"' not in text[:_WRAPPED]:
@@ -87,7 +100,7 @@ def _without_wrapping(text: str) -> tuple[str, int]:
 
 
 def _of_sandbox(text: str) -> str:
-    """What a command printed, of a text that says first that a sandbox stopped it."""
+    """Return what a command printed. The text is what follows the message of a sandbox."""
     if (quoted := _STREAMS.findall(text)) and any(quoted):
         return "\n".join(one.replace("\\n", "\n").replace('\\"', '"') for one in quoted if one)
     out, found, err = text.partition(", stderr: ")

@@ -1,4 +1,4 @@
-"""A person's prompts, decisions and interventions in a session, and how its time was spent."""
+"""Collect what people said in a session (prompts, decisions, interventions), and split its time."""
 
 from collections import deque
 
@@ -12,7 +12,7 @@ IDLE_MS = 30 * 60 * 1000
 
 
 class StatementList:
-    """Texts in order. If there are too many, the first and the last ones are kept."""
+    """Collects texts in order. If there are too many, it keeps the first and the last ones."""
 
     def __init__(self) -> None:
         self._first: list[Statement] = []
@@ -48,7 +48,11 @@ class People:
 
 
 class TimeSplitter:
-    """Splits time between person, model and tools: a gap counts for the event that ends it."""
+    """Splits a session's time between person, model and tools.
+
+    The time between two events counts for whoever made the second event. A gap of more than half an
+    hour is idle time.
+    """
 
     def __init__(self) -> None:
         self._last: int | None = None

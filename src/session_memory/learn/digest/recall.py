@@ -1,10 +1,10 @@
-"""The terms by which a session is found again, with the weight of each.
+"""Compute the search terms of a session, by which ``how`` and ``similar`` find it.
 
 Terms come from the texts of the digest, and from answers, plans and commit messages that the digest
 does not hold. Each kind of text has its own weight (BM25F): a word of a commit message says more
-about a session than a word of one of its many answers. What a long text repeats counts less.
+about a session than a word of one of its many answers. A word in a long text counts less.
 
-The weights are made from one session alone. So its terms do not depend on other sessions.
+The weights come from one session alone. So they stay the same when other sessions are added.
 """
 
 from collections import deque
@@ -22,17 +22,21 @@ from session_memory.store.brief_events import BriefEvent
 
 MOST_TERMS = 300
 LONGEST_FIELD = 4_000
-# Of the last answer the text is read, of these others only the summary: reading takes long.
+# The whole text of the last answer is used, but only the summaries of the others, because reading
+# texts takes long. Of many answers, so many at the beginning and so many at the end count.
 FIRST_SUMMARIES, LAST_SUMMARIES = 40, 8
 LONGEST_ANSWER = 300
 MOST_PLANS = 3
 MOST_COMMITS = 20
 LENGTH_SHARE = 0.7
-"""How much the length of a text matters: 0 is not at all, 1 in full."""
+"""How much a long text lowers the weight of its terms: 0 is not at all, 1 in full."""
 
 
 class RecallTexts:
-    """Texts of a session that its digest does not hold. Their number and length are limited."""
+    """Collects texts of a session that its digest does not hold, for its search terms.
+
+    Their number and length are limited.
+    """
 
     def __init__(self, texts: Texts) -> None:
         self._texts = texts
@@ -53,7 +57,7 @@ class RecallTexts:
             self.plans.append(self._statement(event))
 
     def commit(self, event: BriefEvent) -> None:
-        """A call that committed. It has the message."""
+        """Add a call that committed. Its text has the commit message."""
         if len(self.commits) < MOST_COMMITS:
             self.commits.append(self._text(event))
 
@@ -64,7 +68,7 @@ class RecallTexts:
 
     @cached_property
     def last_text(self) -> Statement | None:
-        """The last answer. Read it once all events were added."""
+        """The last answer of the session. Ask for it only after all events were added."""
         return None if self._last is None else self._statement(self._last)
 
     @property
@@ -80,12 +84,13 @@ class RecallTexts:
 
     def _text(self, event: BriefEvent) -> str:
         text = self._texts.words(event)
-        # A summary may be cut in a secret. Longer texts were masked before they were cut.
+        # A summary may be cut inside a secret. Longer texts were masked before they were cut.
         return mask_cut(text) if text == event.summary else text
 
 
 def _masked(summaries: list[str]) -> str:
-    """Summaries without secrets and without their last words, which may be cut in a secret."""
+    """Join summaries with secrets masked. The last word of a cut summary is left out, because it
+    may be half a secret."""
     return mask("\n".join(map(_without_cut_word, summaries)))
 
 
@@ -100,9 +105,10 @@ def _shortened(statement: Statement) -> Statement:
 
 
 def recall_terms(digest: Digest, more: RecallTexts | None = None) -> dict[str, int]:
-    """The terms of a session, each with its weight and its fields as one number.
+    """Return the search terms of a session. The number of each packs its weight and its fields.
 
-    Without ``more``, as for an evicted session, they come from the digest alone.
+    Fields are the kinds of texts with the term (title, prompt, …). Without ``more``, the terms come
+    from the digest alone, as for an evicted session, whose other texts cannot be read.
     """
     plans = more.plans if more else list(digest.plans)
     last = more.last_text if more else digest.last_answer
@@ -143,15 +149,15 @@ def recall_terms(digest: Digest, more: RecallTexts | None = None) -> dict[str, i
         places.update(bits)
     terms = packed_weights((term, sums[term], places[term]) for term in _heaviest(sums))
     terms |= error_terms(digest)
-    # To sort texts is much faster than to sort pairs.
+    # Sorting the keys is much faster than sorting pairs.
     return {term: terms[term] for term in sorted(terms)}
 
 
 def _heaviest(sums: dict[str, float]) -> list[str]:
-    """The `MOST_TERMS` heaviest terms. Of equally heavy ones, those that the alphabet has first."""
+    """Return the `MOST_TERMS` terms with the highest weights; of equal ones, the first by name."""
     if len(sums) <= MOST_TERMS:
         return list(sums)
-    # To sort the weights is much faster than to sort the terms by weight.
+    # Sorting the weights is much faster than sorting the terms by their weights.
     least = sorted(sums.values(), reverse=True)[MOST_TERMS - 1]
     heavier = [term for term, weight in sums.items() if weight > least]
     equal = sorted(term for term, weight in sums.items() if weight == least)

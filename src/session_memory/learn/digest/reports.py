@@ -1,7 +1,7 @@
-"""Errors that people report: they paste an output, or say in words what does not work.
+"""Find errors that people report: they paste an output, or say in words what does not work.
 
-Such an error has no failed call. What resolved it are the changes that follow, up to the next
-message of the person, as far as they touch what the report names.
+Such an error has no failed call. It counts as resolved by the changes that follow, up to the next
+message of the person. Changes of what the report names come first.
 """
 
 import re
@@ -41,7 +41,7 @@ _COMPLAINT_PARTS = (
     *(" not", "cannot", "no longer", "unable", "fehler", "kaputt", "nicht", "erreur", "plante"),
     *("falla", "no funciona"),
 )
-# What is wrong, not only that the text is about errors: "sort errors first" is a task.
+# These words say that something is wrong. A text with "errors" may be a task: "sort errors first".
 _STRONG_COMPLAINT = lazy_pattern(
     r"""(?ix) \b(?: (?:root\ )?cause | fail(?:s|ed|ing)? | bugs? | broken? | crash(?:es|ed|ing)?
       | wrong | stuck
@@ -63,7 +63,7 @@ class Reports:
         self.snippets: dict[str, ErrorSnippet] = {}
 
     def add(self, event: BriefEvent, text: str, texts: Texts) -> None:
-        """A person wrote a message. It ends the time of earlier reports."""
+        """Add a message of a person. Later changes do not resolve errors of earlier messages."""
         self.close(texts)
         if len(self.snippets) < MOST_REPORTS and (found := _reported(text)):
             self._open.append((event, found))
@@ -110,7 +110,7 @@ def _reported(text: str) -> list[ErrorLine]:
     sentences = [one.strip() for one in _SENTENCE.split(start) if one.strip()]
     is_plan = len(text) > _NEAR and _HEADING.search(start) is not None
     if is_plan:
-        # It describes the problem in its sentences. Its items say what to do.
+        # A plan describes the problem in its sentences. Its list items say what to do.
         sentences = [one for one in sentences if not _ITEM.match(one)]
     complaints = [one for one in sentences if _is_complaint(one)]
     strong = [one for one in complaints if _STRONG_COMPLAINT.search(_QUOTED.sub("…", one))]
@@ -122,12 +122,12 @@ def _reported(text: str) -> list[ErrorLine]:
 
 
 def _both_ends(text: str) -> str:
-    """A pasted log says at its end what went wrong."""
+    """Return the beginning and the end of a text; a pasted log says at its end what went wrong."""
     half = _NEAR // 2
     return f"{one_line(escaped(text), half)} {one_line(escaped(text[-half:]), half)}"
 
 
-# "If it fails, stop" and "fail loudly" say what to do. What is quoted is said by a program.
+# Sentences such as "if it fails, stop" and "fail loudly" say what to do and are no complaints.
 _RULE = lazy_pattern(
     r"\W*(?:\d+[.)]\s*)?(?:if|when|whenever|unless|in case|falls|wenn|si|quand|если|fail)\b"
     r"|如果|もし",
@@ -145,7 +145,7 @@ def _is_complaint(sentence: str) -> bool:
 
 
 def _complains(text: str) -> bool:
-    # Nearly every text without a complaint has none of these parts. To look for them is faster.
+    # Nearly every text without a complaint has none of these parts, and this search is faster.
     if text.isascii():
         lowered = text.lower()
         if not any(part in lowered for part in _COMPLAINT_PARTS):

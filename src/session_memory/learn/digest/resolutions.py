@@ -1,9 +1,9 @@
-"""Which change resolved an error: the one that is causally closest to it.
+"""Decide which change resolved an error: the one that most likely made the difference.
 
-Between the last failure and the success of the same check lie edits, commands and the successful
-call itself. An edit of the file that the error names is closest, then an edit that mentions its
-names, then a command that fixes, installs, deletes or sets what is named, then the changed call.
-A read, a poll and an unrelated command resolve nothing.
+Candidates are the edits and commands between the last failure and the success of the same check,
+and the successful call itself if it was changed. Each gets a score. An edit of the file that the
+error names and a command that installs what is missing score high; an edit that only mentions names
+of the error and a changed call score less. A read, a poll and an unrelated command resolve nothing.
 """
 
 import re
@@ -34,7 +34,7 @@ _CALL = lazy_pattern(
       | couldn't\ connect
       | enotfound | econnrefused | timed\ out | timeout | connecting | not\ a\ git | pathspec
       | ambiguous | usage | unsupported | ignored\ by | rejected | already\ exists | syntax\ error
-      | cannot\ open | cannot\ lock | unable\ to )\b""",
+      | cannot\ open | cannot\ lock | unable\ to | (?:not\ |un)trusted | dubious\ ownership )\b""",
     re.VERBOSE,
 )
 # A script that writes a file, in Python, JavaScript, Ruby or Perl.
@@ -52,14 +52,15 @@ _FILE = lazy_pattern(r"[\w-]+(?:\.[\w-]+)*\.\w{1,8}\b")
 _WORD = lazy_pattern(r"[a-z_][\w-]+")
 _TEST_NAME = lazy_pattern(r"^test[_-]|[_-](?:test|spec)s?$")
 _SHORTEST_STEM = 5
-# A push that was refused because the branch has new commits, and what brings them in.
+# Messages of a push that was refused because the remote branch has new commits, and the git
+# commands that fetch these commits.
 _BEHIND = lazy_pattern(r"(?i)fetch first|non-fast-forward|stale info|\bbehind\b|divergent")
 _CATCHING_UP = frozenset({"pull", "fetch", "rebase", "merge"})
 _NOTES = ("/plans/", "/memory/", "/memories/", "/.claude/projects/")
 
 
 class FailedCheck(NamedTuple):
-    """An error and the call that had it last."""
+    """An error, and the last call that had it."""
 
     error: ErrorLine
     action: Action
@@ -74,7 +75,7 @@ class FailedCheck(NamedTuple):
 
     @property
     def files(self) -> frozenset[str]:
-        """The names of the files that the failed call was given."""
+        """The names of the files in the failed command."""
         is_known = self.action.is_shell and bool(self.action.errors)
         return frozenset(_FILE.findall(self.action.command) if is_known else ())
 
@@ -92,10 +93,10 @@ class _Candidate(NamedTuple):
 def resolution_of(
     failure: FailedCheck, between: Sequence[Action], success: Action, texts: Texts
 ) -> Resolution | None:
-    """What resolved an error, or None if nothing in between can have done so.
+    """Return what resolved an error, or None if no change can have resolved it.
 
-    ``between`` are the successful calls after the last failure, in order. ``success`` is the call
-    after which the error was gone.
+    ``between`` are the calls without errors after the last failure, in order. ``success`` is the
+    call after which the error was gone.
     """
     if failure.is_of_edit:
         return _of_edit(failure, between, success)
@@ -117,7 +118,10 @@ def resolution_of(
 def resolution_of_report(
     error: ErrorLine, after: Sequence[Action], texts: Texts
 ) -> Resolution | None:
-    """What resolved an error that a person reported: the changes after it that are closest."""
+    """Return what resolved an error that a person reported, or None.
+
+    ``after`` are the calls after the report. The edits or commands that fit the error best count.
+    """
     if not after:
         return None
     names = names_in(f"{error.text} {error.near}")
@@ -138,7 +142,10 @@ def resolution_of_report(
 
 
 def _of_edit(failure: FailedCheck, between: Sequence[Action], success: Action) -> Resolution | None:
-    """An edit that failed and was made later: after a read of the file, or in another way."""
+    """Return why a failed call of an edit or a read succeeded later, or None if that is unknown.
+
+    The file was read first (``look``), or a shell command did the same (``instead``).
+    """
     path = failure.action.call.path
     reads = [one for one in between if one.call.path == path and path and not one.is_edit]
     if reads:
@@ -161,7 +168,7 @@ def _candidate(failure: FailedCheck, action: Action, names: frozenset[str]) -> _
 
 
 def _is_scratch(action: Action) -> bool:
-    """Plans and notes of the agent are no change of the project."""
+    """Whether an edit changes only a plan or a note of the agent, and not the project."""
     path = action.call.path or ""
     return path.endswith(".md") and any(name in path for name in _NOTES)
 
@@ -188,7 +195,7 @@ def _edit_score(failure: FailedCheck, action: Action, names: frozenset[str]) -> 
 
 
 def _is_subject(failure: FailedCheck, files: Iterable[str]) -> bool:
-    """Whether the failed call was given one of the files, or a failed test is called as one."""
+    """Whether the failed command names one of these files, or a failed test is named after one."""
     if failure.is_about_call:
         return False
     if not failure.files.isdisjoint(files):
@@ -238,9 +245,12 @@ def _changed_call(failure: FailedCheck, success: Action) -> _Candidate | None:
 def _fallback(
     failure: FailedCheck, between: Sequence[Action], success: Action, texts: Texts
 ) -> Resolution | None:
-    """Without a close candidate: the last edits, or nothing but trying again."""
+    """Return the most likely resolution if no change has a score, or None.
+
+    The last edits come first, then a command in between, then ``again`` if the same call succeeded.
+    """
     if failure.error.grade == STATUS:
-        # Nothing is known about the error, so any two of them may be different.
+        # Only an exit status is known, so the failures may have had different causes.
         between = ()
     edits = [one for one in between if one.is_edit and not _is_scratch(one)]
     if edits and not failure.is_about_call:
@@ -281,7 +291,7 @@ def _made(
 
 
 def _text(kind: str, chosen: Sequence[Action], failure: FailedCheck | None = None) -> str:
-    """The edited files, or the command with the settings that are new in it."""
+    """Return the text of a resolution: the edited files, or the command with its new settings."""
     if kind == "edit":
         paths = dict.fromkeys(
             path for action in chosen for path in (action.paths or (action.command,))[:3]

@@ -1,8 +1,9 @@
-"""What a line of an output says, by the form that compilers, linters, tests and shells give it.
+"""The forms of error lines that compilers, linters, test runners and shells print.
 
-Forms come in four grades. A diagnostic names what is wrong in the words of the program that found
-it. A message is an exception or a line that a program calls an error. A hint only contains a word
-such as "cannot". A status says that something failed and not what: it never tells errors apart.
+A form has one of four grades. A diagnostic names what is wrong in the words of the program that
+found it. A message is an exception or a line that a program calls an error. A hint only contains a
+word such as "cannot". A status says that something failed and not what, so it cannot tell one error
+from another.
 """
 
 import re
@@ -24,9 +25,12 @@ _NOT_FOUND = (
 
 
 class LineForm(NamedTuple):
-    """A form of line. ``about`` is what the error concerns: ``type``, ``lint``, ``format``,
-    ``test``, ``call``, or "" if the form does not show it. ``needs`` tells quickly that a line
-    cannot have a form whose pattern is slow."""
+    """A form of error lines: a pattern for the beginning of a line, and what a match means.
+
+    ``tool`` is the program that prints such lines; "" for several programs. ``about`` is what the
+    error concerns: ``type``, ``lint``, ``format``, ``test``, ``call``, or "" if the form does not
+    show it. ``needs`` is a quick check before a slow pattern: a false result means no match.
+    """
 
     tool: str
     about: str
@@ -52,7 +56,7 @@ _ERROR_NAME = lazy_pattern(r"E[A-Z]{4,12}[:,]|ERR!")
 _HINT_WORD = lazy_pattern(
     r"command not|no such|permission denied|not recognized|illegal option|unknown option"
     r"|unrecognized|can(?:no|')t|could(?:n't| not)|unable to|failed to|not permitted|refused"
-    r"|denied|time|invalid|is not|does not|did not"
+    r"|denied|time|invalid|is not|does not|did not|undefined (?:reference|symbol)"
 )
 
 
@@ -60,7 +64,7 @@ def _may_be_hint(line: str) -> bool:
     return not line.isascii() or _HINT_WORD.search(line.lower()) is not None
 
 
-# The first form that matches counts. All are tried at the start of a line without its margin.
+# The first form that matches a line counts. Margins are removed before lines are matched.
 FORMS: tuple[LineForm, ...] = (
     # Compilers and type checkers
     _form("tsc", "type", DIAGNOSTIC, rf"{_FILE}\(\d+,\d+\): error (?P<code>TS\d+): (?P<said>.+)"),
@@ -72,6 +76,7 @@ FORMS: tuple[LineForm, ...] = (
         r"(?:.{0,80}\b)?error (?P<code>TS\d+): (?P<said>.+)",
         lambda line: "error TS" in line,
     ),
+    _form("pyright", "type", DIAGNOSTIC, rf"{_AT} - error: (?P<said>.+)"),
     _form(
         "dotnet",
         "type",
@@ -91,7 +96,10 @@ FORMS: tuple[LineForm, ...] = (
     ),
     _form("biome", "format", DIAGNOSTIC, rf"(?:at )?{_FILE} (?P<code>format)(?P<said>) *━*$"),
     _form(
-        "eslint", "lint", DIAGNOSTIC, r"\d+:\d+\s+error\s+(?P<said>.+?)(?:\s{2,}(?P<code>\S+))?$"
+        "eslint",
+        "lint",
+        DIAGNOSTIC,
+        r"\d+:\d+\s+(?:error|[✖×])\s+(?P<said>.+?)(?:\s{2,}(?P<code>\S+))?$",
     ),
     _form("oxlint", "lint", DIAGNOSTIC, r"[×✖x!] (?P<code>[\w-]+\([\w/-]+\)): (?P<said>.+)"),
     _form(
@@ -104,10 +112,18 @@ FORMS: tuple[LineForm, ...] = (
         rf"{_AT}: (?P<code>[A-Z]{{1,4}}\d{{3,4}}):? (?:\[\*\] )?(?P<said>.+)",
     ),
     _form("", "format", DIAGNOSTIC, rf"(?:Would reformat:|would reformat) {_FILE}(?P<said>)"),
+    _form("rustfmt", "format", DIAGNOSTIC, rf"Diff in {_FILE}(?P<said>)(?: at line |:)\d+:?$"),
     _form("prettier", "format", DIAGNOSTIC, rf"\[(?:warn|error)\] {_FILE}(?P<said>)$"),
     # Tests
     _form(
         "pytest", "test", DIAGNOSTIC, rf"E {{2,}}(?P<said>(?:{_EXCEPTION}\b|assert |Failed: ).*)"
+    ),
+    # The summary at the end of a test run. It counts only if the "E" lines are not shown.
+    _form(
+        "pytest",
+        "test",
+        DIAGNOSTIC,
+        r"(?:FAILED|ERROR) (?P<path>\S+\.py)(?P<said>::\S.*| - \S.*|$)",
     ),
     _form("bun", "test", DIAGNOSTIC, r"\(fail\) (?P<said>.+?)(?: \[[\d.]+m?s\])?$"),
     _form("go", "test", DIAGNOSTIC, r"--- FAIL: (?P<said>\S+)"),
@@ -134,10 +150,21 @@ FORMS: tuple[LineForm, ...] = (
         rf"(?:\S*\b(?:ba|z|da|k|fi)?sh|\(eval\)|\S+)(?::(?: line)? ?\d+)?: "
         rf"(?P<said>(?:\S+: ){{0,3}}(?:{_NOT_FOUND})\b.*)",
     ),
+    # Everything else that a shell says: 'zsh:1: unmatched "', "bash: line 2: unexpected EOF …"
+    _form(
+        "shell",
+        "call",
+        DIAGNOSTIC,
+        r"(?:zsh: |(?:(?:/bin/)?(?:ba|z|da|k)?sh|\(eval\)): ?\d+: |\S*\b(?:ba|z|da|k)?sh:(?: -c:)?"
+        r" line \d+: )(?P<said>(?!warning)\S.*)",
+    ),
     # gcc, clang, go, mypy, javac, swiftc, shellcheck, golangci-lint
     _form("", "type", DIAGNOSTIC, rf"{_AT}:? {_SEVERITY}: (?P<said>.+)"),
     _form("", "type", DIAGNOSTIC, rf"(?:vet: )?{_FILE}:\d+:\d+: (?P<said>(?!warning|note)\S.+)"),
     # Messages
+    # A filter such as "| tail" may have cut off the line before this one, which names the file.
+    _form("biome", "format", MESSAGE, r"[×!] (?P<said>Formatter would have printed .+)"),
+    _form("biome", "lint", MESSAGE, r"[×!] (?P<said>The imports and exports are not sorted\.)"),
     _form(
         "",
         "",
@@ -157,7 +184,15 @@ FORMS: tuple[LineForm, ...] = (
     ),
     _form("", "", MESSAGE, r"(?P<said>(?:curl: \(\d+\)|ssh: |scp: |\S+@\S+: Permission) ?.+)"),
     _form("", "", MESSAGE, r"(?P<said>[✗✘✖×] .+|X Failed .+|ERROR in .+)"),
-    _form("", "", MESSAGE, r"(?P<said>(?:error|Error|ERROR) (?!Command)[a-zA-Z].+)"),
+    _form(
+        "",
+        "",
+        MESSAGE,
+        r"(?P<said>(?:(?:error|Error|ERROR) (?!Command failed)|[a-z][\w.-]{1,20} ERROR )"
+        r"[a-zA-Z].+)",
+    ),
+    _form("", "", MESSAGE, r"(?P<said>[A-Z][a-z]+ error: \S.*)"),
+    _form("gradle", "", MESSAGE, r"(?P<said>\* What went wrong:)"),
     _form(
         "",
         "",
@@ -166,13 +201,16 @@ FORMS: tuple[LineForm, ...] = (
         lambda line: _ERROR_NAME.search(line),
     ),
     # Hints
+    # oxfmt lists the files that are not formatted, with the time that each took.
+    _form("", "format", HINT, rf"{_FILE} \(\d+ms\)(?P<said>)$"),
     _form(
         "",
         "",
         HINT,
         r"(?P<said>.*\b(?i:command not found|no such (?:file|\w+)|permission denied|not recognized"
         r"|illegal option|unknown option|unrecognized|cannot|can't|couldn't|could not|unable to"
-        r"|failed to|not permitted|refused|denied|timed? ?out|invalid|is not|does not|did not)"
+        r"|failed to|not permitted|refused|denied|timed? ?out|invalid|is not|does not|did not"
+        r"|undefined (?:reference|symbol))"
         r"\b.*)",
         _may_be_hint,
     ),
@@ -193,7 +231,10 @@ STATUS_LINE = lazy_pattern(
         |This\ is)
       | npm\ (?:ERR!|error)$
       | npm\ (?:ERR!|error)\ code\ (?:1|ELIFECYCLE)$ | .{0,40}ELIFECYCLE | error\ Command\ failed
-      | FAILED:\ | FAIL(?:ED)?$ | (?:ERROR|error:?)\ task\ failed
+      | FAILED:\ \S+(?:\ \S+)?$ | FAIL(?:ED)?$ | (?:ERROR|error:?)\ task\ failed
+      | (?:\S+\ )?ERROR\ (?:Run\ with|task\ failed) | \[ERROR\]\ Found\ \d
+      | Failed\ to\ compile\.?$ | ●\ Test\ suite\ failed\ to\ run
+      | (?:collect2|clang(?:\+\+)?):\ error:\ (?:ld\ returned|linker\ command)
       | Found\ \d+\ (?:errors?|warnings?|issues?)
       | \d+\ (?:errors?|fail)\b
       | .{0,20}\d+\ (?:failed|failing|problems?)\b | command\ failed | Command\ failed
@@ -209,6 +250,9 @@ STATUS_LINE = lazy_pattern(
 NOISE_LINE = lazy_pattern(
     r"""(?: \#\ \.?/ | \#\ \S+/\S+$ | \$\  | >\  (?!\S+\ >) | =={1,} | --{2,} | ━+
       | at\ \S+.*[(:]\d | at\ <
+      | -->\  | [^✗✘✖×✕]{0,80}\ ✓(?:\ |$) | yarn\ run\ v
+      | Scope:\ all\ \d | Lockfile\ is | Already\ up | Packages:\ [+-] | Progress:\ | Done\ in\ \d
+      | \S+\ ━{3,} | failed\ in\ sandbox[^:]{0,60}:$
       | npm\ (?:warn|notice|WARN) | (?i:warning|warn|info|debug|note|help)\b[:\ \]]
       | .{0,200}\ -\ warning[:\ ] | Usage: | usage: | hint:\  | \(pass\)
       | ok\b | ✓ | √ | ✔ | PASS\b | \d+\ (?:pass|passed|passing|skip|skipped|issues?)\b

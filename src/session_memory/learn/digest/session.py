@@ -45,7 +45,10 @@ _COMPACTED = frozenset(
 
 
 class ResponseUsage:
-    """The tokens of a session's responses; each row is ``(seq, model, tokens, context)``."""
+    """The tokens of a session's responses, in order: ``(seq, model, tokens, context)`` of each.
+
+    ``context`` are the tokens that were sent for the response, ``tokens`` those and its output.
+    """
 
     def __init__(self, rows: Sequence[tuple[int, str, int, int]]) -> None:
         self._rows = [(seq, tokens) for seq, _, tokens, _ in rows]
@@ -55,10 +58,11 @@ class ResponseUsage:
             self._models[model] += tokens
 
     def tokens(self, prompts: int, calls: int) -> TokenSums:
-        """Token sums by place in the session.
+        """Return sums of tokens between two events of the session.
 
-        A turn with a tool call takes at least two responses. With fewer usage rows than that, the
-        agent logs usage for whole turns, and the tokens are spread over the turn's events.
+        ``prompts`` and ``calls`` are the numbers of these events. A turn with a tool call takes at
+        least two responses. A session with tool calls that has no more rows than prompts comes from
+        an agent that logs usage for whole turns; then a turn's tokens are spread over its events.
         """
         return TokenSums(self._rows, spread=bool(calls) and len(self._rows) <= max(1, prompts))
 
@@ -83,7 +87,7 @@ class DigestBuilder:
     def __init__(self, session: Session, texts: Texts) -> None:
         self._session = session
         self._texts = texts
-        # Every event of a subagent is marked as a sidechain, because the parent sees it so.
+        # All events of a subagent are marked as a sidechain of its parent, which says nothing here.
         self._is_subagent = session.relation == "subagent"
         self._calls = OpenCalls()
         self._kinds: Counter[str] = Counter()
@@ -155,7 +159,7 @@ class DigestBuilder:
         self.commands.add(finished)
         self.outputs.add(finished)
         if asks_memory(finished):
-            # The answer quotes earlier sessions, from which it was learned.
+            # The answer of this program quotes earlier sessions. Nothing is learned from it again.
             return
         if not self._is_accepted_plan(finished):
             self.errors.add(finished, self._texts)
@@ -176,8 +180,11 @@ class DigestBuilder:
                 self.ending.plan_handed_over(finished)
 
     def _is_accepted_plan(self, finished: FinishedCall) -> bool:
-        """Whether a person accepted a plan. To start anew with it, agents log it as refused; a
-        refusal says what to change."""
+        """Whether the call showed a plan and the person accepted it.
+
+        An agent may log the call as refused although the plan was accepted, to be carried out in a
+        new session. A real refusal says what to change, and is marked as an intervention.
+        """
         if finished.call.tool not in self._agent.plan_tools:
             return False
         return "human_intervention" not in (finished.result.kind, *finished.result.marks)
@@ -230,7 +237,8 @@ class DigestBuilder:
             self.ending.answer(event)
 
     def _counts(self, event: BriefEvent) -> bool:
-        """Whether the event counts as evidence for the outcome: not if it was abandoned."""
+        """Whether the event is evidence for the outcome: no event of an abandoned branch is, and
+        in a session that is no subagent none of a sidechain."""
         return event.branch is None and (self._is_subagent or not event.is_sidechain)
 
     def digest(self, used: ResponseUsage, cost: SessionCost) -> Digest:
@@ -285,7 +293,7 @@ class DigestBuilder:
 
 @lru_cache(maxsize=1 << 12)
 def _masked(text: str) -> str:
-    """Names of tools, files and commands come again in other sessions."""
+    """Mask a text. Results are cached, because many sessions have the same tools and commands."""
     return mask(text)
 
 
@@ -294,11 +302,11 @@ def _most(counts: Counter[str]) -> list[tuple[str, int]]:
 
 
 class ReadSession(NamedTuple):
-    """What an analysis makes of one session."""
+    """The results of reading one session: its digest and its search terms."""
 
     digest: Digest
     terms: dict[str, int]
-    """The terms by which the session is found again, with their weights."""
+    """The search terms of the session, by which ``how`` and ``similar`` find it, with weights."""
 
 
 def digest_events(
@@ -308,7 +316,10 @@ def digest_events(
     used: ResponseUsage,
     cost: SessionCost,
 ) -> ReadSession:
-    """The digest and the terms of a session. ``events`` are its own, in order, not inherited."""
+    """Make the digest and the search terms of a session.
+
+    ``events`` are the session's own events in order, without those that it inherited.
+    """
     reading = DigestBuilder(session, texts)
     for event in events:
         reading.add(event)

@@ -1,4 +1,4 @@
-"""How similar two texts are: the share of words that both contain."""
+"""Compare two texts by the share of words that both contain."""
 
 import re
 
@@ -12,7 +12,7 @@ _EMPTY = frozenset(_FILLERS.split())
 
 
 def content_words(text: str) -> frozenset[str]:
-    """The words of a text in lower case, without fillers ("the", "please") and common endings."""
+    """Return the words of a text in lower case, without fillers ("the") and endings ("ing")."""
     found = (word.lower().replace("’", "'") for word in _WORD.findall(text[:2000]))
     return frozenset(_stem(word) for word in found if word not in _EMPTY)
 
@@ -25,6 +25,6 @@ def _stem(word: str) -> str:
 
 
 def word_overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    """The share of all words of both texts that occur in both: 0 to 1."""
+    """Return how many of the different words of both texts occur in both, as a share: 0 to 1."""
     union = len(one | other)
     return len(one & other) / union if union else 0.0

@@ -1,4 +1,4 @@
-"""Tool calls paired with their results, and token sums over parts of a session."""
+"""Pair tool calls with their results, and sum the tokens of a part of a session."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,13 +17,14 @@ class FinishedCall:
 
     def __init__(self, call: BriefEvent, kinds: tuple[str, ...], result: BriefEvent) -> None:
         self.call, self.kinds, self.result = call, kinds, result
-        # Everything that looks at a call asks for these.
+        # Computed once, because nearly every user of a call asks for them.
         self.failed = bool(result.is_error)
         self.is_shell = runs_shell(call.tool)
 
     @property
     def key(self) -> tuple[str | None, str]:
-        """Equal for two calls when one repeats the other. Edits of one file are such calls."""
+        """The tool and what it was used on. Calls with equal keys count as the same call repeated,
+        such as two edits of one file."""
         return self.call.tool, self.call.path or self.call.summary
 
     @property
@@ -32,20 +33,20 @@ class FinishedCall:
         return self.answers_no(self.call.summary)
 
     def answers_no(self, command: str) -> bool:
-        """The same, for a call whose whole command is known."""
+        """Whether exit status 1 is the answer "no". ``command`` is the whole text of the call."""
         if self.result.exit_code != 1 or not self.is_shell:
             return False
         return says_no(command)
 
 
 def says_no(command: str) -> bool:
-    """Whether exit status 1 of a shell text is the answer "no"."""
-    # The status is that of the last command. ``bun run test`` is not ``test``.
+    """Whether exit status 1 of a shell text is the answer "no", as of ``grep``, no failure."""
+    # The status of a shell text is that of its last command. ``bun run test`` is not ``test``.
     commands = [one.words for one in simple_commands(command) if one.words[:1] not in _ENDS]
     return bool(commands) and _program_and_verb(commands[-1]) in _QUIET
 
 
-# Programs that start the one behind them, and give its exit status.
+# Programs that start another program and end with its exit status.
 _STARTER_WORDS = "corepack rtk npx bunx uvx pipx env sudo xvfb-run command time nice nohup exec"
 STARTERS = frozenset(_STARTER_WORDS.split())
 _NO_SAYERS = "grep egrep fgrep rg ag diff cmp test [ which type -v pgrep git-diff git-grep"
@@ -61,7 +62,7 @@ def _program_and_verb(words: list[str]) -> str:
 
 
 class OpenCalls:
-    """Pairs each result with its call; a call without a result stays open."""
+    """Pairs the result of each tool call with the call; calls without a result stay open."""
 
     def __init__(self) -> None:
         self._open: dict[str, tuple[BriefEvent, tuple[str, ...]]] = {}
@@ -92,9 +93,10 @@ def runs_shell(tool: str | None) -> bool:
 
 
 class TokenSums:
-    """Sums of tokens between two places of a session.
+    """Sums the tokens between two events of a session. ``used`` has ``(seq, tokens)`` of each row.
 
-    With ``spread``, usage rows are whole turns, and a turn's tokens are spread over its events.
+    With ``spread``, each row is a whole turn, and a turn's tokens are spread evenly over its
+    events.
     """
 
     def __init__(self, used: Sequence[tuple[int, int]], *, spread: bool = False) -> None:
@@ -103,14 +105,14 @@ class TokenSums:
         self._sums = [0, *_running(tokens for _, tokens in used)]
 
     def between(self, first: int, last: int) -> int:
-        """Tokens of the responses that ended at ``first`` or later, and at ``last`` or before."""
+        """Return the tokens of the responses that ended from ``first`` to ``last``, inclusive."""
         if self.spread:
             return max(0, self._until(last) - self._until(first - 1))
         start, end = bisect_left(self._seqs, first), bisect_right(self._seqs, last)
         return max(0, self._sums[end] - self._sums[start]) if end > start else 0
 
     def _until(self, seq: int) -> int:
-        """Tokens up to an event, with the event's share of its turn."""
+        """Return the tokens up to an event, with its share of the turn that it belongs to."""
         place = bisect_right(self._seqs, seq)
         if place == len(self._seqs):
             return self._sums[-1]
@@ -127,12 +129,12 @@ def _running(numbers: Iterable[int]) -> Iterator[int]:
 
 
 def first_few(uids: Sequence[str], most: int = 5) -> tuple[str, ...]:
-    """The first ``most`` uids, each once."""
+    """Return the first ``most`` different uids."""
     return tuple(islice(dict.fromkeys(uids), most))
 
 
 def program_of(tool: str | None, call: str) -> str:
-    """The tool's name; for a shell ``shell: PROGRAM``; ``model`` without a tool."""
+    """Return what made a call: the tool, ``shell: PROGRAM`` for a shell, or ``model``."""
     if tool is None or not runs_shell(tool):
         return tool or "model"
     started = [program.name for program in programs(call) if program.name not in _PLACES]

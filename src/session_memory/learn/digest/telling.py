@@ -1,4 +1,4 @@
-"""What tells texts apart: names of things in them, the lines and the sentence that matter."""
+"""Pick what matters from texts: the names in them, the telling lines, the telling sentence."""
 
 import re
 from collections.abc import Sequence
@@ -22,13 +22,17 @@ _COMMON = frozenset(_COMMON_WORDS.split())
 
 
 def names_in(text: str) -> frozenset[str]:
-    """Identifiers, file names and quoted words of a text in lower case, without common ones."""
+    """Return the identifiers, file names and quoted words of a text, in lower case.
+
+    Common words such as "error" and plain words are left out.
+    """
     return _names_in(text[:20_000])
 
 
 @lru_cache(maxsize=128)
 def _names_in(text: str) -> frozenset[str]:
-    """Each call after an error is compared with the same text."""
+    """Do the work of `names_in`. Results are cached, because every call after an error is compared
+    with the same text."""
     found: set[str] = set()
     for name in set(_NAME.findall(text)):
         if len(name) > 3 and not _is_word(name) and _PARTED.search(name):
@@ -41,18 +45,18 @@ def _names_in(text: str) -> frozenset[str]:
 
 
 def _is_word(name: str) -> bool:
-    """Whether a name has but one part. This is quick, and most names are words."""
+    """Whether a name is a plain word of one part. This check is quick, and most names are."""
     return name.isalpha() and name[1:].islower()
 
 
 def named_in(text: str, names: frozenset[str]) -> frozenset[str]:
-    """Those of the names that are in a text. Faster than `names_in`: most texts have none."""
+    """Return those of ``names`` that a text contains. Faster than `names_in` for most texts."""
     lowered = text.lower()
     return names & names_in(text) if any(name in lowered for name in names) else frozenset()
 
 
 def telling_lines(lines: Sequence[str], names: frozenset[str], most: int) -> list[str]:
-    """The lines of a change that matter most: those around the names, else the first ones."""
+    """Return at most ``most`` lines of a change: those around the names, else the first ones."""
     if len(lines) <= most or most <= 0:
         return list(lines[: max(0, most)])
     named = [place for place, line in enumerate(lines) if named_in(line, names)]
@@ -73,10 +77,10 @@ def telling_lines(lines: Sequence[str], names: frozenset[str], most: int) -> lis
 
 
 def said_in(text: str) -> str:
-    """The one or two sentences of a message that lead to what the model did next."""
+    """Return the end of a message: one or two sentences that announce what the model does next."""
     paragraphs = [one.strip() for one in re.split(r"\n\s*\n", text) if one.strip()]
     if text.lstrip().startswith(("{", "[{")):
-        # An answer for a program tells a reader nothing.
+        # A message in JSON is written for a program, and tells a reader nothing.
         return ""
     plain = [one for one in paragraphs if not one.startswith(("#", "|", "```"))]
     chosen = plain[-1] if plain else paragraphs[-1] if paragraphs else ""

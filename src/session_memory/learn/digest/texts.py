@@ -1,7 +1,8 @@
-"""The texts of events. The stored logs are read only if the summary does not hold the whole text.
+"""Read the texts of a session's events, from the summary if it holds the whole text.
 
-Secrets are masked before a text is cut, because half a secret would not be recognized. What hooks
-of ours injected is left out: it was learned from the session that it quotes.
+Otherwise the stored logs are read. Secrets are masked before a text is cut, because half a secret
+would not be recognized. Texts that the hooks of Session Memory injected are left out: they quote
+other sessions, so nothing about this session can be learned from them.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -26,24 +27,27 @@ LONGEST = 2_000
 
 
 class Texts:
-    """The texts of one session. Unpacking raw records is slow, so their number is limited."""
+    """Reads texts of one session. Unpacking stored records is slow, so their number is limited.
+
+    Over the limit, the methods return the summary of the event or nothing.
+    """
 
     def __init__(self, bodies: "Bodies | None") -> None:
         self._bodies = bodies
-        # Later edits of a file are compared with these.
+        # The old and the new text of edits, by ``seq``. Later edits are compared with them.
         self._replaced: dict[int, tuple[str, str] | None] = {}
-        # A message is asked for several times in a row, and masking takes long.
+        # Masked texts by ``seq``: a message is asked for several times, and masking is slow.
         self._lines: dict[int, str] = {}
         self._words = self._outputs = self._edits = self._reasons = self._calls = self._messages = 0
 
     def words(self, event: BriefEvent) -> str:
-        """The text of a message, up to `LONGEST` characters."""
+        """Return the summary of a message if it is the whole text; else what `lines` returns."""
         if len(event.summary) < SUMMARY and not event.summary.endswith("…"):
             return event.summary
         return self.lines(event)
 
     def lines(self, event: BriefEvent) -> str:
-        """The text of a message with its line ends, which a summary does not have."""
+        """Return the text of a message with its line ends, masked, up to `LONGEST` characters."""
         self._words += 1
         if self._words > MOST_WORDS:
             return event.summary
@@ -55,34 +59,37 @@ class Texts:
         return known or event.summary
 
     def command(self, event: BriefEvent) -> str:
-        """The text of a call, to be classified and never to be stored: it is not masked."""
+        """Return the text of a call. It is not masked, so classify it and never store it."""
         if len(event.summary) < SUMMARY and not event.summary.endswith("…"):
             return event.summary
         return self._text(event)[: 2 * LONGEST] or event.summary
 
     def ending(self, event: BriefEvent) -> str:
-        """The end of a message, to be classified and never to be stored: it is not masked."""
+        """Return the end of a message. It is not masked, so classify it and never store it."""
         if len(event.summary) < SUMMARY and not event.summary.endswith("…"):
             return event.summary
         return self._text(event)[-2 * LONGEST :] or event.summary
 
     def message(self, event: BriefEvent) -> str:
-        """The whole text of a message, also of a log that a person pasted."""
+        """Return the whole text of a message, which may contain a long pasted log. It is not
+        masked."""
         if len(event.summary) < SUMMARY and not event.summary.endswith("…"):
             return event.summary
         self._messages += 1
         return (self._text(event) if self._messages <= MOST_MESSAGES else "") or event.summary
 
     def output(self, event: BriefEvent) -> str:
-        """The whole output of a call; after `MOST_OUTPUTS` outputs only the summary."""
+        """Return the whole output of a call; after `MOST_OUTPUTS` outputs only the summary. It is
+        not masked."""
         self._outputs += 1
         text = self._text(event) if self._outputs <= MOST_OUTPUTS else ""
         return text or event.summary
 
     def reason(self, event: BriefEvent) -> str:
-        """Why an attempt or a call of a skill failed, in one line; "" if the log does not say.
+        """Return why an attempt or a call of a skill failed, in one line; "" without a reason.
 
-        The run, the review and the runner's message say it. What the model wrote is no reason.
+        The reason is in the runner's output, the review's feedback or a message. Words of the model
+        are no reason.
         """
         if self._bodies is None or self._reasons >= MOST_REASONS:
             return ""
@@ -94,7 +101,8 @@ class Texts:
         return reason_line(*(text for text in texts if isinstance(text, str)))
 
     def call(self, event: BriefEvent) -> tuple[str, Any]:
-        """The whole text and the arguments of a call; after `MOST_CALLS` calls the summary."""
+        """Return the whole text and the arguments of a call. After `MOST_CALLS` calls, the summary
+        and no arguments. Nothing is masked."""
         self._calls += 1
         if self._bodies is None or self._calls > MOST_CALLS:
             return event.summary, None
@@ -102,11 +110,11 @@ class Texts:
         return escaped(found.text), found.arguments
 
     def size(self, event: BriefEvent) -> int:
-        """The length of the event's text in characters."""
+        """Return the length of the event's text in characters."""
         return len(self._text(event))
 
     def replaced(self, event: BriefEvent) -> tuple[str, str] | None:
-        """The old and the new text of an edit; None if the call does not contain them."""
+        """Return the old and the new text of an edit; None if the call does not contain them."""
         if self._bodies is None or self._edits >= MOST_EDITS:
             return None
         self._edits += 1

@@ -1,4 +1,4 @@
-"""The last turn of a session: what was asked last, and what became of it."""
+"""The last turn of a session: what was asked last, and evidence of how it ended."""
 
 from session_memory.learn.digest.deliveries import STAGES
 from session_memory.learn.digest.steps import FinishedCall
@@ -6,17 +6,20 @@ from session_memory.store.brief_events import BriefEvent
 
 
 class LastTurn:
-    """Evidence since the last prompt.
+    """Evidence about the outcome of a session, collected since its last prompt.
+
+    Most values are the uids of events. If the prompt only judges the work, evidence of the turn
+    ``before`` it is kept.
 
     - ``request``: the prompt; empty if no person wrote it
-    - ``answer``: the last text of the model, ``is_answered``: no call came after it
+    - ``answer``: the last text of the model; ``is_answered``: no call came after it
     - ``is_over``: the agent logged the end of the turn
-    - ``interrupt``, ``error``: what ended the turn, while nothing came after it
-    - ``plan``: the plan that the person accepted, while nothing came after it
-    - ``handed_over``: what was committed or pushed last
+    - ``interrupt``, ``error``, ``plan``: an interruption, an error or an accepted plan; later work
+      in the turn removes it
+    - ``handed_over``: the last call that committed, pushed or opened a pull request
     - ``is_skipped``: the skill that was called did not run
-    - ``undelivered``: what could not be committed or pushed, by kind
-    - ``lost_edits``: edits that failed, while neither an edit nor a command came after them
+    - ``undelivered``: calls whose commit, push or pull request did not arrive, by kind
+    - ``lost_edits``: edits that failed, with neither an edit nor a command after them
     """
 
     def __init__(self, request: str = "", before: "LastTurn | None" = None) -> None:
@@ -62,7 +65,8 @@ class LastTurn:
     def delivered(self, kind: str, evidence: tuple[str, ...]) -> None:
         self.handed_over = evidence
         self.has_changed = True
-        # What is pushed was committed before, and a pull request needs what was pushed.
+        # A push that arrived needs its commit, and a pull request needs its push. So an earlier
+        # attempt at these no longer counts as failed.
         for earlier in STAGES[: STAGES.index(kind) + 1]:
             self.undelivered.pop(earlier, None)
 

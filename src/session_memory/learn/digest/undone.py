@@ -1,4 +1,4 @@
-"""Edits that did not last, and what they cost."""
+"""Find edits that did not last (they were undone or abandoned), and the tokens they cost."""
 
 from collections import deque
 
@@ -36,7 +36,7 @@ class UndoneEdits:
     def _edit(self, finished: FinishedCall, texts: Texts) -> None:
         self._kept.append(finished)
         latest = self._latest.setdefault(finished.call.path or "", deque(maxlen=_COMPARED))
-        # Unpacking is slow, so a file's first edit is not unpacked: there is nothing to compare.
+        # Unpacking is slow. A file's first edit has nothing to be compared with, so it is not read.
         change = texts.replaced(finished.call) if latest else None
         undone = [edit for edit in latest if change and texts.replaced(edit.call) == change[::-1]]
         if undone:
@@ -80,7 +80,7 @@ class UndoneEdits:
 
 
 def _reverted_paths(program: Program) -> list[str] | None:
-    """The paths that a git command reverts; empty if it reverts all; None if it reverts nothing."""
+    """Return the paths that a git command reverts: [] means all, None that it reverts nothing."""
     if program.name != "git" or not program.arguments:
         return None
     verb, *rest = program.arguments
@@ -89,7 +89,7 @@ def _reverted_paths(program: Program) -> list[str] | None:
         return paths
     if verb == "checkout" and ("--" in rest or "." in rest):
         return paths
-    # A stash is put aside, and mostly comes back.
+    # A stash is no revert, because stashed changes mostly come back.
     return [] if verb == "reset" and "--hard" in rest else None
 
 

@@ -1,4 +1,4 @@
-"""The values of a digest. Each is frozen and JSON-ready."""
+"""The parts of a digest (the summary of one session). Each is immutable and JSON-ready."""
 
 from typing import Any
 
@@ -16,12 +16,13 @@ class Statement(msgspec.Struct, frozen=True):
 
 
 class SessionOutcome(msgspec.Struct, frozen=True):
-    """How the session ended, the kind of evidence for it, and the events that prove it.
+    """How the session ended: the outcome, the reason for it, and the events that are evidence.
 
-    ``reason`` is ``last_word``, ``interrupted``, ``tests``, ``commit``, ``error``, ``gave_up`` or
-    ``no_output``. A success without such evidence is ``answered``, or ``unverified`` if something
-    was changed. For ``continued`` it is ``plan`` or ``handover``, for an unknown outcome ``asked``,
-    ``open`` or ``nothing``.
+    ``outcome`` is ``success``, ``fail``, ``abandoned``, ``continued`` or ``unknown``. ``reason`` is
+    ``last_word``, ``interrupted``, ``tests``, ``commit``, ``error``, ``gave_up`` or ``no_output``.
+    A success without such evidence is ``answered``, or ``unverified`` if something was changed. For
+    ``continued`` it is ``plan`` or ``handover``, for an unknown outcome ``asked``, ``open`` or
+    ``nothing``.
     """
 
     outcome: str
@@ -35,7 +36,7 @@ class SessionOutcome(msgspec.Struct, frozen=True):
 
 
 class SessionCost(msgspec.Struct, frozen=True, kw_only=True):
-    """Tokens by bucket and by model, and money. Subagents' usage is not included.
+    """The cost of one session without its subagents: tokens by bucket and by model, and money.
 
     ``tokens`` is the sum of input, output and cached tokens. ``unpriced_tokens`` belong to models
     without a price; ``microdollars`` does not include them.
@@ -63,7 +64,7 @@ class ToolUse(msgspec.Struct, frozen=True):
 
 
 class Markers(msgspec.Struct, frozen=True):
-    """The number of errors, retries, test runs, edits and interventions by a person."""
+    """How many errors, retries, test runs, edits and interventions by a person a session has."""
 
     error: int = 0
     retry: int = 0
@@ -96,8 +97,10 @@ class CommandUse(msgspec.Struct, frozen=True):
 
 class TestRun(msgspec.Struct, frozen=True):
     """A run of tests. ``passed`` is None if neither the output nor the exit status shows it.
-    ``edits`` is the number of edits since the previous run. ``has_changes``: something else since
-    then may have made a difference, such as an installed package or a person."""
+
+    ``edits`` is the number of edits since the previous run. ``has_changes``: since that run, a
+    person wrote something, or a call did more than look, such as one that installed a package.
+    """
 
     __test__ = False
 
@@ -113,13 +116,14 @@ class TestRun(msgspec.Struct, frozen=True):
 
 
 class Resolution(msgspec.Struct, frozen=True):
-    """What resolved an error, between the failed call and the success of the same check.
+    """The change that resolved an error, between the failed call and the success of the same check.
 
-    ``kind`` is the change that is causally closest: ``edit``, ``command`` (it fixed, installed or
-    set something), ``instead`` (the call was changed), ``look`` (the file was read before it was
-    edited) or ``again`` (the same call succeeded without any change). ``certainty`` is ``certain``,
-    ``likely`` or ``possible``. ``said`` is what the model said before the change, and ``lines`` are
-    the changed lines that matter most.
+    ``kind`` is ``edit``, ``command`` (it fixed, installed or set something), ``instead`` (the call
+    was changed), ``look`` (the file was read before it was edited) or ``again`` (the same call
+    succeeded without any change). ``text`` has the edited files or the command. ``event_uids`` are
+    the calls that made the change, ``succeeded`` is the result that shows the success.
+    ``certainty`` is ``certain``, ``likely`` or ``possible``. ``said`` is what the model said before
+    the change, and ``lines`` are the changed lines that matter most.
     """
 
     kind: str
@@ -132,9 +136,12 @@ class Resolution(msgspec.Struct, frozen=True):
 
 
 class ErrorSnippet(msgspec.Struct, frozen=True, kw_only=True):
-    """One error of the session. ``tokens`` were used from the failed call to its success. ``near``
-    is the text around the error. ``origin`` is ``call``, or ``report`` if a
-    person reported the error: pasted it, or said what does not work."""
+    """One error of a session, with all its occurrences.
+
+    ``sample`` is the line that names the error, ``near`` the text around it and ``call`` the call
+    that failed. ``tokens`` were used from the failed call to the success of the same check.
+    ``origin`` is ``call``, or ``report`` if a person pasted the error or said what does not work.
+    """
 
     fingerprint: str
     sample: str
@@ -149,7 +156,10 @@ class ErrorSnippet(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Repeat(msgspec.Struct, frozen=True):
-    """A call that failed several times in a row."""
+    """A call that failed several times in a row; without ``tool``, the model was not reachable.
+
+    ``resolved``: in the end it succeeded.
+    """
 
     tool: str | None
     call: str
@@ -183,7 +193,10 @@ class Undone(msgspec.Struct, frozen=True):
 
 
 class TimeSplit(msgspec.Struct, frozen=True):
-    """How long the person, the model and the tools took. Pauses over half an hour are idle."""
+    """How long the person, the model and the tools took, in milliseconds.
+
+    Pauses of more than half an hour are idle time.
+    """
 
     person_ms: int = 0
     model_ms: int = 0
@@ -205,7 +218,7 @@ class ContextSize(msgspec.Struct, frozen=True):
 
 
 class Digest(msgspec.Struct, frozen=True, kw_only=True):
-    """The digest of one session. Events are named by ``event_uid``, which never changes.
+    """The digest: a summary of one session. Events are named by ``event_uid``, which never changes.
 
     ``basis`` says how exact the tokens of single errors and edits are: ``measured`` if the agent
     logs usage for each response, ``estimated`` if it logs usage for whole turns only.
@@ -251,13 +264,13 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
         return values
 
     def money(self, tokens: int) -> int:
-        """An estimate of what ``tokens`` cost: their share of the session's cost."""
+        """Estimate what some tokens of the session cost, in micro-dollars: a share of its cost."""
         total = self.cost.tokens
         return self.cost.microdollars * min(tokens, total) // total if total else 0
 
 
 def encoded(digest: Digest) -> bytes:
-    """A digest as JSON with sorted keys, so that equal digests give equal bytes."""
+    """Return the digest as JSON with sorted keys, so that equal digests give equal bytes."""
     return msgspec.json.encode(digest, order="sorted")
 
 

@@ -1,7 +1,8 @@
-"""Words with which people judge an agent's work, in the languages that most of them write.
+"""Recognize short judgements about an agent's work (praise, complaint, dismissal), in about fifteen
+languages.
 
-A praise is recognized when the text consists of known words only. So a request that begins with
-thanks is no praise in any language, and a negation is enough to make a text none.
+A text is praise only if it consists of known words. So a request that begins with thanks is no
+praise, and neither is a text with a negation.
 """
 
 import re
@@ -28,7 +29,7 @@ _THANKS = """
     bedankt dankjewel спасибо спс благодарю spasibo дякую dzięki dzieki dziękuję dziekuje
     teşekkürler tesekkurler sağol tack tak takk kiitos děkuji arigato arigatou xiexie
 """
-# They may stand beside a praise and change nothing.
+# These words may stand beside words of praise.
 _FILLERS = """
     it its it's that that's this everything all now you so much very really a lot again man mate job
     work one looks look is are for the and yes yep yeah ah oh well
@@ -96,7 +97,7 @@ _LEAVING = re.compile(
 
 
 def is_praise(text: str) -> bool:
-    """Whether the text consists of words of praise and thanks alone."""
+    """Whether the text consists of words of praise, thanks and fillers alone."""
     if _PRAISE_EAST.fullmatch(text):
         return True
     words = [word.lower().replace("’", "'") for word in _WORD.findall(text)]
@@ -127,5 +128,5 @@ def is_dismissal(text: str) -> bool:
 
 
 def is_leaving(text: str) -> bool:
-    """Whether a person only closes the program."""
+    """Whether a prompt only closes the program ("exit", "bye")."""
     return _LEAVING.fullmatch(text) is not None

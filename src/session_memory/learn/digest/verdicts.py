@@ -1,8 +1,8 @@
-"""Classify a person's text: praise, complaint, dismissal, or an instruction how to work.
+"""Classify what a person wrote: praise, complaint, dismissal, or an instruction how to work.
 
-Praise with a reservation is no verdict: then other evidence of the session decides. Sentences are
-recognized in English; short verdicts also in other languages (`verdict_words`). Instructions are
-recognized only in English.
+Praise with a reservation ("great, but …") is no verdict; then other evidence decides the outcome.
+Short verdicts are recognized in many languages (`verdict_words`), whole sentences and instructions
+only in English.
 """
 
 import re
@@ -15,7 +15,7 @@ from session_memory.learn.digest.verdict_words import (
 )
 
 PRAISE, COMPLAINT, DISMISSAL = "praise", "complaint", "dismissal"
-# A verdict is short. A longer text is the next task.
+# A text of more characters is no verdict but the next task.
 _LONGEST = 400
 
 _PRAISE = re.compile(
@@ -98,7 +98,7 @@ _LONGEST_INSTRUCTION = 300
 
 
 def verdict(text: str) -> str | None:
-    """``praise``, ``complaint`` or ``dismissal``; None for anything else, such as a request."""
+    """Return ``praise``, ``complaint`` or ``dismissal``; None for anything else, such as a task."""
     if len(text) > _LONGEST:
         return None
     text = _QUOTE.sub("…", text)
@@ -117,7 +117,7 @@ def verdict(text: str) -> str | None:
 
 
 def says_it_works(text: str) -> bool:
-    """Whether praise is about the result. People say thanks after a failure as well."""
+    """Whether praise is about the result. Mere thanks are not: they may follow a failure, too."""
     return _SURE.search(text) is not None or (is_praise(text) and is_about_the_result(text))
 
 

@@ -1,8 +1,8 @@
-"""What a person asks for, clause by clause: the material for finding wishes that come back.
+"""Split a person's prompts into wishes: clauses that ask for something.
 
-"commit this and update the changelog" holds two wishes. Pasted logs, code, questions and stories
-("I ran it and …") hold none. A wish is told from a task by its words: the names of the files that
-the session touched belong to its task.
+"commit this and update the changelog" has two wishes. Pasted logs, code, questions and stories ("I
+ran it and …") have none. `recurring_wishes` compares the wishes of many sessions. Words that name
+files of the session are noted, because they belong to its task and not to a general wish.
 """
 
 import re
@@ -47,7 +47,8 @@ _POLITE = re.compile(
     (?P<order>[^?？]+)[?？]?\s*\Z""",
     re.IGNORECASE | re.VERBOSE,
 )
-# "It fails", "the logos are not shown": how things are. "They should be shown" is a wish.
+# Sentences such as "it fails" and "the logos are not shown" say how things are. "They should be
+# shown" is a wish.
 _STORY = re.compile(
     r"""^(?!.*\b(?:should|must|need|ensure|make\ sure|soll|muss)\b)
     (?: (?:i|i['’]\w+|we|it|there|this|that|they|the|he|she|ich|wir|es
@@ -107,9 +108,13 @@ _FILLERS = frozenset(_FILLER_WORDS.split())
 
 
 class Wish(msgspec.Struct, frozen=True, array_like=True):
-    """A clause of a prompt. ``words`` are its stems in order, after the marks ``NOT`` and
-    ``SHOULD``; ``topics`` are those that name files of the session. ``opens``: the prompt begins
-    with it. ``is_first``: the prompt is the session's first request."""
+    """A clause of a prompt that asks for something.
+
+    ``words`` are the stems of its words in order, after the marks ``NOT`` and ``SHOULD`` if the
+    clause has such a word. ``topics`` are those of the stems that name files of the session.
+    ``opens``: the prompt begins with this clause. ``is_first``: the prompt is the session's first
+    request.
+    """
 
     event_uid: str
     text: str
@@ -122,8 +127,10 @@ class Wish(msgspec.Struct, frozen=True, array_like=True):
 def wishes(
     prompts: Iterable[tuple[str, str]], paths: Iterable[str], first: str = ""
 ) -> Iterator[Wish]:
-    """The wishes in ``(event_uid, text)`` of each prompt. ``paths`` are the session's files,
-    ``first`` is the event of its first request."""
+    """Yield the wishes in prompts, which are ``(event_uid, text)`` pairs.
+
+    ``paths`` are the files of the session, ``first`` is the uid of its first request.
+    """
     topics = {word for path in paths for word in _path_words(path)}
     for uid, text in prompts:
         text = _LEAD.sub("", _CODE.sub(" ", text[:_LONGEST_TEXT]).strip())
@@ -142,7 +149,7 @@ def _opens(text: str, clause: str) -> bool:
 
 @lru_cache(maxsize=1 << 12)
 def _path_words(path: str) -> frozenset[str]:
-    """The stems of a path's words, and the file's name as a whole."""
+    """Return the stems of the words in a path, and the stem of the file's name without ending."""
     name = stem(_ENDING.sub("", path.rpartition("/")[2].lower()))
     return frozenset((name, *(stem(word.lower()) for word in _PATH_WORD.findall(path))))
 
@@ -163,13 +170,22 @@ def _clauses(text: str) -> Iterator[str]:
             # "commit and push" is one wish.
             clauses = [sentence]
         for place, clause in enumerate(clauses):
-            clause = clause.strip(' \t-*#"“”`.!:')
+            clause = _unquoted(clause.strip(" \t-*#.!:"))
             is_name = place and all(word[0].isupper() for word in clause.split())
-            # A bracket without its partner: a comma inside of it cut the clause into pieces.
+            # An unclosed bracket: a comma inside of the brackets has cut the clause.
             is_piece = clause.count("(") != clause.count(")")
             is_whole = not (is_name or is_piece)
             if _SHORTEST_CLAUSE <= len(clause) <= _LONGEST_CLAUSE and is_whole:
                 yield clause
+
+
+def _unquoted(clause: str) -> str:
+    """Remove quotes around a clause, and one without its partner, which the cut left behind."""
+    for quotes in ('"', "`", "“”"):
+        count = sum(clause.count(quote) for quote in quotes)
+        if count % 2 or (clause[:1] in quotes and clause[-1:] in quotes):
+            clause = clause.strip(quotes)
+    return clause.strip(" \t-*#.!:")
 
 
 def _is_pasted(sentence: str) -> bool:
@@ -180,7 +196,10 @@ def _is_pasted(sentence: str) -> bool:
 
 
 def wish_words(clause: str) -> tuple[str, ...]:
-    """The marks and the stems of a clause, without fillers. CJK text is cut into pairs."""
+    """Return the marks and the stems of a clause, without fillers.
+
+    Chinese, Japanese and Korean text gives pairs of neighbouring characters.
+    """
     marks, found = [], []
     for mark, expression in _MARKS:
         if expression.search(clause):

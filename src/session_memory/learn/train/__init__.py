@@ -1,4 +1,4 @@
-"""Training data from verified attempts and successful sessions, for Hugging Face and TRL.
+"""Export training data from verified attempts and successful sessions, for Hugging Face and TRL.
 
 Secrets and names are masked, low-quality examples are dropped, and splits go by repository.
 """

@@ -1,4 +1,4 @@
-"""The data card: what the files contain, how they were made, and what was left out."""
+"""Write the data card of an export: what it contains, how it was made, and what was left out."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -27,7 +27,11 @@ _CONTENTS = {
 
 
 class TrainingReport(msgspec.Struct, kw_only=True):
-    """The result of an export: rows by kind and split, and the reasons why others were dropped."""
+    """The result of an export of training data.
+
+    ``rows`` counts rows by kind and split, ``scores`` by kind and score, ``dropped`` dropped
+    examples by kind and reason, and ``secrets`` masked secrets by their kind.
+    """
 
     rows: dict[str, dict[str, int]] = {}
     scores: dict[str, dict[str, int]] = {}

@@ -1,4 +1,4 @@
-"""A session as chat messages that chat templates can render.
+"""Turn a session into chat messages that chat templates can render.
 
 Templates differ in what they accept, so messages follow the strictest of them: people and the agent
 alternate, every message has at most one call, its result comes next, ids have nine letters and
@@ -24,7 +24,10 @@ Message = dict[str, Any]
 
 
 class Turn(msgspec.Struct):
-    """What a person asked, and everything until the agent's answer. ``uids`` are its events."""
+    """What a person asked, and everything up to the agent's answer, as chat messages.
+
+    ``uids`` are the events in it.
+    """
 
     messages: list[Message]
     uids: set[str]
@@ -43,9 +46,10 @@ class CallPlace(msgspec.Struct, frozen=True):
 
 
 class Conversation:
-    """The turns of a session. Abandoned branches, thinking and injected texts are left out.
+    """The turns of a session as chat messages, with secrets and names masked.
 
-    With ``tools`` also calls and results are included; a call without a result is not.
+    Abandoned branches, sidechains, thinking and injected texts are left out. With ``tools``, calls
+    that have a result are included.
     """
 
     def __init__(self, store: Store, session: Session, *, tools: bool) -> None:
@@ -55,7 +59,7 @@ class Conversation:
         self._made = 0
         self.turns: list[Turn] = []
         self.calls: dict[str, CallPlace] = {}
-        """The place of each call, by the uids of the call and of its result."""
+        """Where each call is, by the uid of the call and by the uid of its result."""
         self.names = ProjectNames(session.cwd or "", session.repo or "", session.host or "")
         row = store.sessions.row(session.session_uid)
         for event in brief_events(store.db, store.names, row.id) if row else ():
@@ -66,7 +70,7 @@ class Conversation:
 
     @property
     def messages(self) -> list[Message]:
-        """All complete turns, one after the other."""
+        """The messages of all complete turns, in order."""
         return [one for turn in self.turns if turn.is_complete for one in turn.messages]
 
     def _add(self, event: BriefEvent) -> None:
@@ -130,8 +134,10 @@ class Conversation:
         self.turns[-1].uids.add(event.event_uid)
 
     def _make_general(self) -> None:
-        """Mask secrets and names in every text. People who are named anywhere are masked
-        everywhere."""
+        """Mask secrets and names in every text.
+
+        The author of a commit, as soon as one text names them as such, is masked in all texts.
+        """
         every = [message for turn in self.turns for message in turn.messages]
         people = gate.people_in(message["content"] for message in every)
         self.names = msgspec.structs.replace(self.names, people=people)
@@ -147,19 +153,19 @@ class Conversation:
 
 
 def text_of(messages: list[Message]) -> str:
-    """All texts and arguments, to compare conversations."""
+    """Join the texts and arguments of all messages, to compare conversations."""
     return "\n".join(map(message_text, messages))
 
 
 def message_text(message: Message) -> str:
-    """The text of a message, and the arguments of its calls."""
+    """Return the text of a message and the arguments of its calls, as one text."""
     arguments = (call["function"]["arguments"] for call in message.get("tool_calls", ()))
     dumped = (json.dumps(one, ensure_ascii=False, sort_keys=True) for one in arguments)
     return "\n".join((message["content"], *dumped))
 
 
 class MessageTexts:
-    """The texts of a session's messages. Rows share messages, so each is looked at once."""
+    """Caches the texts of a session's messages, because several rows share messages."""
 
     def __init__(self, names: ProjectNames) -> None:
         self._names = names
@@ -185,7 +191,7 @@ class MessageTexts:
 
 
 def with_tools(row: dict[str, list[Message]], *, tools: bool) -> dict[str, Any]:
-    """The row with the schemas of the tools that its messages call."""
+    """Return the row with a column ``tools``: the schemas of the tools that its messages call."""
     if not tools:
         return row
     return {**row, "tools": tool_schemas([one for part in row.values() for one in part])}
@@ -196,7 +202,7 @@ def _join(message: Message, text: str) -> None:
 
 
 def _cut(text: str) -> str:
-    # Secrets are masked by now. Half a secret would not have been recognized.
+    # Secrets are masked before this, because half a secret would not be recognized.
     half = LONGEST_OUTPUT // 2
     return f"{text[:half]}\n…\n{text[-half:]}" if len(text) > LONGEST_OUTPUT else text
 
@@ -206,5 +212,5 @@ def _is_a(event: BriefEvent, kind: str) -> bool:
 
 
 def _is_plan(event: BriefEvent) -> bool:
-    """Whether the agent was given a plan that a person accepted."""
+    """Whether the event gave the agent a plan that a person had accepted."""
     return (event.native_kind or "").endswith("/plan")

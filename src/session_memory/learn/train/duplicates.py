@@ -13,7 +13,7 @@ BAND = 4
 RUN = 5
 LONGEST = 50_000
 ALIKE = 0.7
-# Bytes of a hash, and about how many hashes are enough to find the smallest of each bin.
+# A hash has `_SIZE` bytes. About `FEW` hashes are enough to find the smallest of each bin.
 _SIZE = 8
 _ALL = 1 << 8 * _SIZE
 FEW = 1024
@@ -24,7 +24,7 @@ Signature = tuple[int, ...]
 
 
 def shingles(text: str, run: int = RUN) -> set[bytes]:
-    """Every run of ``run`` words; a shorter text is one run."""
+    """Return every run of ``run`` words in a text; a shorter text is one run."""
     words = [word.encode("utf-8", "replace") for word in _WORD.findall(text.lower())[:LONGEST]]
     if len(words) <= run:
         return {b" ".join(words)}
@@ -33,21 +33,21 @@ def shingles(text: str, run: int = RUN) -> set[bytes]:
 
 
 def overlap(one: str, other: str) -> float:
-    """The share of common three-word runs: 1 for equal texts, 0 for nothing in common."""
+    """Return the share of three-word runs that two texts have in common, from 0 to 1."""
     mine, theirs = shingles(one, 3), shingles(other, 3)
     return len(mine & theirs) / len(mine | theirs)
 
 
 def signature(text: str) -> Signature:
     hashes = [blake2b(one, digest_size=_SIZE).digest() for one in shingles(text)]
-    # The smallest hash of a bin is nearly always one of the smallest of all, if there are many.
+    # Of many hashes, only the smallest are sorted into bins at first: they nearly always fill all.
     few = min(_ALL * FEW // len(hashes), _ALL - 1).to_bytes(_SIZE)
     smallest = _smallest([one for one in hashes if one < few])
     return _filled(_smallest(hashes) if None in smallest else smallest)
 
 
 def _smallest(hashes: list[bytes]) -> list[int | None]:
-    """The smallest hash in each bin. The last bits of a hash are the number of its bin."""
+    """Return the smallest hash in each bin. The last bits of a hash are the number of its bin."""
     smallest: list[int | None] = [None] * BINS
     for one in sorted(hashes, reverse=True):
         smallest[one[-1] % BINS] = int.from_bytes(one) // BINS

@@ -1,4 +1,4 @@
-"""A training example, a refused one, and which examples are wanted."""
+"""The types of the export: a training example, a refused one, and a filter of examples."""
 
 from typing import Any
 
@@ -11,7 +11,11 @@ KINDS = (SFT, CHAT, DPO)
 
 
 class Example(msgspec.Struct, frozen=True, kw_only=True):
-    """One row of a data set. ``text`` is compared for duplicates; ``origin`` decides the split."""
+    """One row of a data set, and its source.
+
+    ``text`` is compared to find duplicates. ``origin`` is the project, which decides the split.
+    ``event_uids`` are the events that prove the success.
+    """
 
     kind: str
     row: dict[str, Any]

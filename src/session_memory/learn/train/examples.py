@@ -1,6 +1,6 @@
-"""Training examples: attempts that a run verified, and sessions with evidence of success.
+"""Make training examples from attempts that a run verified, and from successful sessions.
 
-Every example names its source. A session that gives none is counted with the reason.
+Every example names its source. What gives no example is counted with the reason.
 """
 
 import json
@@ -28,7 +28,7 @@ ALIKE = "chosen and rejected are alike"
 def examples(
     store: Store, session: Session, options: ExampleFilter
 ) -> Iterator[Example | RefusedExample]:
-    """The examples of one session, and the refused ones."""
+    """Yield the examples of one session, and the refused ones with their reasons."""
     if session.flavor == FLAVOR:
         for entry in entries(store, session):
             yield from _of_entry(session, entry, options)
@@ -37,7 +37,7 @@ def examples(
 
 
 def entries(store: Store, session: Session) -> Iterator[Entry]:
-    """The entries of a skill session, read from the stored logs.
+    """Yield the entries (calls of a skill) of a skill session, read from the stored logs.
 
     Invalid lines and lines of other sessions are skipped.
     """
@@ -82,7 +82,7 @@ def _of_entry(
 
 
 def prompt_of(entry: Entry) -> str:
-    """The prompt of a skill call: its name, phase and input."""
+    """Return the prompt for a skill call: the skill's name, the phase and the input."""
     make = entry.input
     asked = make if isinstance(make, str) else json.dumps(make, ensure_ascii=False, indent=1)
     head = f"Skill: {entry.skill}" + (f"\nPhase: {entry.phase}" if entry.phase else "")
@@ -131,6 +131,6 @@ def _said(role: str, text: str) -> list[Message]:
 
 
 def _is_failure(attempt: Attempt) -> bool:
-    """Whether there is evidence that the attempt failed, not only no proof of success."""
+    """Whether there is evidence that an attempt failed. A mere lack of success is not enough."""
     said_no = verdict_of(attempt.verdict or "") == "fail"
     return not attempt.verified and bool(said_no or attempt.runner_output or attempt.feedback)

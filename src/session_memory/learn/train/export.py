@@ -32,7 +32,7 @@ Take = Callable[[Example], None]
 def preview(
     store: Store, sessions: list[Session], options: ExampleFilter, **how: Any
 ) -> TrainingReport:
-    """The report of an export without writing files."""
+    """Return the report that an export would give, without writing files."""
     return _gathered(store, sessions, options, lambda example: None, **how)[0]
 
 
@@ -46,7 +46,10 @@ def export(
     shares: tuple[int, int, int] = SHARES,
     on_session: Callable[[], None] = lambda: None,
 ) -> TrainingReport:
-    """Write the files below ``out``, which must not exist or must be an empty directory."""
+    """Write the files below ``out``, which must not exist or must be an empty directory.
+
+    ``shares`` are the parts of the splits train, validation and test.
+    """
     _refuse_full(out)
     make_private(out.parent)
     sweep_unfinished(out.parent)
@@ -141,9 +144,9 @@ def _created(path: Path) -> IO[bytes]:
 
 
 class _Files:
-    """One file for each kind and split, and ``provenance.jsonl`` with the source of each row.
+    """Writes a file for each kind and split, and ``provenance.jsonl`` with the source of each row.
 
-    Rows wait in a file until the split of every session is known.
+    Rows wait in a temporary file until the split of every session is known.
     """
 
     def __init__(self, directory: Path, parquet: bool, tools: bool) -> None:
@@ -216,7 +219,7 @@ class _JsonLinesFile:
 
 
 class _ParquetFile:
-    """A Parquet file, written in batches."""
+    """A Parquet file with rows of one kind, written in batches."""
 
     def __init__(self, path: Path, kind: str, tools: bool) -> None:
         self._schema = _schema(kind, tools)
@@ -226,7 +229,7 @@ class _ParquetFile:
         self.rows = 0
 
     def add(self, row: dict[str, Any]) -> None:
-        # Messages and schemas have other fields in every row, so each is a text with JSON.
+        # Messages and schemas have different fields, so each is stored as a text with JSON.
         self._batch.append({name: [_packed(one) for one in part] for name, part in row.items()})
         self.rows += 1
         if len(self._batch) >= BATCH:
@@ -263,14 +266,17 @@ def _packed(value: Any) -> str:
 
 
 def _json_lists(arrow: Any, texts: list[list[str]]) -> Any:
-    """A column of lists with JSON."""
+    """Make an Arrow column of lists of JSON values."""
     plain = arrow.array(texts, arrow.list_(arrow.string()))
     packed = arrow.ExtensionArray.from_storage(arrow.json_(), plain.flatten())
     return arrow.ListArray.from_arrays(plain.offsets, packed)
 
 
 def _schema(kind: str, tools: bool) -> Any:
-    """The columns. ``datasets`` reads their description and decodes the JSON."""
+    """Return the schema of a Parquet file: each column is a list of JSON values.
+
+    The metadata describe the columns for ``datasets``, which decodes the JSON.
+    """
     arrow = _arrow()
     names = [*COLUMNS[kind], *(("tools",) if tools else ())]
     features = {name: {"feature": {"_type": "Json"}, "_type": "List"} for name in names}

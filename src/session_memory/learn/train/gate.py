@@ -1,7 +1,7 @@
-"""The quality gate for training examples. Pure functions.
+"""The quality gate for training examples: mask, refuse, and score. Pure functions.
 
-Secrets are masked, paths and names of the project are replaced by general ones, and a text that
-still names the project is refused. The remaining examples get a score.
+Secrets are masked, and paths and names of the project are replaced by general ones. A text that
+still names the project is refused. The remaining examples get a score from 1 to 5.
 """
 
 import re
@@ -27,11 +27,11 @@ TOO_LONG = "too long"
 TOO_SHORT = "too short"
 LOW_SCORE = f"scored below {KEPT_FROM}"
 
-# A pattern that begins with one sign is found much faster, so there are two.
+# These are two patterns, because one that begins with a fixed character is found much faster.
 _HOME = re.compile(r"/(?:home|Users|root)[\\/]+(?!\.)([\w.-]+)?")
 _WINDOWS_HOME = re.compile(r"[A-Za-z]:[\\/]+Users[\\/]+(?!\.)([\w.-]+)?")
 _MAIL = re.compile(r"\b(?!git@)[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b")
-# Who wrote a commit, and whose repository it is.
+# Lines that name the author of a commit; below, addresses that name the owner of a repository.
 _AUTHOR = re.compile(
     r"\b(?:Author|Commit(?:ter)?|(?:Co-authored|Signed-off|Reviewed|Acked|Reported)-by):[ \t]*"
     r"([^\n<\"\\]{2,60}?)[ \t]*<[^<>\n]{3,80}>",
@@ -44,10 +44,10 @@ _FORGE = re.compile(
 _NO_PERSON = re.compile(
     r"claude|codex|copilot|cursor|gemini|grok|\bbot\b|\[bot\]|github|noreply", re.IGNORECASE
 )
-# To look for these in a text in small letters is much faster than the patterns that need them.
+# A text needs one of these parts to match the patterns above. This search is much faster.
 _BEFORE_AUTHORS = ("author:", "commit:", "committer:", "-by:")
 _FORGES = ("github.", "gitlab.", "bitbucket.", "codeberg.", "gitea.")
-# A pattern without regard to case also takes these letters for i, s and k.
+# A case-insensitive pattern matches these letters as i, s and k.
 _ODD_LETTERS = ("\u0130", "\u0131", "\u017f", "\u212a")
 _SOMEBODY, _ORGANIZATION = "Somebody", "organization"
 MOST_PEOPLE = 200
@@ -55,7 +55,7 @@ _MASK = re.compile(r"\[redacted:([\w-]+)\]")
 _EXAMPLE_MAIL = "user@example.com"
 # Paths below these directories exist on every machine and do not name a project.
 _SYSTEM = r"usr|bin|sbin|etc|tmp|var|dev|proc|sys|lib|lib64|opt|run|app|api|v\d"
-# It looks back after the first slash, because a pattern that begins with a letter is found faster.
+# The pattern begins with the slash and then looks back, because it is found faster that way.
 _ABSOLUTE = re.compile(rf"/(?<![\w/.:~*-]/)(?!(?:{_SYSTEM})\b)[\w.-]+/[\w.-]+/[\w.-]+")
 _BELOW_HOME = re.compile(r"~[\\/](?!\.)[\w-]")
 # Names that are too common to identify a project.
@@ -67,7 +67,7 @@ _COMMON = frozenset(
 
 
 class ProjectNames(msgspec.Struct, frozen=True):
-    """The names that identify a project or its owner."""
+    """The names that identify a project or its owner: directory, repository, machine, people."""
 
     cwd: str = ""
     repo: str = ""
@@ -86,19 +86,20 @@ def _identifying(cwd: str, repo: str, host: str) -> list[str]:
 
 
 def clean(text: str, names: ProjectNames) -> str:
-    """The text with secrets masked and project names replaced."""
+    """Return the text with secrets masked and with names of the project replaced."""
     return general(mask(text), names)
 
 
 def clean_all(texts: Iterable[str], names: ProjectNames) -> dict[str, str]:
-    """Each text with its clean form. Faster than one by one: most texts have no secret."""
+    """Map each text to the result of `clean`. This is faster than one by one, because most texts
+    have no secret."""
     different = list(dict.fromkeys(texts))
     masked = mask_each(different)
     return {text: general(safe, names) for text, safe in zip(different, masked, strict=True)}
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """Every text in a nested value, names of fields included."""
+    """Yield every text in a nested value, including the names of fields."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -111,7 +112,7 @@ def texts_in(value: Any) -> Iterator[str]:
 
 
 def with_texts(value: Any, instead: Mapping[str, str]) -> Any:
-    """The value with every text in it replaced."""
+    """Return the nested value with every text and field name replaced by that of ``instead``."""
     if isinstance(value, str):
         return instead[value]
     if isinstance(value, dict):
@@ -120,7 +121,7 @@ def with_texts(value: Any, instead: Mapping[str, str]) -> Any:
 
 
 def people_in(texts: Iterable[str]) -> tuple[str, ...]:
-    """The authors whom commits name, longest first; no agents and no bots."""
+    """Return the authors of commits that texts name, without agents and bots, longest first."""
     found = {
         name.strip()
         for text in texts
@@ -132,7 +133,7 @@ def people_in(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def _may_have(text: str, parts: tuple[str, ...]) -> bool:
-    """Whether a text has one of these parts in large or small letters, or odd letters."""
+    """Whether a text may match a pattern that needs one of ``parts`` (in lower case)."""
     lowered = text.lower()
     # A loop, because `any` with a generator takes twice as long, and most texts are short.
     for part in parts:
@@ -142,12 +143,12 @@ def _may_have(text: str, parts: tuple[str, ...]) -> bool:
 
 
 def masked_in(text: str) -> dict[str, int]:
-    """The number of masked secrets of each kind in a text."""
+    """Count the masked secrets in a text, by kind."""
     return dict(Counter(_MASK.findall(text)))
 
 
 def general(text: str, names: ProjectNames) -> str:
-    """The text with paths, mail addresses and names of the project replaced."""
+    """Return the text with paths, mail addresses and names of the project replaced."""
     cwd = names.cwd.rstrip("/\\")
     if len(cwd) > 1:
         text = text.replace(f"{cwd}/", "").replace(cwd, ".")
@@ -173,7 +174,7 @@ def _whole_name(name: str) -> re.Pattern[str]:
 
 
 def _without_addresses(text: str) -> str:
-    """The text without mail addresses. An address is in one line, and few lines have one."""
+    """Replace mail addresses. Only lines with an ``@`` are searched, because few have one."""
     parts: list[str] = []
     done, sign = 0, text.find("@")
     while sign >= 0:
@@ -193,7 +194,7 @@ def names_a_project(text: str, names: ProjectNames) -> bool:
 
 
 def refusal(prompt: str, answers: tuple[str, ...], names: ProjectNames, most: int) -> str | None:
-    """Why an example is refused; None if it is not."""
+    """Return why an example is refused; None if it is not. ``most`` is the maximum length."""
     if reason := wrong_length(prompt, answers, most):
         return reason
     is_named = any(names_a_project(text, names) for text in (prompt, *answers))
@@ -209,7 +210,7 @@ def wrong_length(prompt: str, answers: tuple[str, ...], most: int) -> str | None
 
 
 def attempt_score(prompt: str, answer: str, tries: int) -> int:
-    """1 to 5 for a verified attempt. docs/training.md has the rules."""
+    """Score a verified attempt of a skill from 1 to 5. docs/training.md has the rules."""
     score = 3
     score += tries == 1
     score += len(answer) >= SUBSTANTIAL and len(prompt) >= SUBSTANTIAL
@@ -219,7 +220,10 @@ def attempt_score(prompt: str, answer: str, tries: int) -> int:
 
 
 def pair_score(alike: float, same_model: bool) -> int:
-    """3 to 5 for a verified and a failed attempt at the same input."""
+    """Score a pair from 3 to 5: a verified and a failed attempt at the same input.
+
+    ``alike`` is the share of words that both outputs have in common.
+    """
     return 3 + same_model + (alike < MOST_ALIKE / 2)
 
 
@@ -229,7 +233,7 @@ _EVIDENCE = {"tests": 4, "last_word": 4, "commit": 3}
 def session_score(
     reason: str, *, errors: int, retries: int, interventions: int, undone: int, calls: int
 ) -> int:
-    """1 to 5 for a session with evidence of success."""
+    """Score a session with evidence of success from 1 to 5. ``reason`` is that of its outcome."""
     score = _EVIDENCE.get(reason, 2)
     score += not (errors or retries or interventions)
     score -= errors * 4 > max(calls, 4)

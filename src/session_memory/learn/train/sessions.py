@@ -1,4 +1,4 @@
-"""Training examples from sessions: conversations, turns with evidence, and fixed calls."""
+"""Make training examples from sessions: conversations, turns with evidence, corrected calls."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -66,7 +66,7 @@ def of_session(
 
 
 def _is_promising(digest: Digest, options: ExampleFilter) -> bool:
-    """Whether reading the session can give an example."""
+    """Whether the session may give an example, judged by its digest."""
     has_fix = any(error.resolution is not None for error in digest.error_snippets)
     return digest.outcome.is_proved_success or (DPO in options.kinds and has_fix)
 
@@ -79,7 +79,7 @@ class _Making:
         self._talk, self._options = talk, options
 
     def whole(self) -> Example | RefusedExample:
-        """The whole session, if it succeeded."""
+        """Make an example from the whole session, if it succeeded."""
         messages = self._talk.messages
         if not self._digest.outcome.is_proved_success:
             return RefusedExample(CHAT, NO_SUCCESS)
@@ -88,7 +88,7 @@ class _Making:
         return self._example(CHAT, {"messages": messages}, messages, self._score())
 
     def turns(self) -> Iterator[Example | RefusedExample]:
-        """Each turn that ended well and shows it: by a passed test run or a commit."""
+        """Make an example from each complete turn with evidence: a passed test run or a commit."""
         found = False
         for turn in self._talk.turns:
             if turn.is_complete and self._has_evidence(turn):
@@ -99,7 +99,7 @@ class _Making:
             yield RefusedExample(SFT, NO_SUCCESS)
 
     def pairs(self) -> Iterator[Example | RefusedExample]:
-        """Of a call that failed and the changed one that succeeded: prefer the second."""
+        """Make a preference pair from each call that failed and the changed call that succeeded."""
         for error in self._digest.error_snippets:
             how = error.resolution
             if how is None or not error.event_uids:
@@ -149,7 +149,8 @@ class _Making:
         return tuple(dict.fromkeys((*self._digest.outcome.evidence, *passed, *commits)))
 
     def _has_evidence(self, turn: Turn) -> bool:
-        """Whether tests passed last or something was committed, within the turn."""
+        """Whether the last test run of the turn passed, something was committed in it, or it has
+        the evidence of the session's success."""
         runs = [run for run in self._digest.tests if run.result_uid in turn.uids]
         verdicts = [run.passed for run in runs if run.passed is not None]
         if verdicts and not verdicts[-1]:

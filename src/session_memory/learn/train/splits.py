@@ -1,8 +1,8 @@
-"""Which rows are for learning, for validation and for tests.
+"""Decide which rows are for training, for validation and for tests.
 
-A repository is in one split only, so that nothing is tested on what was learned. The hash of its
-name decides. With few repositories that can leave nothing for validation: then one moves there.
-With a single repository, its sessions are divided in the same way.
+A repository is in one split only, so that nothing is tested on what was trained. A hash of its name
+decides. With few repositories that can leave nothing for validation: then one moves there. With a
+single repository, its sessions are divided in the same way.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ class KeptRow(NamedTuple):
 
 
 def splits_of(rows: Sequence[KeptRow], shares: tuple[int, int, int] = SHARES) -> dict[KeptRow, str]:
-    """The split of each row."""
+    """Return the split of each row. ``shares`` are those of train, validation and test."""
     is_one = len({row.origin for row in rows}) == 1
     keys = {row: row.session_uid if is_one else row.origin for row in rows}
     found = {key: split_of(key, shares) for key in sorted(set(keys.values()))}
@@ -33,7 +33,7 @@ def splits_of(rows: Sequence[KeptRow], shares: tuple[int, int, int] = SHARES) ->
 
 
 def split_of(origin: str, shares: tuple[int, int, int] = SHARES) -> str:
-    """The split of a repository by its name."""
+    """Return the split of a repository (or session), which a hash of its name decides."""
     number = int.from_bytes(blake2b(origin.encode("utf-8", "replace"), digest_size=8).digest())
     place = number % sum(shares)
     if place < shares[0]:
@@ -42,8 +42,10 @@ def split_of(origin: str, shares: tuple[int, int, int] = SHARES) -> str:
 
 
 def _fill_validation(found: dict[str, str], of_kind: Iterable[str]) -> None:
-    """Move one to validation if this kind of rows has none there. The smallest one moves, so that
-    most remains for learning."""
+    """Move a repository (or session) to validation if this kind of rows has none there.
+
+    The one with the fewest rows moves, so that most rows remain for training.
+    """
     counts: dict[str, int] = {}
     for key in of_kind:
         counts[key] = counts.get(key, 0) + 1

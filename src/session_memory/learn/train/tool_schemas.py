@@ -1,4 +1,4 @@
-"""Schemas of tools, inferred from their calls: logs do not contain the agents' own."""
+"""Infer the schemas of tools from their calls, because logs do not contain the agents' schemas."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,8 +7,10 @@ _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", list:
 
 
 def tool_schemas(messages: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One JSON schema for each tool that is called, by name. An argument that every call has is
-    required."""
+    """Return a JSON schema for each tool that the messages call, in the order of their names.
+
+    An argument that every call has is required.
+    """
     made: dict[str, list[dict[str, Any]]] = {}
     for message in messages:
         for call in message.get("tool_calls", ()):
@@ -40,6 +42,9 @@ def _parameters(calls: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _type(values: list[Any]) -> str:
-    """The type of the first value that is known; templates take one type, not several."""
+    """Return the JSON type of the first value that is not None.
+
+    Chat templates accept only one type for an argument.
+    """
     known = (value for value in values if value is not None)
     return _TYPES.get(type(next(known, "")), "object")

@@ -40,6 +40,6 @@ def write(question: Question, arguments: dict[str, Any]) -> None:
 
 
 def _names(question: Question, uids: list[str]) -> dict[str, str]:
-    """A ref and a title for each session."""
+    """Return the ref (short id) and the title of each session as one text, by uid."""
     labels = session_labels(question.memory.store, uids)
     return {uid: f"[{labels.name(uid)}] {labels.title(uid)}" for uid in uids}

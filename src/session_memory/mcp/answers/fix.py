@@ -23,7 +23,8 @@ _HOW = {
 
 
 class KnownFixes(NamedTuple):
-    """Errors that fit a question. Resolved ones of the asked repository come best first."""
+    """Errors that fit a question: ``resolved`` and ``unresolved`` ones of the asked repository,
+    and ``others`` that sessions of other repositories resolved. The best come first."""
 
     resolved: list[ErrorOccurrence]
     unresolved: list[ErrorOccurrence]
@@ -35,12 +36,12 @@ class KnownFixes(NamedTuple):
 
     @property
     def offered(self) -> list[ErrorOccurrence]:
-        """A similar error is no answer if the same one was resolved."""
+        """The resolved errors to show. Similar ones are left out if the same error was resolved."""
         return self.resolved[: self.same or None]
 
 
 def known_fixes(question: Question, arguments: dict[str, Any]) -> KnownFixes:
-    # Not `Memory.fix`: that also reads the whole edits, and searches all words of an unknown error.
+    # `Memory.fix` is not used: it also reads whole edits, and searches all words of unknown errors.
     store, repos, command = question.memory.store, question.repos, arguments["command"] or ""
     known = known_errors(store, arguments["error"], 0, repos=repos, command=command).occurrences
     found = [one for one in known if one.is_same or one.likeness >= LEAST_ALIKE]

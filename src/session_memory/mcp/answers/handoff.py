@@ -1,4 +1,4 @@
-"""The tool ``handoff``: a session as a text, to go on with the work of another agent."""
+"""The tool ``handoff``: a session as a text, with which an agent can continue the work."""
 
 from typing import Any
 

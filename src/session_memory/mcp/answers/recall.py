@@ -20,16 +20,17 @@ if TYPE_CHECKING:
     from session_memory.views.how import TaskSession
     from session_memory.views.search import ShownHit
 
-# On real sessions, what fits less than LEAST is about something else, and less than WEAK often is.
+# On real sessions, a fit below LEAST means that a session is about something else; below WEAK it
+# often does.
 LEAST, WEAK = 0.15, 0.35
 # A session that fits so much less than the best one is left out.
 SHARE = 0.25
 MOST_FILES = 3
 MOST_COMMANDS = 2
 MOST_WORDS = 4
-# Words in all parts of a session say nothing about where they stand.
+# At most so many parts of a session (title, prompt, …) are named for a matched word.
 MOST_FIELDS = 3
-# A hash, a name of the code, a path: whoever asks for it wants the place where it stands.
+# A hash, a name in code or a path. Whoever asks for one wants to see an event that contains it.
 _IDENTIFIER = re.compile(r"\S*(?:[A-Za-z]\d|\d[A-Za-z]|[a-z][A-Z]|\w[_./:]\w)\S*")
 _WORD = re.compile(r"\w+(?:[./-]+\w+)*")
 _HASH = re.compile(r"(?=.*\d)[0-9a-f]{7,40}")
@@ -88,16 +89,16 @@ def _commit(question: Question, number: str) -> str | None:
 
 
 def _fitting(found: "list[TaskSession]") -> "list[TaskSession]":
-    """Without sessions that share a common word with the question and are about something else."""
+    """Leave out sessions that only share a common word with the question."""
     best = max((one.fit for one in found), default=0.0)
     return [one for one in found if one.fit >= max(LEAST, SHARE * best)]
 
 
 def _hits(question: Question, query: str, most: int) -> "list[ShownHit]":
-    """The best event with all words, of each session that has one."""
+    """Return the best event with all words of the query, at most one of each session."""
     # Only plain words are searched. A colon or a minus in a question is no field and no operator.
-    # A word that is not in the index ends the search here: looking for it inside other words
-    # would read the whole index.
+    # If a word is not in the index, nothing is searched: to look for it inside other words, the
+    # whole index would have to be read.
     words = " ".join(_WORD.findall(query))
     if not _has_event(question, words):
         return []
@@ -138,7 +139,7 @@ def _session(
 
 
 def _choice(question: Question, uid: str, query: str) -> ChosenAnswer | None:
-    """What a person chose, if the agent asked nearly the same as the query."""
+    """Return what a person chose, if the agent asked nearly the same question as the query."""
     digest, asked = digest_of(question.memory.store, uid), set(terms_in(query))
     every = [one for each in (digest.decisions if digest else ()) for one in choices_in(each.text)]
     shared = [len(asked.intersection(terms_in(one.asked))) for one in every]
@@ -147,8 +148,10 @@ def _choice(question: Question, uid: str, query: str) -> ChosenAnswer | None:
 
 
 def _paths(found: "TaskSession", record: Session) -> dict[str, str]:
-    """Files of the repository with their short paths. Notes in the agent's own directory say
-    nothing about it."""
+    """Return edited files of the repository with their short paths, by path.
+
+    Files elsewhere, such as notes in the agent's own directory, are left out.
+    """
     shown = ((path, shown_path(path, record)) for path in found.files)
     inside = [(path, short) for path, short in shown if not short.startswith("/")]
     return dict(inside[:MOST_FILES])

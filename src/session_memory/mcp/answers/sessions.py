@@ -14,8 +14,8 @@ from session_memory.views.indexed_sessions import sessions_with_words
 from session_memory.views.session_labels import session_labels
 
 SHOWN = 20
-# The index has no calls of evicted sessions. So the best ones by the words of a path are looked at,
-# too. Then digests are read for the path itself.
+# The index has no calls of evicted sessions. So the sessions that fit the words of a path best are
+# candidates, too. The digests of all candidates are then searched for the path itself.
 BEST = 30
 MOST_READ = 60
 
@@ -48,7 +48,7 @@ def write(question: Question, arguments: dict[str, Any]) -> None:
 
 
 def _with_file(question: Question, path: str, since: str | None) -> list[Session]:
-    """The newest sessions whose digest has a file with this path or this end of a path."""
+    """Return the newest sessions whose digest has a file with this path or this end of a path."""
     memory = question.memory
     end = "/" + path.strip().removeprefix("./").lstrip("/")
     admitted = None
@@ -71,7 +71,7 @@ def _with_file(question: Question, path: str, since: str | None) -> list[Session
 
 
 def _candidates(question: Question, name: str) -> list[HitSession]:
-    """The sessions that may have had a file with this name, newest first."""
+    """Return the sessions that may have used a file with this name, newest first."""
     store = question.memory.store
     ranked = rank(store, concepts_in(name), repo=question.repo)[:BEST]
     named = Hits(store.db, store.names).sessions_named([one.uid for one in ranked])

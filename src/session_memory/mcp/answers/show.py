@@ -75,7 +75,7 @@ def _statements(
 
 def _decisions(question: Question, digest: Digest, seqs: dict[str, int]) -> None:
     choices = [(one, each) for one in digest.decisions for each in choices_in(one.text)]
-    # An answer says more than an accepted plan or a mode.
+    # Answers to questions come first: they say more than an accepted plan or a mode.
     choices.sort(key=lambda pair: not pair[1].asked)
     for one, choice in choices[:MOST_DECISIONS]:
         where = _place((one.event_uid,), seqs)

@@ -1,5 +1,8 @@
-"""Step 16: usage is found by its time, so the cost of a month reads only that month. Evicted
-sessions are few among very many, and every search counts them."""
+"""Step 16: indexes that find usage by its time, and evicted sessions.
+
+So the cost of a month reads only that month. Every search counts the evicted sessions, which are
+few among very many.
+"""
 
 SQL = """
 create index usage_by_time on usage (ts);

@@ -1,8 +1,8 @@
-"""Step 19: sums that are kept, so that the cost of all sessions is read from a few rows.
+"""Step 19: stored sums, so that the cost of all sessions is read from a few rows.
 
 A set of figures (``figure_sets``) was made with certain prices, for the days of a time zone. A
-writer notes in ``figure_marks`` each session that it changed. Its figures are made again by the
-first reader who needs them, and until then its marks say that they do not count.
+writer adds a row to ``figure_marks`` for each session that it changed: the figures of the session
+are out of date. The first reader who needs them makes them again.
 
 ``session_spending`` has the usage of a session on a day under one rate. ``daily_spending`` sums it
 over all sessions of a group; its rows for the same key add up. ``rate`` is the number of the rate

@@ -1,7 +1,8 @@
 """Step 22: which parts of the stored logs were searched for secrets.
 
 Only places are kept, and whether a part has a secret: never a secret, and no text around it.
-``packs`` are the packs that were searched, so that other bytes are searched again.
+``packs`` identifies the packs that were searched. If they differ later, the bytes are searched
+again.
 """
 
 SQL = """

@@ -1,8 +1,9 @@
 """Step 9: usage that a session only reports, because another session got the response.
 
-``reported_for`` is null for a response that the session logged itself. For a reported one it is the
-session that the usage counts for as long as no session logs the response itself, or 0 if the row of
-another session that reports it counts instead.
+``reported_for`` is null for a response that the session logged itself. For a reported response it
+is the session that the report counts for. The report counts until a session is collected that
+logged the response itself. If two sessions report the same response, one report counts, and
+``reported_for`` of the other one is 0.
 """
 
 SQL = """

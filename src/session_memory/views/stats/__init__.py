@@ -63,9 +63,10 @@ FROM_USAGE = frozenset({"models", "cache"})
 
 
 class StatsReport(msgspec.Struct, frozen=True):
-    """``sections`` by name, in the order of ``SECTIONS``. ``stored`` is the number of all sessions
-    in the store. ``labels`` are those of the sessions in the report. ``evicted`` is the number of
-    evicted sessions that match: their usage is counted, their events are not."""
+    """A statistics report: ``sections`` by name, in the order of ``SECTIONS``. ``stored`` is the
+    number of all sessions in the store. ``labels`` has names and titles of the listed sessions.
+    ``evicted`` is the number of evicted sessions that match: their usage is counted, their events
+    are not."""
 
     stored: int
     filters: StatsFilter
@@ -91,7 +92,7 @@ class StatsReport(msgspec.Struct, frozen=True):
 def statistics(
     store: Store, filters: StatsFilter, sections: Sequence[str] = SECTIONS
 ) -> StatsReport:
-    """A report with the given sections."""
+    """Make a statistics report with the given sections."""
     if not any((filters.flavor, filters.repo, filters.model)):
         keep_statistics(store, Scope(since=filters.since, until=filters.until), filters.tz)
     with store.db.snapshot():
@@ -129,7 +130,7 @@ def _as_search(filters: StatsFilter) -> Filters:
 
 
 def facets(store: Store) -> tuple[list[str], list[str], list[str]]:
-    """The flavors, repositories and models in the store, sorted."""
+    """Return the flavors, repositories and models in the store, sorted."""
     flavors, repos, models = Statistics(store.db).facets()
     return sorted(flavors), sorted(repos), sorted(models)
 
@@ -139,7 +140,7 @@ def zone_name(tz: tzinfo | None) -> str:
 
 
 def _scope(ask: Statistics, filters: StatsFilter) -> Scope:
-    # All sessions are read for the names that a filter may match.
+    # The names that a filter may match are read from all sessions, so only if there is a filter.
     is_filtered = any((filters.flavor, filters.repo, filters.model))
     flavors, repos, models = ask.facets() if is_filtered else (set(), set(), set())
     return Scope(

@@ -1,4 +1,4 @@
-"""The sections summary, activity, agents and repos."""
+"""Make the sections summary, activity, agents and repos of a statistics report."""
 
 from session_memory.store.database import Row
 from session_memory.store.usage import BUCKETS
@@ -112,6 +112,6 @@ def _tokens(used: list[Row]) -> dict[str, int]:
 
 
 def hit_rate(tokens: dict[str, int]) -> float | None:
-    """The share of the sent tokens that were read from the cache."""
+    """Return the share of the input tokens that were read from the cache."""
     read = tokens["cache_read_tokens"]
     return rate(read, read + tokens["input_tokens"] + tokens["cache_write_tokens"])

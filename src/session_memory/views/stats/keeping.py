@@ -1,7 +1,7 @@
-"""Write the sums that statistics are made from, in short transactions.
+"""Save the sums that statistics are made from in the store, in short transactions.
 
-Two things are done for each session that has changed: the day on which it began is noted, and then
-the sums of that day are made again. Its mark is removed with the second.
+A session that changed is marked in the store. For each marked session, first the day on which it
+began is noted. Then the sums of that day are made again, and the mark is removed.
 """
 
 from collections.abc import Iterator
@@ -25,17 +25,17 @@ from session_memory.views.stats.kept import (
 )
 from session_memory.views.stats.parts import LISTED, SUMMED, CountedParts, LocalDays
 
-# A store of few but long sessions has sums, too.
+# A store with few but long sessions has sums, too: so many events count like one session.
 _EVENTS_EACH = 10
 _PIECE = 500
 _ALL = 1 << 40
 
 
 def keep_statistics(store: Store, scope: Scope, tz: tzinfo | None) -> None:
-    """Make the sums if they are missing, and those of changed sessions if they are many.
+    """Save the sums if they are missing, and renew them if many sessions changed.
 
     Call it outside of a snapshot. In a small store, or one that cannot be written now, nothing
-    happens, and statistics are counted.
+    happens, and statistics are counted from the events.
     """
     db = store.db
     if db.in_transaction or db.is_read_only or _is_small(store):
@@ -61,7 +61,7 @@ def write_statistics(store: Store, tz: tzinfo | None) -> None:
                 )
         _write(store, known, tz)
     except StoreBusy:
-        # Somebody writes for a long time. The answer is counted this time.
+        # Another process writes for a long time. The answer is counted from the events this time.
         return
 
 
@@ -90,8 +90,11 @@ def _write(store: Store, known: FigureSet, tz: tzinfo | None) -> None:
 
 
 def _write_day(store: Store, sums: WorkSums, day: int, days: LocalDays) -> None:
-    """Count a day. A session that began on another day by now stays marked, and that day stays
-    uncounted until the next time."""
+    """Count the sessions that began on a day, and save the sums.
+
+    If a session turns out to have begun on another day, it stays marked, and the sums of that day
+    are made the next time.
+    """
     marked = sums.marked_on(day)
     placed = sums.place(marked)
     ids = tuple(sums.on_days([day], _ALL))
@@ -108,7 +111,7 @@ def _encoded(parts: CountedParts) -> Iterator[tuple[str, bytes]]:
 
 
 def _write_wide(sums: WorkSums, start: int) -> None:
-    """Add up the days of a width, if that is not done and all of them are counted."""
+    """Save the sums of `WIDTH` days together, if they are missing and every day is counted."""
     end = start + WIDTH
     if start in sums.wide_days("pulse") or any(start <= day < end for day in sums.uncounted()):
         return

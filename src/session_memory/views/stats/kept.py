@@ -1,4 +1,4 @@
-"""Statistics from stored sums. The result is exactly the same as when all sessions are counted.
+"""Make statistics from stored sums. The result is the same as when all sessions are counted.
 
 For each day the store has the sums of the sessions that began on it. Some sessions are still
 counted one by one: those that have changed since the sums were stored, those that began on a day
@@ -42,7 +42,7 @@ encoded = msgspec.msgpack.Encoder().encode
 class SumsPlan(msgspec.Struct, frozen=True):
     """Which stored sums make an answer, and which sessions are counted one by one.
 
-    ``single``: days. ``wide``: first days of spans of 32 days.
+    ``single`` are days, ``wide`` the first days of spans of 32 days, ``counted`` ids of sessions.
     """
 
     set_id: int
@@ -88,7 +88,7 @@ def merged_sums(name: str, parts: Iterable[Sums]) -> Sums:
 
 
 def merged_parts(sums: WorkSums, single: Iterable[int], name: str) -> bytes:
-    """Add up the stored figures of several days, for one part of the statistics."""
+    """Add up the stored figures of several days for the part ``name`` of the statistics."""
     kept = sums.figures(name, (), single)
     if name in SUMMED:
         return encoded(merged_sums(name, map(_sums.decode, kept)))
@@ -107,14 +107,14 @@ def statistics_set(store: Store, tz: tzinfo | None) -> FigureSet | None:
 
 
 def set_name(tz: tzinfo | None) -> str:
-    """A name for the code that counts, and for where days begin."""
+    """Return a name for stored sums, made from the code that counts and from the time zone."""
     zone = f"{figure_sets.zone_name(offsets(tz))} {'local' if tz is None else tz}"
     return blake2b(f"{_version()} {zone}".encode(), digest_size=12).hexdigest()
 
 
 @cache
 def _version() -> str:
-    """A hash of the code that counts."""
+    """Return a hash of the code that counts."""
     digest = blake2b(f"{__version__} {sys.byteorder}".encode(), digest_size=8)
     for file in _SOURCES:
         digest.update(file.read_bytes())
@@ -122,13 +122,16 @@ def _version() -> str:
 
 
 def plan(store: Store, scope: Scope, known: FigureSet) -> SumsPlan | None:
-    """What to read for an answer; None: count all sessions. Call it inside a snapshot."""
+    """Return what to read for an answer; None if all sessions have to be counted.
+
+    Call it inside a snapshot.
+    """
     changed = store.figures.marked(known.id, figure_sets.FEW_MARKS + 1)
     if len(changed) > figure_sets.FEW_MARKS:
         return None
     sums = WorkSums(store.db, known.id)
     counted = set(changed)
-    # The sums of these days cannot be used.
+    # The stored sums of these days are not used.
     apart = {one.day for one in sums.known(changed).values()} | set(sums.uncounted())
     first, end = NO_DAY, 1 << 40
     for moment in (scope.since, scope.until):
@@ -152,7 +155,7 @@ def plan(store: Store, scope: Scope, known: FigureSet) -> SumsPlan | None:
 def _days(
     sums: WorkSums, apart: set[int], first: int, end: int
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The days with sums of several days, and the single days that these do not have."""
+    """Return the first days of the 32-day sums to use, and the single days outside of them."""
     broken = {one // WIDTH for one in apart}
     wide = sorted(
         day

@@ -15,14 +15,14 @@ PLACE, DAY, HOUR = "place", "day", "hour"
 
 
 class LocalDays:
-    """The day and the time of a quarter of an hour in a time zone."""
+    """Tells the local day and hour of a quarter of an hour, counted from 1970, in a time zone."""
 
     def __init__(self, tz: tzinfo | None) -> None:
         self._clock = clock(tz)
         self._moments: dict[int, tuple[str, int, int]] = {}
 
     def of(self, quarter: int) -> tuple[str, int, int]:
-        """The day, the weekday (Monday is 0) and the hour."""
+        """Return the day, the weekday (Monday is 0) and the hour."""
         found = self._moments.get(quarter)
         if found is None:
             moment: datetime = self._clock(quarter * QUARTER_MS)
@@ -32,7 +32,7 @@ class LocalDays:
 
 
 class CountedParts:
-    """Parts that are counted when they are asked for."""
+    """Parts of the statistics, each counted from the events when it is first asked for."""
 
     def __init__(self, ask: Statistics, scope: Scope, days: LocalDays) -> None:
         self._ask, self._scope, self._days = ask, scope, days
@@ -58,7 +58,7 @@ def _runs(rows: Iterable[Row]) -> Values:
 
 
 def _placed(rows: Iterable[Row], days: LocalDays) -> Sums:
-    """Sums by agent and repository, and by day."""
+    """Return sums by agent and repository, and by day."""
     sums: Sums = {}
     for flavor, repo, quarter, *figures in rows:
         add(sums, (PLACE, flavor, repo), figures)

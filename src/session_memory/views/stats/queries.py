@@ -1,4 +1,4 @@
-"""The figures that sections share, from parts that are counted or kept."""
+"""Figures that several sections of statistics use. They are counted, or read from stored sums."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
@@ -27,20 +27,20 @@ class StatsQueries:
         return self._parts.sums(part)
 
     def rows(self, part: str) -> list[Row]:
-        """Rows of the key and the figures."""
+        """Return a row for each key of a part: the key, then the figures."""
         return [(*key, *figures) for key, figures in self.sums(part).items()]
 
     def places(self, part: str) -> list[Row]:
-        """Rows of ``(flavor, repo, *figures)``."""
+        """Return the rows ``(flavor, repo, *figures)`` of a part."""
         return [(*key[1:], *row) for key, row in self.sums(part).items() if key[0] == PLACE]
 
     def days(self, part: str) -> dict[str, list[int]]:
-        """The figures of each day, earliest first."""
+        """Return the figures of each day, earliest first."""
         found = ((str(key[1]), row) for key, row in self.sums(part).items() if key[0] == DAY)
         return dict(sorted(found))
 
     def hours(self) -> list[list[int]]:
-        """Events by weekday, Monday first, and hour."""
+        """Return the number of events by weekday, Monday first, and hour."""
         hours = [[0] * 24 for _ in range(7)]
         for key, (events, *_) in self.sums("pulse").items():
             if key[0] == HOUR:
@@ -49,7 +49,7 @@ class StatsQueries:
         return hours
 
     def spreads(self, part: str) -> dict[str | int | None, tuple[int, int, int, int]]:
-        """What → ``(count, median, 95th percentile, largest)``."""
+        """Return ``(count, median, 95th percentile, largest)`` of each list of values in a part."""
         found = ((what, spread(runs)) for what, runs in self._parts.values(part).items())
         return {what: figures for what, figures in found if figures is not None}
 
@@ -60,7 +60,7 @@ def _hour(key: Key) -> tuple[str, int, int]:
 
 
 def summed(rows: Iterable[Row], key: Callable[[Row], str], start: int) -> dict[str, list[int]]:
-    """The columns from ``start`` on, added up for each key."""
+    """Add up the columns from ``start`` on for each key."""
     sums: dict[str, list[int]] = {}
     for row in rows:
         name, figures = key(row), row[start:]
@@ -74,7 +74,7 @@ def summed(rows: Iterable[Row], key: Callable[[Row], str], start: int) -> dict[s
 
 
 def total(rows: Iterable[Row], start: int, columns: int) -> list[int]:
-    """The columns from ``start`` on, added up over all rows."""
+    """Add up the columns from ``start`` on over all rows."""
     sums = [0] * columns
     for row in rows:
         for place in range(columns):
@@ -83,7 +83,7 @@ def total(rows: Iterable[Row], start: int, columns: int) -> list[int]:
 
 
 def grouped(rows: Iterable[Row], column: int) -> dict[str | None, list[Row]]:
-    """The rows by the value of one column."""
+    """Group the rows by the value of one column."""
     found: dict[str | None, list[Row]] = defaultdict(list)
     for row in rows:
         found[row[column]].append(row)

@@ -1,7 +1,7 @@
 """Figures that can be added up: sums by key, and sorted values for percentiles.
 
-A *part* of the statistics is one of both. The parts of two sets of sessions without a session in
-common, added up, are the part of all these sessions.
+A *part* of the statistics is one of these two. Parts of different sessions can be added up: the
+result is the part of all these sessions. No session may be in both.
 """
 
 from array import array
@@ -13,7 +13,7 @@ import msgspec
 Key = tuple[str | int | None, ...]
 Sums = dict[Key, list[int]]
 NEVER = -(1 << 62)
-"""The latest of no moments."""
+"""A time earlier than all others: the latest edit of a file without a known time."""
 _LARGEST_SHORT = (1 << 32) - 1
 
 
@@ -36,7 +36,7 @@ def add_all(sums: Sums, others: Mapping[Key, list[int]]) -> None:
 
 
 def add_files(sums: Sums, others: Mapping[Key, list[int]]) -> None:
-    """The same, but the last figure is a moment, of which the latest counts."""
+    """Add ``others`` to ``sums``. The last figure is a time, of which the latest is kept."""
     for key, figures in others.items():
         known = sums.get(key)
         if known is not None:
@@ -47,7 +47,7 @@ def add_files(sums: Sums, others: Mapping[Key, list[int]]) -> None:
 
 
 class SortedValues(msgspec.Struct, frozen=True, array_like=True):
-    """Sorted values. ``code`` is their type as `array` names it."""
+    """Sorted integers as bytes. ``code`` is their type code in the module `array`."""
 
     code: str
     bytes: bytes
@@ -68,7 +68,7 @@ Values = dict[str | int | None, list[SortedValues]]
 
 
 def spread(runs: Iterable[SortedValues]) -> tuple[int, int, int, int] | None:
-    """``(count, median, 95th percentile, largest)`` of the values of all runs; None without any.
+    """Return ``(count, median, 95th percentile, largest)`` of all values; None without any.
 
     Percentiles are values that occurred: the smallest that 50 or 95 of 100 do not exceed. They are
     found by halving the range of possible values, so that runs need not be merged.

@@ -1,4 +1,4 @@
-"""The sections models, cache and context."""
+"""Make the sections models, cache and context of a statistics report."""
 
 from session_memory.store.statistics_parts import BANDS
 from session_memory.store.statistics_sql import DROPS, PEAKS, STEPS

@@ -1,4 +1,4 @@
-"""The sections tools, retries, tests, files, time and sessions."""
+"""Make the sections tools, retries, tests, files, time and sessions of a statistics report."""
 
 from heapq import nsmallest
 
@@ -22,7 +22,7 @@ from session_memory.views.stats.sections import (
 )
 from session_memory.views.stats.sums import NEVER
 
-_RETRIES = 9  # its column in the places of the pulse
+_RETRIES = 9  # The column of retries in the rows of the part "pulse".
 _UNMEASURED = (0, None, None, None)
 
 

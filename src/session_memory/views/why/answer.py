@@ -25,7 +25,7 @@ from session_memory.views.why.logged_edits import LoggedEdits
 LONGEST_PROMPT = 2000
 MOST_BEFORE = 200
 MOST_FILES = 100
-# The lines around a line decide about those that are everywhere.
+# A line such as "return None" is everywhere. The lines around it help to tell who wrote it.
 AROUND = 12
 _NO_END = 1 << 31
 
@@ -52,8 +52,8 @@ class WhyLine(msgspec.Struct, frozen=True, kw_only=True):
 
 class WhySession(msgspec.Struct, frozen=True, kw_only=True):
     """A session that wrote lines. ``prompt`` is the one before its edit, ``said`` what the agent
-    said last before the edit, ``decided`` what a person decided in between. ``turn_cost`` is what
-    the turn of the prompt cost, ``cost`` that of the whole session with its subagents."""
+    said last before the edit, ``decided`` what a person decided in between. ``turn_cost`` is the
+    cost of the turn with the edit, ``cost`` that of the whole session with its subagents."""
 
     session_uid: str
     title: str
@@ -105,7 +105,7 @@ class WhyWholeCommit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def why_lines(store: Store, place: Path, first: int | None = None, last: int | None = None) -> Why:
-    """Who wrote the lines ``first`` to ``last`` of a file; all lines without them."""
+    """Find the sessions that wrote the lines ``first`` to ``last`` of a file, or all its lines."""
     repository = CurrentRepository(place.parent)
     history, path = _history(repository, place)
     texts = _texts(place)
@@ -117,7 +117,7 @@ def why_lines(store: Store, place: Path, first: int | None = None, last: int | N
     begin = max(wanted.start - around, 1)
     end = None if first is None else min(wanted.stop - 1 + around, count)
     blame = history.blamed(path, begin, end)
-    # While git works.
+    # The edits are read while git works in the background.
     attribution = Attribution(LoggedEdits(store, repository), history, path)
     attribution.replay(path)
     lines = blame.lines(wanted)
@@ -135,7 +135,7 @@ def why_lines(store: Store, place: Path, first: int | None = None, last: int | N
 
 
 def why_commit(store: Store, directory: Path, name: str) -> WhyWholeCommit:
-    """Who wrote the lines of a commit, and in which session it was made."""
+    """Find the sessions that wrote the lines of a commit, and those that made it."""
     repository = CurrentRepository(directory)
     if repository.root is None:
         raise NoSuchLine(f"{directory} is in no git repository", "Go to a checkout and try again.")
@@ -171,7 +171,10 @@ def _texts(place: Path) -> list[str]:
 
 
 def _are_rare(texts: list[str], wanted: range) -> bool:
-    """Whether lines can be known without those around them. Git then looks at these alone."""
+    """Whether each wanted line can be recognized without the lines around it.
+
+    Then git has to look only at these lines.
+    """
     rare = RareLines(texts)
     return all(texts[number - 1] in rare for number in wanted if number <= len(texts))
 
@@ -229,7 +232,7 @@ def _sessions(store: Store, sources: Sequence[LineSource]) -> list[WhySession]:
 
 
 def _turn(store: Store, uid: str, seq: int) -> tuple[str, int | None, int]:
-    """The prompt before an event, its place, and the place where the turn ends."""
+    """Return the prompt before an event, the prompt's seq, and the last seq of its turn."""
     row = store.sessions.row(uid)
     prompts = [] if row is None else sorted(store.events.prompts_of(row.id))
     before = [one for one in prompts if one[0] <= seq]
@@ -245,7 +248,7 @@ def _turn(store: Store, uid: str, seq: int) -> tuple[str, int | None, int]:
 
 
 def _turn_cost(store: Store, uid: str, first: int, last: int) -> Amount:
-    """What a turn cost. Usage without a place belongs to the last turn."""
+    """Return the cost of a turn. Usage without a seq belongs to the last turn."""
     used = [
         charge
         for charge in charges(store, ("seq",), UsageFilter(uids=(uid,)))
@@ -255,7 +258,7 @@ def _turn_cost(store: Store, uid: str, first: int, last: int) -> Amount:
 
 
 def _words_before(store: Store, uid: str, first: int, seq: int) -> tuple[str, tuple[str, ...]]:
-    """What the agent said last before an event, and what a person decided since the prompt."""
+    """Return what the agent said last before an event, and what a person decided in the turn."""
     row = store.sessions.row(uid)
     if row is None:
         return "", ()

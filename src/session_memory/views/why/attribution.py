@@ -1,4 +1,4 @@
-"""Which edit wrote each line of a file, by the edits in the logs and the history in git."""
+"""Find the edit that wrote each line of a file, by the edits in the logs and the git history."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ class Attribution:
     def of(
         self, lines: Sequence[BlamedLine], wanted: range | None = None
     ) -> list[LineSource | None]:
-        """The source of each line. Lines outside of ``wanted`` are only looked at for context."""
+        """Return the source of each line. Lines outside of ``wanted`` are only context."""
         rare = RareLines(line.text for line in lines)
         telling = [line.text in rare for line in lines]
         found = self._by_place(lines, telling)
@@ -59,7 +59,7 @@ class Attribution:
         return found
 
     def replay(self, path: str) -> Replay:
-        """A file as its edits made it. It is kept."""
+        """Return a file as its logged edits made it. The result is cached."""
         if path not in self._replays:
             names = self._earlier_names if path == self._path else ()
             edits = [edit for name in (path, *names) for edit in self._edits.of_file(name)]
@@ -71,7 +71,7 @@ class Attribution:
         return self._replays[path]
 
     def follow(self, lines: Sequence[BlamedLine]) -> None:
-        """Count edits of the file under its earlier names, which git knows, as edits of it."""
+        """Include the edits of the file under its earlier names, which git gives for ``lines``."""
         names = {line.path_then for line in lines if line.commit} - {self._path}
         # An earlier name may be that of another file now, with edits of its own.
         self._earlier_names = tuple(sorted(filter(self._history.is_gone, names)))
@@ -81,7 +81,7 @@ class Attribution:
     def _by_place(
         self, lines: Sequence[BlamedLine], telling: Sequence[bool]
     ) -> list[LineSource | None]:
-        """Lines that are where the edits of this file put them."""
+        """Return the source of each line that is where the edits of this file put it."""
         replay = self.replay(self._path)
         placed = places_in(replay, [line.text for line in lines])
         found: list[LineSource | None] = []
@@ -99,8 +99,10 @@ class Attribution:
         return found
 
     def _by_text(self, lines: Sequence[BlamedLine], place: int) -> LineSource | None:
-        """A rare line that an edit of this or another file introduced: it was moved, or came
-        back."""
+        """Find the source of a rare line by its text: an edit of this or another file.
+
+        Such a line was moved, or it was removed and came back.
+        """
         line = lines[place]
         for path in dict.fromkeys((line.path_then, self._path)):
             if found := self._introduced(lines, place, path):
@@ -126,8 +128,8 @@ class Attribution:
         telling: Sequence[bool],
         place: int,
     ) -> LineSource | None:
-        """A line that is everywhere belongs to the edit of the nearest rare line, if that edit
-        introduced both of them at this distance."""
+        """Find the source of a common line, such as ``return None``: the edit of the nearest rare
+        line, if that edit introduced both lines at this distance."""
         for step in (-1, 1):
             at = place + step
             while 0 <= at < len(lines) and abs(at - place) < _FARTHEST and not telling[at]:
@@ -153,8 +155,8 @@ class Attribution:
     def _introduced(
         self, lines: Sequence[BlamedLine], place: int, path: str
     ) -> list[tuple[int, LoggedEdit]]:
-        """The edits of a file that introduced a line, each with how many of the lines around it
-        it introduced as well."""
+        """Return the edits of a file that introduced a line, each with the number of lines around
+        it that the edit introduced too."""
         wanted = squeezed(lines[place].text)
         introduced = self.replay(path).introduced
         found = []
@@ -167,7 +169,8 @@ class Attribution:
         return found
 
     def _by_part(self, line: BlamedLine, wanted: str) -> LineSource | None:
-        """A line that a formatter split or joined: its text is a part of what an edit wrote."""
+        """Find the source of a line that a formatter split or joined: an edit that wrote its text
+        as a part of other lines."""
         wanted = without_brackets(wanted)
         if len(wanted) < _SHORTEST_PART:
             return None
@@ -201,7 +204,7 @@ def _has_neighbour(
 def _around(
     introduced: Sequence[PlacedLine], number: int, lines: Sequence[BlamedLine], place: int
 ) -> int:
-    """How many lines beside a line are the same in an edit and in the file."""
+    """Count the lines beside a line that are the same in an edit and in the file."""
     same = 0
     for step in (-1, 1):
         at, there = number + step, place + step
@@ -218,13 +221,14 @@ def _around(
 
 
 def _best(found: list[tuple[int, LoggedEdit]]) -> LoggedEdit:
-    """The edit that introduced most of the lines around it; of several, the last."""
+    """Return the edit that introduced most of the lines around; of several, the last."""
     most = max(around for around, _ in found)
     return max((edit for around, edit in found if around == most), key=lambda edit: edit.ts)
 
 
 def _drop_lonely(found: list[LineSource | None], telling: Sequence[bool]) -> None:
-    """A line such as ``}`` is in every file. It counts only beside a line of the same edit."""
+    """Remove the source of a common line, such as ``}``, unless a rare line of the same edit is
+    beside it."""
     kept = list(found)
     for place, source in enumerate(found):
         if source is None or telling[place]:
@@ -243,7 +247,7 @@ def _is_in_time(edit: LoggedEdit, line: BlamedLine, *, is_rare: bool) -> bool:
 def _reaches(
     found: Sequence[LineSource | None], telling: Sequence[bool], place: int, step: int
 ) -> bool:
-    """Whether a telling line of the same edit follows in one direction."""
+    """Whether lines of the same edit lead in one direction to a rare (``telling``) line."""
     own = found[place]
     at = place + step
     while own is not None and 0 <= at < len(found):

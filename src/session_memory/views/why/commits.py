@@ -1,4 +1,4 @@
-"""In which sessions a commit was made, by what git printed there."""
+"""Find the sessions in which a commit was made, by what git printed in them."""
 
 from session_memory.derive.bodies import Bodies
 from session_memory.derive.detecting import logged_commits
@@ -12,7 +12,7 @@ MOST_OUTPUTS = 200
 
 
 def sessions_that_made(store: Store, sha: str) -> list[str]:
-    """The sessions in which git reported this commit as made, the oldest first."""
+    """Return the sessions in which git reported that it made this commit, the oldest first."""
     query = WordQuery(((QueryWord(sha[:SHORT], is_prefix=True),),))
     docs = store.index.find(query, text_class=OUTPUT, limit=MOST_OUTPUTS)
     hits, bodies = Hits(store.db, store.names), Bodies(store)

@@ -1,4 +1,4 @@
-"""What git knows about lines: who committed them, when, and under which name of the file."""
+"""Ask git about lines: who committed them, when, and under which name of the file."""
 
 from collections import defaultdict
 from pathlib import Path
@@ -15,7 +15,7 @@ _MOST_AT_ONCE = 6
 
 
 class Commit(msgspec.Struct, frozen=True):
-    """A commit. Both times are in milliseconds; an amended or rebased one has two."""
+    """A commit. Its two times are in milliseconds; they differ if it was amended or rebased."""
 
     sha: str
     subject: str
@@ -28,8 +28,8 @@ class BlamedLine(msgspec.Struct, frozen=True):
     """A line of a file, and the commit that put it there; None if it is not committed.
 
     ``path_then`` is the name of the file in that commit, ``number_then`` the number of the line
-    there. ``origin`` is the commit that the line was moved or copied from, ``commit`` itself if it
-    was not. Of lines that are everywhere, such as ``return None``, git finds wrong origins.
+    there. ``origin`` is the commit that the line was moved or copied from; else it is ``commit``.
+    For common lines, such as ``return None``, git finds wrong origins.
     """
 
     number: int
@@ -41,14 +41,17 @@ class BlamedLine(msgspec.Struct, frozen=True):
 
 
 class StartedBlame:
-    """The lines of a file, with what git says about some of them. It works until it is asked."""
+    """A running ``git blame`` of a part of a file. `lines` waits for its result."""
 
     def __init__(self, root: Path, path: str, part: str) -> None:
         self._root, self._path, self._part = root, path, part
         self._plain = StartedGit(root, [*_BLAME, part, "--", path])
 
     def lines(self, wanted: range | None = None) -> list[BlamedLine]:
-        """All lines of the file. Ask once. Origins are looked up for ``wanted`` lines only."""
+        """Return all lines of the file. Origins are looked up for ``wanted`` lines only.
+
+        Call it only once.
+        """
         lines = _parsed(self._plain.output(seconds=_SECONDS, most=_MOST) or "", self._path)
         return self._with_others(self._with_origins(lines, wanted))
 
@@ -63,8 +66,8 @@ class StartedBlame:
             found = _parsed(output or "", self._path)
             origins = {one.number: one.origin for one in found}
             return [_from(line, origins.get(line.number)) for line in lines]
-        # Was a line moved or copied to this place? Git looks at the commit that added it. Few lines
-        # were, so this is quicker than looking at the whole history.
+        # Was a line moved or copied to this place? Git only has to look at the commit that added
+        # it. That is quicker than looking for moves in the whole history.
         started = {
             (sha, path): StartedGit(
                 self._root,
@@ -85,7 +88,7 @@ class StartedBlame:
         ]
 
     def _with_others(self, lines: list[BlamedLine]) -> list[BlamedLine]:
-        """The lines, with all other lines of the file before and after them."""
+        """Return ``lines`` with all other lines of the file before and after them."""
         try:
             text = (self._root / self._path).read_text("utf-8", "replace")
         except OSError:
@@ -104,10 +107,9 @@ class GitHistory:
         self._root = root
 
     def blamed(self, path: str, first: int = 1, last: int | None = None) -> "StartedBlame":
-        """The lines of a file as it is now. Changes of white space are ignored.
+        """Start ``git blame`` for the lines ``first`` to ``last`` of a file as it is now.
 
-        Only the lines from ``first`` to ``last`` have commits, and none of a file that is new to
-        git.
+        Changes of white space are ignored. Lines of a file that is new to git have no commit.
         """
         return StartedBlame(self._root, path, f"-L{first},{'' if last is None else last}")
 
@@ -116,14 +118,14 @@ class GitHistory:
         return not (self._root / path).exists()
 
     def before(self, path: str, moment: int) -> list[str] | None:
-        """The lines of a file in the last commit before a moment."""
-        # Which of the commits changed the file takes git far longer to find.
+        """Return the lines of a file in the last commit before a moment."""
+        # To find the last commit that changed this file would take git far longer.
         sha = self._git("rev-list", "-1", f"--before=@{moment // 1000}", "HEAD", "--")
         text = self._git("cat-file", "blob", f"{sha.strip()}:{path}") if sha else None
         return None if text is None else text.splitlines()
 
     def commit(self, name: str) -> Commit | None:
-        """The commit with this name, such as a hash, a branch or ``HEAD~2``."""
+        """Return the commit with this name, such as a hash, a branch or ``HEAD~2``."""
         form = "--format=%H%x00%s%x00%an%x00%at%x00%ct"
         output = self._git("log", "-1", "--no-show-signature", form, "--end-of-options", name, "--")
         if not output:
@@ -132,13 +134,13 @@ class GitHistory:
         return Commit(sha, subject, author, int(authored) * 1000, int(committed) * 1000)
 
     def files_of(self, commit: Commit) -> list[str]:
-        """The files that a commit added or changed."""
+        """Return the files that a commit added or changed."""
         words = ("diff-tree", "--root", "-r", "-M", "--no-commit-id", "--name-only")
         output = self._git(*words, "--diff-filter=d", "-z", commit.sha)
         return [name for name in (output or "").split("\0") if name]
 
     def added_in(self, commit: Commit, path: str) -> list[str] | None:
-        """The lines that a commit added to a file."""
+        """Return the lines that a commit added to a file."""
         words = ("diff-tree", "--root", "-p", "-w", "-M", "-U0", "--no-commit-id", "--no-color")
         output = self._git(*words, commit.sha, "--", path)
         if output is None:
@@ -155,7 +157,7 @@ def _from(line: BlamedLine, origin: Commit | None) -> BlamedLine:
 
 
 def _parsed(output: str, path: str) -> list[BlamedLine]:
-    """The lines of ``git blame --porcelain``, which names each commit once."""
+    """Parse the output of ``git blame --porcelain``, which describes each commit only once."""
     facts: dict[str, dict[str, str]] = {}
     found: list[BlamedLine] = []
     current: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Which files of this machine may be shown to whoever asks for their path in an address."""
+"""Decide which files of this machine the web page may show if a URL has their path."""
 
 from pathlib import Path
 
@@ -12,9 +12,10 @@ _HINT = "Open a file from the changes of a session."
 
 
 def known_file(store: Store, path: str) -> Path:
-    """The file, if a session changed it in a git checkout that is still there.
+    """Return the file at ``path`` if a session changed it in a git checkout that still exists.
 
-    Links are followed first, so that none leads out of the checkout.
+    Raises `NoSuchLine` for any other path. Links are followed first, so that none leads out of the
+    checkout.
     """
     if not path.startswith("/") or not path.isprintable():
         raise NoSuchLine("the path is not that of a file", _HINT)

@@ -1,4 +1,4 @@
-"""Lines without what a formatter changes, so that the same line is found again."""
+"""Compare lines without what a formatter changes, so that the same line is found again."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -17,18 +17,18 @@ _BRACKETS = lazy_pattern(r"[(){}\[\]]")
 
 @lru_cache(maxsize=_MOST_KEPT)
 def squeezed(text: str) -> str:
-    """The line without white space, with one sort of quotes, without commas and semicolons."""
+    """Return a line without white space, commas and semicolons, and with one sort of quotes."""
     return "".join(text.translate(_CHANGED_BY_FORMATTERS).split())
 
 
 def without_brackets(text: str) -> str:
-    """A squeezed text without brackets: a formatter adds them when it splits a line."""
+    """Remove the brackets from a squeezed text: a formatter adds them when it splits a line."""
     return _BRACKETS.sub("", text)
 
 
 class RareLines:
-    """Which lines of a text can be known again alone: they are there once and are no bracket or
-    single word. The lines are counted when they are needed."""
+    """The lines of a text that can be recognized alone: each occurs once and has enough letters,
+    unlike a bracket or a short word. The lines are counted when that is first needed."""
 
     def __init__(self, lines: Iterable[str]) -> None:
         self._lines = lines

@@ -1,4 +1,4 @@
-"""Edits in the logs that may have written a line: found by words, then read from the logs."""
+"""Find the edits in the logs that may have written a line: by words, then by reading the logs."""
 
 import re
 from collections import defaultdict
@@ -43,12 +43,13 @@ class LoggedEdits:
         self._sessions: dict[int, HitSession] = {}
 
     def of_file(self, path: str) -> list[LoggedEdit]:
-        """Every edit of a file, by its path below the repository, the oldest first."""
+        """Return every edit of a file, the oldest first. ``path`` is relative to the repository."""
         found = self._found(path)
         return sorted((one for one in found if one.path == path), key=lambda one: one.ts)
 
     def with_text(self, text: str) -> list[LoggedEdit]:
-        """Edits of any file of the repository whose call has all words of a text, oldest first."""
+        """Return edits of any file of the repository whose call has all words of ``text``, the
+        oldest first."""
         return sorted(self._found(text), key=lambda one: one.ts)
 
     def _found(self, text: str) -> Iterator[LoggedEdit]:
@@ -77,7 +78,7 @@ class LoggedEdits:
         return below or session.repo in self._repository.names
 
     def _results(self, hits: list[Hit]) -> dict[tuple[int, str | None], int]:
-        """Where the result of each call is, of those that succeeded."""
+        """Return the seq of the result of each call that succeeded."""
         calls: dict[int, list[str]] = defaultdict(list)
         for hit in hits:
             calls[hit.session_id].append(hit.call_id or "")
@@ -108,7 +109,8 @@ class LoggedEdits:
                 )
 
     def _with_result(self, change: Change, session: HitSession, result: int) -> Change:
-        """A file written as a whole: was it there before, and with which lines?"""
+        """Add to a change that wrote a whole file what the result of the call says: whether the
+        file was there before, and with which lines."""
         event = self._store.events.at(session.id, session.uid, result)
         if event is None:
             return change
@@ -120,7 +122,10 @@ class LoggedEdits:
         return replace(change, action="create") if is_new else change
 
     def _inside(self, path: str, session: HitSession) -> str | None:
-        """The path below the repository. Sessions may have worked in another checkout of it."""
+        """Return a logged path relative to the repository; None if it is outside.
+
+        The session may have worked in another checkout of the repository.
+        """
         if not path.startswith("/"):
             return normpath(path)
         for place in filter(None, (str(self._repository.root), session.cwd)):

@@ -1,7 +1,8 @@
-"""A file as the edits in the logs made it, line by line with the edit that introduced each.
+"""Replay the edits in the logs on a file, and note for each line the edit that introduced it.
 
-Pure functions of texts. What the logs do not hold, such as changes by a person or a formatter, lets
-the next edits float: their lines are known, but not where they are in the file.
+The code depends on texts only. The logs do not have every change, such as those by a person or a
+formatter. After such a change, the lines of the next edits are known, but not their place in the
+file.
 """
 
 from collections import defaultdict
@@ -19,8 +20,8 @@ _MOST_COMPARED = 25_000_000
 
 
 class LoggedEdit(msgspec.Struct, frozen=True):
-    """One change to one file by a call that succeeded. Of a shell command the logs show what it
-    was asked to do, and not what it did."""
+    """One change to one file by a call that succeeded. ``is_command``: a shell command made the
+    change; the logs show the command, not what it really wrote."""
 
     session_uid: str
     event_uid: str
@@ -39,12 +40,12 @@ class PlacedLine(msgspec.Struct, frozen=True):
 
 
 class Replay:
-    """The file after all edits so far."""
+    """A file after all edits that were applied so far. ``lines`` is None if they are unknown."""
 
     def __init__(self, before: Sequence[str] | None = None) -> None:
         self.lines: list[PlacedLine] | None = None
         self.introduced: list[PlacedLine] = []
-        """Every line that an edit introduced, in order, also if it is gone now."""
+        """Every line that an edit introduced, in order, even if a later edit removed it."""
         self._authors: dict[str, set[str | None]] = defaultdict(set)
         self._blind: set[str] = set()
         self._kept_text: str | None = None
@@ -77,7 +78,7 @@ class Replay:
         self._set(self._merged(self.lines or [], content, edit))
 
     def _meet(self, found: list[str]) -> None:
-        """Take over the file as the agent found it. Nobody knows who wrote what is new in it."""
+        """Take over the file as the agent found it. New lines in it have an unknown author."""
         before = self.lines or []
         rare = RareLines(found)
         aligned = _aligned([one.text for one in before], found, rare)
@@ -96,10 +97,10 @@ class Replay:
     def _replace(self, old: str, new: str, everywhere: bool, edit: LoggedEdit) -> None:
         places = [] if self.lines is None else _places(self._text, old)
         if self.lines is None or not places or (len(places) > 1 and not everywhere):
-            # Where it belongs is unknown. What the edit adds is known all the same.
+            # The place of this edit is unknown. The lines that it adds are noted all the same.
             self._merged([PlacedLine(text, None) for text in _split(old)], _split(new), edit)
             return
-        # From the end, so that earlier places stay where they are.
+        # Texts are replaced from the end on, so that earlier places stay where they are.
         for begin, end in reversed(places):
             self._replace_at(begin, end, new, edit)
 
@@ -107,7 +108,7 @@ class Replay:
         assert self.lines is not None
         text = self._text
         start = text.rfind("\n", 0, begin) + 1
-        # A line feed at its end belongs to its last line.
+        # A line feed at the end of the replaced text belongs to its last line.
         stop = text.index("\n", max(end - 1, begin)) + 1
         if text[end - 1 : end] != "\n":
             stop = text.index("\n", end) + 1
@@ -119,7 +120,7 @@ class Replay:
 
     @property
     def _text(self) -> str:
-        """The lines as one text, each with its end. Long files have many edits, so it is kept."""
+        """The lines as one text. It is cached, because a long file may have many edits."""
         if self._kept_text is None:
             self._kept_text = "".join([f"{one.text}\n" for one in self.lines or ()])
         return self._kept_text
@@ -130,7 +131,7 @@ class Replay:
     def _merged(
         self, before: list[PlacedLine], after: list[str], edit: LoggedEdit
     ) -> list[PlacedLine]:
-        """``after``, with the lines that were there before as they were."""
+        """Return the lines ``after`` an edit. Lines that were there ``before`` keep their edit."""
         merged: list[PlacedLine] = []
         rare = RareLines(one.text for one in self.lines or before)
         for is_same, place, text in _aligned([one.text for one in before], after, rare):
@@ -144,7 +145,7 @@ class Replay:
 
 
 def places_in(replay: Replay, now: Sequence[str]) -> list[int | None]:
-    """For each line of the file as it is now, the place of the replayed line that it is."""
+    """Return for each line of the file as it is now its place in the replayed file, or None."""
     placed = replay.lines or []
     rare = RareLines(now)
     aligned = _aligned([one.text for one in placed], list(now), rare)
@@ -154,10 +155,10 @@ def places_in(replay: Replay, now: Sequence[str]) -> list[int | None]:
 def _aligned(
     before: list[str], after: list[str], rare: RareLines
 ) -> Iterator[tuple[bool, int, str]]:
-    """For each line of ``after``: whether it is in ``before`` too, its place there, its text.
+    """Yield for each line of ``after``: whether it is in ``before`` too, its place there, its text.
 
-    Lines such as ``return None`` are everywhere. Between other lines they are the same only if a
-    rare line beside them is."""
+    A common line, such as ``return None``, counts as the same line only if a rare line beside it is
+    the same too, or if it is at the beginning or end of both texts."""
     old, new = list(map(squeezed, before)), list(map(squeezed, after))
     at = 0
     if len(old) * len(new) <= _MOST_COMPARED:
@@ -186,7 +187,7 @@ def _replaced(change: Change) -> Iterator[tuple[str, str, bool]]:
 
 
 def _places(text: str, wanted: str) -> list[tuple[int, int]]:
-    """Where a text begins and ends in another one."""
+    """Return the begin and end of each place where ``wanted`` is in ``text``."""
     found, end = [], 0
     while wanted and (place := text.find(wanted, end)) >= 0:
         end = place + len(wanted)

@@ -1,4 +1,4 @@
-"""Files that a shell command writes itself: ``cat > f <<'EOF'`` and ``tee f <<'EOF'``."""
+"""Find files that a shell command writes itself: ``cat > f <<'EOF'`` and ``tee f <<'EOF'``."""
 
 import re
 from collections.abc import Iterator
@@ -16,17 +16,18 @@ _TO = lazy_pattern(
 )
 _TEE = lazy_pattern(r"tee\s+(?P<append>-a )?(?P<path>'[^'\n]+'|\"[^\"\n]+\"|[^\s'\"<>|;&()-]\S*)")
 _CD = lazy_pattern(r"(?:^|[\n;&])\s*cd\s+(?P<path>'[^'\n]+'|\"[^\"\n]+\"|[^\s'\"<>|;&()]+)")
-# What a shell would replace.
+# Characters that a shell would replace.
 _MAGIC = lazy_pattern(r"[$`*?\[\]{}~\\]")
 _EXPANDED = lazy_pattern(r"[$`\\]")
 
 
 def shell_writes(command: str) -> Iterator[Change]:
-    """The files that a command writes, as far as the command says it all itself."""
+    """Yield the files that a command writes, if their path and text are in the command itself."""
     at = 0
     while found := _BEGIN.search(command, at):
-        # With a dash the end may be indented, too.
-        end = re.compile(rf"^\t*{found['end']}$", re.MULTILINE).search(command, found.end())
+        # After "<<-" the end may be indented with tabs.
+        indent = r"\t*" if found["dash"] else ""
+        end = re.compile(rf"^{indent}{found['end']}$", re.MULTILINE).search(command, found.end())
         if end is None:
             return
         text = command[found.end() : end.start()]
@@ -58,7 +59,7 @@ def _written(before: str, head: str, tail: str, text: str) -> Iterator[Change]:
 
 
 def _plain(text: str) -> str | None:
-    """A path as the shell sees it; None if it would replace parts of it."""
+    """Return a path as the shell sees it; None if the shell would replace parts of it."""
     bare = text[1:-1] if text[:1] in ("'", '"') else text
     if _MAGIC.search(bare) or bare.startswith("/dev/"):
         return None

@@ -1,6 +1,7 @@
-"""What a person can change from the page: pins, names, and which patterns become lessons.
+"""The changes that a person can make on the page: pins, names, and patterns as lessons.
 
-Each needs our own form with its token, and equals a command that the page names.
+Each change needs a form of our own page with its token, and does what a command does. The page
+names that command.
 """
 
 from starlette.responses import RedirectResponse, Response
@@ -16,7 +17,7 @@ WHY = "on the web page"
 
 
 def pin(asked: Asked) -> Response:
-    """``session-memory pin``: the session stays in the store."""
+    """Pin a session, as ``session-memory pin`` does: it is never evicted."""
     uid, store = session_of(asked).session_uid, asked.memory.store
     with store.transaction():
         store.retention.pin(uid, now_ms())
@@ -24,7 +25,7 @@ def pin(asked: Asked) -> Response:
 
 
 def unpin(asked: Asked) -> Response:
-    """``session-memory unpin``."""
+    """Unpin a session, as ``session-memory unpin`` does."""
     uid, store = session_of(asked).session_uid, asked.memory.store
     with store.transaction():
         store.retention.unpin(uid)
@@ -32,14 +33,14 @@ def unpin(asked: Asked) -> Response:
 
 
 def name(asked: Asked) -> Response:
-    """``session-memory name``: an empty name takes the given one away."""
+    """Name a session, as ``session-memory name`` does. An empty name removes the name."""
     uid = session_of(asked).session_uid
     asked.memory.session(uid).set_name(asked.form.get("name") or None)
     return RedirectResponse(session_address(uid), 303)
 
 
 def accept_lesson(asked: Asked) -> Response:
-    """``session-memory lessons accept``."""
+    """Make a pattern a lesson, as ``session-memory lessons accept`` does."""
     store, config = asked.memory.store, asked.memory.config
     folder = lessons_of(store, config)
     pattern = pattern_named(store, folder, asked.path["id"])
@@ -48,7 +49,7 @@ def accept_lesson(asked: Asked) -> Response:
 
 
 def reject_lesson(asked: Asked) -> Response:
-    """``session-memory lessons reject``."""
+    """Reject a pattern or lesson, as ``session-memory lessons reject`` does."""
     store, config = asked.memory.store, asked.memory.config
     folder = lessons_of(store, config)
     reject(folder, store, pattern_or_lesson(store, folder, asked.path["id"]), _note())

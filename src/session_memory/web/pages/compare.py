@@ -1,4 +1,7 @@
-"""Two sessions side by side, and their maps on one axis; forks from their last common event on."""
+"""The page that compares two sessions: facts side by side, maps on one axis, turns in pairs.
+
+Two forks are compared from their last common event on.
+"""
 
 from itertools import zip_longest
 from typing import Any
@@ -27,7 +30,8 @@ MOST_TURNS = 60
 
 
 class CommonPast(msgspec.Struct, frozen=True):
-    """The last event that two sessions share: its number in each of them, and when it was."""
+    """The last event that two sessions share, its seq in each of them, and its time. ``number`` is
+    how many events they share."""
 
     event_uid: str
     number: int
@@ -63,7 +67,7 @@ def compare(asked: Asked) -> Response:
 def _maps(
     outlines: list[Outline], sides: list[dict[str, Any]], common: CommonPast | None
 ) -> list[dict[str, Any]]:
-    """Both maps on one axis. Forks are joined at their last common event."""
+    """Draw both maps on one axis. Maps of forks are aligned at their last common event."""
     join = None if common is None else common.ts
     axes = shared_axes(outlines, [join, join])
     return [
@@ -74,7 +78,7 @@ def _maps(
 
 
 def turn_pairs(outlines: list[Outline], common: CommonPast | None) -> list[dict[str, Any]]:
-    """The turns of the common past, then those of both sessions in pairs."""
+    """Return the turns of the common past, then the turns of both sessions in pairs."""
     ends = common.seqs if common else (-1, -1)
     shown = [shown_turns(one) for one in outlines]
     past = [turn for turn in shown[0] if turn.seq <= ends[0]]
@@ -121,7 +125,7 @@ def _table(sides: list[dict[str, Any]]) -> list[tuple[str, str, str, bool]]:
 
 
 def common_past(store: Store, sessions: list[Session]) -> CommonPast | None:
-    """The last event that both sessions have; None if they share no history."""
+    """Return the last event that both sessions have; None if they share no history."""
     held: list[dict[str, int]] = []
     times: dict[str, str | None] = {}
     rows = [store.sessions.row(one.session_uid) for one in sessions]

@@ -1,4 +1,4 @@
-"""What was spent: by day, what it was made of, where it went, and the dearest sessions."""
+"""The cost page: spending by day, by kind of token and by repository, and the dearest sessions."""
 
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
@@ -38,7 +38,7 @@ class ShareRow(msgspec.Struct, frozen=True):
 
 
 class _Period:
-    """A stretch of days that the address names: a month, or until today."""
+    """The period that the address names: a month, the last 90 days, the last year, or all."""
 
     def __init__(self, asked: Asked) -> None:
         today = datetime.now().astimezone().date()
@@ -65,7 +65,7 @@ class _Period:
         return {"90d": "The last 90 days", "year": "The last year", "all": "All time"}[self.range]
 
     def query(self) -> str:
-        """The same period as filters of a list of sessions."""
+        """Return the same period as filters for a list of sessions."""
         if self.since is None:
             return ""
         first = date.fromisoformat(f"{self.month}-01") if self.range == "month" else None
@@ -150,7 +150,10 @@ def _legend(found: SpendingDays, fills: dict[str, str]) -> Iterator[tuple[str, s
 
 
 def _bars(found: SpendingDays, fills: dict[str, str], chosen: _Period) -> list[MoneyBar]:
-    """A bar for each day of the period, also for days without spending."""
+    """Return a bar for each day of the period, even if nothing was spent on it.
+
+    In a very long period, there is a bar for each month with spending.
+    """
     if not found.days:
         return []
     by_day = {one.day: one for one in found.days}
@@ -232,7 +235,7 @@ def _shares(
 
 
 def _detours(asked: Asked, chosen: _Period) -> list[dict[str, object]]:
-    """Problems that analysis found, and the sessions in which they cost most."""
+    """Return the problems that analysis found, and the sessions in which they cost most."""
     found = detour_costs(asked.memory.store, chosen.since, chosen.until)
     titles = best_titles(asked.memory.store, {uid for row in found for uid, _ in row.dearest})
     highest = max((row.microdollars for row in found), default=1)
@@ -267,7 +270,7 @@ def _dearest(asked: Asked, chosen: _Period) -> list[dict[str, object]]:
 
 
 def _why(own: int, total: int) -> str:
-    """The largest part of what a session cost, where its subagents are one."""
+    """Say which cost more: the session itself or its subagents. Empty without subagents."""
     below = total - own
     if total and below > own:
         return f"its subagents: {money(Amount(below))}"

@@ -1,4 +1,4 @@
-"""How an error was resolved before: the question of ``session-memory fix``."""
+"""The page that shows how an error was resolved before, as ``session-memory fix`` does."""
 
 from typing import Any
 

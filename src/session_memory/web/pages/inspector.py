@@ -1,4 +1,4 @@
-"""One event: what it was, what it cost, when the same failed and passed, its text and pictures."""
+"""Details of one event: facts, cost, tries of the same call, its whole text and its pictures."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ _BUCKETS = {
 
 
 def event_inspector(asked: Asked) -> Response:
-    """What one event was and what its response cost, as HTML."""
+    """Return the inspector of an event: what it was, and what its response cost, as HTML."""
     found, shown = _event(asked, TranscriptOptions(inherited=True))
     event = shown.event
     outline = asked.site.outline(asked.memory, found.session_uid, found.revision)
@@ -57,7 +57,7 @@ def event_inspector(asked: Asked) -> Response:
 
 
 def _event(asked: Asked, options: TranscriptOptions) -> tuple[Session, TranscriptEvent]:
-    """The session and the event that the address names, even if it is bookkeeping."""
+    """Return the session and the event that the address names, even if it is bookkeeping."""
     store, found = asked.memory.store, session_of(asked)
     seq = find_event(store, found.session_uid, asked.path["event"])
     kept = TranscriptOptions(inherited=True, level=options.level, kept=seq)
@@ -83,7 +83,10 @@ def _facts(shown: TranscriptEvent) -> list[tuple[str, str]]:
 def _same(
     asked: Asked, found: Session, shown: TranscriptEvent, outline: Outline
 ) -> dict[str, Any] | None:
-    """The tries of a call before and after this one, in this session."""
+    """Return when the same call failed before this one and passed after it in the session.
+
+    None if there is no other try of the same call.
+    """
     if shown.sort not in ("call", "result") or not shown.event.call_id or shown.owner:
         return None
     read = readable_store(asked.memory.store, found.session_uid)
@@ -115,7 +118,7 @@ def _same(
 
 
 def _seen(asked: Asked, found: Session, shown: TranscriptEvent) -> dict[str, Any] | None:
-    """How the same error was resolved in other sessions."""
+    """Return how the same error, or a similar one, was resolved in other sessions."""
     is_error = shown.event.is_error or shown.event.kind == "error"
     text = (shown.text or shown.title)[:LONGEST_ERROR]
     if not is_error or not text.strip():
@@ -146,7 +149,10 @@ def _seen(asked: Asked, found: Session, shown: TranscriptEvent) -> dict[str, Any
 
 
 def _price_parts(asked: Asked, found: Session, shown: TranscriptEvent) -> dict[str, Any] | None:
-    """The response that an event belongs to, or that asked for an output: tokens times prices."""
+    """Return the cost (tokens times prices) of the response that an event belongs to.
+
+    For an output, it is the response that made the call.
+    """
     is_output = shown.sort == "result"
     if shown.owner or not (shown.event.response_id or is_output):
         return None
@@ -176,7 +182,7 @@ def _small(picodollars: int) -> str:
 
 
 def event_body(asked: Asked) -> Response:
-    """A piece of the whole text of an event, as plain text."""
+    """Return a piece of the whole text of an event, as plain text."""
     _, shown = _event(asked, TranscriptOptions(level="full"))
     start = asked.number("from")
     piece = shown.text[start : start + BODY_PIECE]
@@ -186,7 +192,7 @@ def event_body(asked: Asked) -> Response:
 
 
 def event_image(asked: Asked) -> Response:
-    """A picture of an event: its bytes decide what it is, and it is never run or fetched."""
+    """Return a picture inside an event. Its bytes decide about its type; none is fetched."""
     found, shown = _event(asked, TranscriptOptions())
     read = readable_store(asked.memory.store, found.session_uid)
     number = asked.number("number", most=1 << 20)

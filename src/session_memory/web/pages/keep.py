@@ -1,4 +1,4 @@
-"""What agents delete soon, and what the store keeps: limits, checks and problems."""
+"""The page about keeping logs: what agents delete soon, the store's limits, checks, problems."""
 
 from starlette.responses import Response
 
@@ -22,9 +22,9 @@ def keep(asked: Asked) -> Response:
     return asked.page(
         "keep",
         worst=diagnosis.worst,
-        # Most agents are not on a machine: one line says how many.
+        # Most agents are not used on a machine. One line says how many have no directory.
         checks=[one for one in diagnosis.checks if not _is_absence(one)],
-        absent=sum(_is_absence(one) for one in diagnosis.checks),
+        absent=[one.text for one in diagnosis.checks if _is_absence(one)],
         roots=[
             {
                 "agent": root.flavor,

@@ -1,4 +1,4 @@
-"""What comes back in many sessions, the lessons drawn from it, and the week in retrospect."""
+"""The pages of patterns (what many sessions have in common), lessons and retrospectives."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Sessions like this one: what they cost and how long they took, beside this one."""
+"""Compare a session with similar ones: what they cost and how long they took."""
 
 from collections.abc import Iterable, Sequence
 from statistics import median
@@ -18,7 +18,7 @@ LEAST = 3
 
 
 def like_sessions(asked: Asked, found: Session) -> dict[str, Any]:
-    """The sessions that are most like this one, and this one beside their median."""
+    """Return the most similar sessions, and a sentence that compares this one with their median."""
     store = asked.memory.store
     result = asked.memory.similar(session=found.session_uid, limit=MOST_COMPARED)
     sessions = [store.sessions.get(one.session.uid) for one in result.found]
@@ -31,7 +31,7 @@ def like_sessions(asked: Asked, found: Session) -> dict[str, Any]:
 
 
 def _sentence(own: PageRow, others: Sequence[PageRow]) -> str:
-    """How many times the median of the others this session cost and took."""
+    """Say how many times the median of the others this session cost and took."""
     if len(others) < LEAST:
         return ""
     parts = []

@@ -1,4 +1,4 @@
-"""The start page: today in one sentence, what the money became, what vanishes, what comes back."""
+"""The start page: today in one sentence, cost by outcome, logs that vanish soon, problems."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -37,7 +37,7 @@ _SMALL = (
 
 
 class Clause(msgspec.Struct, frozen=True):
-    """A part of the sentence, and the list of the sessions that it counts."""
+    """A part of the sentence about today, with a link to the sessions that it counts."""
 
     text: str
     address: str
@@ -51,7 +51,8 @@ class WorkingNow(msgspec.Struct, frozen=True):
 
 
 def start(asked: Asked) -> Response:
-    """The page; its slow parts are fetched on their own, so that the sentence comes first."""
+    """Return the start page. Its slow parts are requests of their own, so that the sentence about
+    today is shown first."""
     if asked.part == "money":
         return asked.page("overview", chart=_chart(asked))
     if asked.part == "patterns":
@@ -75,7 +76,7 @@ def start(asked: Asked) -> Response:
         chart=None,
         vanishing=_vanishing(found),
         troubled=_troubled(asked),
-        # Who reads this has opened the page already.
+        # The step "web" is left out: its reader has already opened the page.
         steps=[step for step in found.next_steps() if step.command != "web"]
         if not found.sessions or found.to_analyze
         else [],
@@ -90,7 +91,7 @@ def _number(number: int) -> str:
 
 
 def _counts(asked: Asked, day: str) -> dict[str, int]:
-    """How many sessions of a day had each outcome. Subagents count with their sessions."""
+    """Count the sessions of a day with each outcome. Subagents count with their sessions."""
     store = asked.memory.store
     since, until = period(day)
     conditions = conditions_of(store, Filter(folded=True, since=since, until=until))
@@ -117,7 +118,7 @@ def _clauses(counts: dict[str, int]) -> Iterator[Clause]:
 
 
 def _active(asked: Asked) -> list[WorkingNow]:
-    """Sessions that were written to in the last minutes."""
+    """Return the sessions that were written to in the last ten minutes."""
     store, now = asked.memory.store, now_ms()
     conditions = SessionConditions(since=now - ACTIVE_MS, roots=True)
     sessions = SessionPages(store.db).page(conditions, "newest", MOST_ACTIVE)
@@ -125,7 +126,8 @@ def _active(asked: Asked) -> list[WorkingNow]:
 
 
 def _working(store: Store, row: PageRow, now: int) -> WorkingNow:
-    """A session whose last call has no result for a minute is open; it says what it waits for."""
+    """Return a session that is at work. If a call has had no result for a minute, say what the
+    session waits for."""
     shown, ago = list_row(row), age(parse_time(row.session.ended_at or ""), now)
     call = waiting_call(store, row.session.session_uid, now)
     if call is None:
@@ -136,8 +138,8 @@ def _working(store: Store, row: PageRow, now: int) -> WorkingNow:
 
 
 def _lessons(asked: Asked) -> list[dict[str, Any]]:
-    """The lessons in files, with their effect as `lessons measure` says it."""
-    # It loads much that the rest of the page does not need.
+    """Return the lessons in files, with their effect as `lessons measure` says it."""
+    # This imports many modules that the rest of the page does not need.
     from session_memory.views.lessons import live_effects  # noqa: PLC0415
 
     found = live_effects(asked.memory.store, asked.memory.config, MOST_LESSONS)
@@ -160,7 +162,7 @@ def _lessons(asked: Asked) -> list[dict[str, Any]]:
 
 
 def _chart(asked: Asked) -> dict[str, Any]:
-    """What the money became: each day's cost by outcome."""
+    """Draw the cost of each day by the outcome of its sessions."""
     today = datetime.now().astimezone().date()
     first = today - timedelta(days=7 * WEEKS - 1)
     since = period(first.isoformat())[0]
@@ -204,7 +206,7 @@ def _vanishing(found: Overview) -> list[dict[str, Any]]:
 
 
 def _troubled(asked: Asked) -> list[ListRow]:
-    """Sessions of the last days that failed or were left."""
+    """Return the sessions of the last three days that failed or were abandoned."""
     store = asked.memory.store
     since = now_ms() - TROUBLED_DAYS * 86_400_000
     pages = SessionPages(store.db)
@@ -220,8 +222,11 @@ def _troubled(asked: Asked) -> list[ListRow]:
 
 
 def _patterns(asked: Asked) -> dict[str, Any]:
-    """What came back; of very many sessions only in the weeks of the chart, because all sessions
-    have to be compared."""
+    """Return problems that occurred in several sessions.
+
+    Of very many sessions, only those of the last eight weeks count, because all of them have to be
+    compared.
+    """
     is_large = asked.memory.store.sessions.count() > MANY_SESSIONS
     first = datetime.now().astimezone().date() - timedelta(days=7 * WEEKS - 1)
     since = first.isoformat() if is_large else None

@@ -1,7 +1,7 @@
-"""One session: what it was, what it cost, its turns, and its transcript in parts.
+"""The page of a session: what it was, what it cost, its turns, and its transcript in parts.
 
-A page holds an empty place for every 50 events. A script fills those that are near the screen. The
-first part, or the one that the address names, is there without it.
+The page has an empty place for every 50 events. A script fills the places that are near the screen.
+The first part, or the one that the address names, is in the page from the start.
 """
 
 import msgspec
@@ -22,8 +22,9 @@ from session_memory.web.rows import cost_shown, event_address, session_address
 from session_memory.web.transcript_rows import RowMaker, subagent
 
 TURNS = 100
-LONG = 5000
 """How many turns are listed at once."""
+LONG = 5000
+"""In a session with more events than this, rows do not wait for the outline."""
 MOST_FOUND = 500
 LEVEL_WORDS = {
     "user": "you",
@@ -86,21 +87,24 @@ def session(asked: Asked) -> Response:
 
 
 def _outline(asked: Asked, found: Session, last: int) -> Outline | None:
-    """The outline for the rows of a session. Rows of a long session do not wait for it: it is made
-    for the list of turns, and later rows have what it says."""
+    """Return the outline that the rows of a session use, or None.
+
+    Rows of a long session do not wait for it: they use the last one that was made, if any. It is
+    made for the list of turns.
+    """
     if last < LONG:
         return asked.site.outline(asked.memory, found.session_uid, found.revision)
     return asked.site.kept_outline(found.session_uid)
 
 
 def _heights(last: int) -> list[int]:
-    """How many events each part has: the last one may have fewer."""
+    """Return the number of events of each part: the last part may have fewer."""
     sections = max(last, 0) // SECTION + 1
     return [SECTION] * (sections - 1) + [max(last, 0) % SECTION + 1]
 
 
 def session_rows(asked: Asked) -> Response:
-    """One part of the transcript, as HTML."""
+    """Return one part of the transcript, as HTML."""
     found, number = session_of(asked), asked.number("number", most=1 << 30)
     options = _options(asked)
     store, uid = asked.memory.store, found.session_uid
@@ -125,7 +129,7 @@ def session_rows(asked: Asked) -> Response:
 
 
 def session_turns(asked: Asked) -> Response:
-    """The list of turns, as HTML."""
+    """Return a page of the list of turns, as HTML."""
     found = session_of(asked)
     outline = asked.site.outline(asked.memory, found.session_uid, found.revision)
     pages = max(-(-len(outline.turns) // TURNS), 1)
@@ -166,14 +170,15 @@ def _turn(uid: str, turn: OutlineTurn, dearest: int) -> ShownTurn:
 
 
 def session_outline(asked: Asked) -> Response:
-    """What the map and the keys need, as JSON."""
+    """Return the outline of a session as JSON, for the scripts of the map and the keys."""
     found = session_of(asked)
     outline = asked.site.outline(asked.memory, found.session_uid, found.revision)
     return asked.tagged(asked.json(outline.to_dict()), f"o{outline.revision}")
 
 
 def find_in_session(asked: Asked) -> Response:
-    """The events of a session with all words, as JSON: ids and numbers, and how many there are."""
+    """Return the events of a session that have all words of ``q``, as JSON: their ids and seqs,
+    and how many there are."""
     found, text = session_of(asked), asked.query.get("q", "")
     if not text.strip():
         return asked.json({"hits": [], "total": 0, "total_exact": True})

@@ -1,4 +1,4 @@
-"""What every page of a session shows above its own content: title, outcome, cost and tabs."""
+"""The head of every page about a session: title, outcome, cost and tabs."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ class Tab(msgspec.Struct, frozen=True):
 
 
 def session_of(asked: Asked) -> Session:
-    """The session that the address names: by its uid, or by a beginning of it."""
+    """Return the session that the address names: by its uid, or by a beginning of it."""
     uid = find_session(asked.memory.store, asked.path["uid"])
     found = asked.memory.store.sessions.get(uid)
     if found is None:
@@ -48,7 +48,7 @@ def session_of(asked: Asked) -> Session:
 
 
 def session_page(asked: Asked, found: Session, tab: str, template: str, **values: Any) -> Response:
-    """A page of a session below its head."""
+    """Return a page about a session: the head, and below it ``template``."""
     store, uid = asked.memory.store, found.session_uid
     address = session_address(uid)
     return asked.page(
@@ -93,7 +93,7 @@ def _facts(asked: Asked, found: Session) -> list[str]:
 
 
 def _resume_line(asked: Asked, found: Session) -> str:
-    """The command that continues the session; empty if there is none."""
+    """Return the command that continues the session; empty if there is none."""
     try:
         return resume(asked.memory.store, found, this_host(asked.memory.config)).line
     except CannotResume:
@@ -101,7 +101,7 @@ def _resume_line(asked: Asked, found: Session) -> str:
 
 
 def _handoffs(found: Session) -> list[tuple[str, str]]:
-    """The agents that can continue the session, each with the command that hands it over."""
+    """Return the agents that can continue the session, each with the command for the handoff."""
     if found.relation == "subagent":
         return []
     command = f"session-memory handoff {found.session_uid} --to"

@@ -1,4 +1,4 @@
-"""The map of a session on a page of its own, with the dearest steps and detours."""
+"""The page with the map of a session, its dearest responses and its detours."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -44,7 +44,7 @@ MADE_OF = {"read": "mostly cache reads", "written": "mostly new input", "output"
 
 
 def map_strip(asked: Asked) -> Response:
-    """The map above a transcript, as HTML."""
+    """Return the small map above a transcript, as HTML."""
     found = session_of(asked)
     outline = asked.site.outline(asked.memory, found.session_uid, found.revision)
     by = asked.query.get("by", "time")
@@ -100,7 +100,7 @@ def _drawing(
 
 
 def _cause(found: Session, outline: Outline, blocks: tuple[CostBlock, ...]) -> dict[str, Any]:
-    """The largest cause of what the session cost, in one sentence."""
+    """Return one sentence about the largest cause of what the session cost."""
     cause = largest_cause(outline, blocks)
     if cause is None:
         return {"sentence": "The log reports no usage with a price.", "which": ""}
@@ -156,7 +156,7 @@ def _detoured(outline: Outline) -> str:
 
 
 def _rows(blocks: tuple[CostBlock, ...], address: str, level: int = 0) -> Iterator[dict[str, Any]]:
-    """The blocks of the map by cost as rows of a table: turns, and their steps."""
+    """Yield the blocks of the map by cost as rows of a table: turns and their steps."""
     for block in blocks[:MOST_ROWS]:
         yield {
             "title": block.title,
@@ -173,7 +173,7 @@ def _rows(blocks: tuple[CostBlock, ...], address: str, level: int = 0) -> Iterat
 
 
 def _marks(outline: Outline, address: str) -> list[dict[str, Any]]:
-    """The marks of the map as a list."""
+    """Return the marks of the map as a list."""
     words = {"passed": "test run passed", "failed": "test run failed", "person": "you intervened"}
     return [
         {

@@ -1,4 +1,4 @@
-"""A stretch of a session that was chosen on its map: what it used, and what it did."""
+"""The sums of a stretch of a session that was chosen on its map: what it used and did."""
 
 from typing import Any
 

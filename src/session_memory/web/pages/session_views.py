@@ -1,4 +1,4 @@
-"""The other pages of a session: changes, digest, cost, family, and sessions like it."""
+"""The other pages of a session: changes, digest, cost, family, similar sessions, raw records."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +11,7 @@ from session_memory.pricing import shown as money
 from session_memory.render.code import Colours
 from session_memory.render.phrases import outcome_words
 from session_memory.views.cost_audit import audit
+from session_memory.views.evicted import readable_events
 from session_memory.views.family import FamilyNode
 from session_memory.views.figures import count_or_zero, duration, local, plural
 from session_memory.views.learning import show_digest
@@ -27,7 +28,7 @@ MOST_COLOURED = 128 * 1024
 
 
 class Relative(msgspec.Struct, frozen=True, kw_only=True):
-    """A session of a family. ``depth`` says how far it is indented."""
+    """A session of a family in a list. ``depth`` says how far it is indented."""
 
     depth: int
     title: str
@@ -70,12 +71,12 @@ def changes(asked: Asked) -> Response:
 
 
 def _place(cwd: str | None, path: str) -> str:
-    """Where a changed file is on this machine; nothing if it is not there any more."""
+    """Return the path of a changed file on this machine; empty if it no longer exists."""
     place = Path(cwd or "", path)
     try:
         return str(place) if place.is_absolute() and place.is_file() else ""
     except (OSError, ValueError):
-        return ""  # A name of a log that no file can have.
+        return ""  # A log may contain a name that no file can have.
 
 
 def digest(asked: Asked) -> Response:
@@ -226,13 +227,15 @@ def like(asked: Asked) -> Response:
 
 
 def raw(asked: Asked) -> Response:
-    """The record of an event, as its agent wrote it."""
+    """Return the page with the record of an event, as its agent wrote it."""
     found = session_of(asked)
-    one = asked.memory.session(found.session_uid)
+    uid = found.session_uid
+    one = asked.memory.session(uid)
     event = next((event for event in one.events if event.event_uid == asked.path["event"]), None)
     text = ""
     if event is not None:
-        payload = Payloads(asked.memory.store, found.session_uid).of(event)
+        store, _ = readable_events(asked.memory.store, uid)
+        payload = Payloads(store, uid).of(event)
         if payload.record is not None:
             text = msgspec.json.format(msgspec.json.encode(payload.record)).decode()
     return session_page(asked, found, "", "raw", record=lines(text), event=asked.path["event"])

@@ -1,7 +1,7 @@
-"""The list of sessions, and the hits of a search grouped by session.
+"""The page with the list of sessions, or with the hits of a search grouped by session.
 
-The query in the search field has words and filters (``repo:shop since:90d``). A facet adds or
-removes such a filter, so the address is all the state there is.
+The query in the search field has words and filters (``repo:shop since:90d``). A click on a facet
+adds or removes such a filter. So the address contains the whole state of the page.
 """
 
 import re
@@ -32,7 +32,7 @@ MOST_COUNTED = 5_000
 LONGEST_QUERY = 2000
 ORDERS = {"newest": "Newest", "cost": "Dearest", "time": "Longest", "tokens": "Most tokens"}
 FACET_NAMES = {"repo": "Repository", "outcome": "Outcome", "flavor": "Agent", "model": "Model"}
-# Fields of a query that a list of sessions can filter by. Any other field needs a search.
+# The fields of a query by which sessions can be listed. Any other field needs a search.
 _LISTED = frozenset({"repo", "outcome", "flavor", "model", "branch", "since", "until"})
 _SORT_NAMES = {"title": "title", "message": "message", "summary": "summary"}
 
@@ -73,7 +73,8 @@ class HitGroup(msgspec.Struct, frozen=True):
 
 
 class Found(msgspec.Struct, frozen=True):
-    """``later`` is where the words that contain the given ones are searched, if none was found."""
+    """The hits of a search. If there are none, ``later`` is the address that searches words which
+    contain the given ones."""
 
     groups: list[HitGroup]
     nothing: str
@@ -82,7 +83,7 @@ class Found(msgspec.Struct, frozen=True):
 
 
 class _QueryState:
-    """The query and the order: what the address of this page says."""
+    """The query and the order of the list, as the address of the page has them."""
 
     def __init__(self, asked: Asked) -> None:
         self.text = asked.query.get("q", "").strip()[:LONGEST_QUERY]
@@ -114,7 +115,10 @@ class _QueryState:
         return f"/sessions?{rest}" if rest else "/sessions"
 
     def toggled(self, field: str, value: str) -> str:
-        """The address with this filter, or without it if it is chosen. A field has one value."""
+        """Return the address with this filter added, or removed if it is chosen.
+
+        A field has only one value, so another value of the same field is removed.
+        """
         others = [one for one in self.fields if one[0] != field]
         is_chosen = (field, value) in self.fields
         return self.address(others if is_chosen else [*others, (field, value)])
@@ -141,7 +145,8 @@ def sessions(asked: Asked) -> Response:
     page, found, more = None, None, None
     said, nothing = "", ""
     filters = state.filters()
-    # To count the values of very many sessions takes longer than to list the first ones.
+    # Counting facets of very many sessions takes longer than listing the first sessions. So the
+    # facets are a request of their own.
     is_large = store.sessions.count() > MOST_COUNTED
     has_facets = asked.part == "facets" or not (is_large or asked.part == "rows")
     if state.is_search:
@@ -172,7 +177,7 @@ def sessions(asked: Asked) -> Response:
 
 
 def _why_address(text: str) -> str:
-    """Where a query that is a file, or a line of one, is answered."""
+    """Return the address of the page ``why`` if the query is a file or a line of one, else ""."""
     found = _LINE.fullmatch(text.strip())
     if found is None:
         return ""
@@ -208,7 +213,7 @@ def _facets(asked: Asked, state: _QueryState, filters: Filter) -> Iterator[Shown
 
 
 def _days(asked: Asked, state: _QueryState) -> dict[str, object] | None:
-    """The hits by day. Of very many hits, those of the best ones."""
+    """Draw the hits by day. Of very many hits, only the best are counted."""
     found = hit_days(asked.memory.store, state.text, now=now_ms())
     if len(found.days) < 2:
         return None
@@ -228,7 +233,8 @@ def _nothing(asked: Asked, state: _QueryState) -> str:
 
 
 def _found(asked: Asked, state: _QueryState, *, widen: bool = True) -> tuple[Found, str]:
-    """The hits. Without ``widen`` words that do not occur find nothing, which is said at once."""
+    """Return the hits and a sentence about their number. Without ``widen``, words that do not occur
+    find nothing, and the answer comes at once."""
     is_typed = not widen and not asked.query.get("q", "").endswith(" ")
     most = MOST_HITS if widen else MOST_TYPED
     results = asked.memory.search(state.text, limit=most, widen=widen, typed=is_typed)
@@ -285,7 +291,7 @@ def _written(field: str, value: str) -> str:
 
 
 def _words_of(text: str, fields: list[tuple[str, str]]) -> str:
-    """The query without its filters."""
+    """Return the query without its filters."""
     rest = text
     for field, value in fields:
         for written in (_written(field, value), f'{field}:"{value}"'):

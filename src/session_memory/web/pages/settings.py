@@ -1,4 +1,4 @@
-"""How the page looks, and the configuration as it is read."""
+"""The settings page: the theme of the page, and the configuration as it was read."""
 
 from starlette.responses import RedirectResponse, Response
 
@@ -26,7 +26,7 @@ def settings(asked: Asked) -> Response:
 
 
 def choose_theme(asked: Asked) -> Response:
-    """Keep the choice of a theme in the browser. The store is not changed."""
+    """Save the choice of a theme in a cookie. The store is not changed."""
     theme = asked.form.get("theme", "")
     if theme not in THEMES:
         raise InvalidRecord("theme must be light or dark", field="theme")

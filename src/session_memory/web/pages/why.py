@@ -1,4 +1,4 @@
-"""Why a line of code is there: the question of ``session-memory why``."""
+"""The page that shows why a line of code is there, as ``session-memory why`` does."""
 
 from itertools import groupby
 from typing import Any
@@ -41,7 +41,8 @@ def why(asked: Asked) -> Response:
 
 
 def asked_for(asked: Asked, path: str, line: int, around: int = 0) -> Why:
-    """The answer about a file that a session changed; with a line, about it and those around."""
+    """Return who wrote a file that a session changed; with ``line``, only that line and ``around``
+    lines before and after it."""
     place = known_file(asked.memory.store, path)
     if not line:
         return asked.memory.why(place)
@@ -59,7 +60,7 @@ def _page(asked: Asked, path: str, line: int, **values: Any) -> Response:
 
 
 def _runs(found: Why, names: dict[str, str], line: int) -> list[dict[str, Any]]:
-    """Lines that follow each other and have the same author."""
+    """Group lines that follow each other and have the same author."""
     return [
         {
             "who": names.get(uid or "", ""),

@@ -1,4 +1,4 @@
-"""Figures about the work: who waited for whom, when, which tools fail, tests, models and files."""
+"""The page with figures about the work: waits, days, failing tools, tests, models and files."""
 
 from datetime import date, timedelta
 from typing import Any

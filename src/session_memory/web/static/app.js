@@ -16,7 +16,7 @@ for (const [selector, load] of some) if (document.querySelector(selector)) load(
 
 let asking = new AbortController();
 
-/** Regions that are slower to make come on their own; until then they keep their size. */
+/** Fetch the regions that take longer to make. Until then they keep their size. */
 function loadRegions() {
   for (const region of document.querySelectorAll("[data-part][data-block]:not([data-asked])")) {
     const { signal } = asking;
@@ -29,7 +29,7 @@ function loadRegions() {
 /** @type {number | undefined} */
 let timer;
 loadRegions();
-// Somebody who types asks anew with each key: the slower regions come after a pause.
+// While somebody types, each key asks again. So the slower regions come after a pause.
 document.addEventListener("asking", () => { clearTimeout(timer); asking.abort(); asking = new AbortController(); });
 document.addEventListener("swapped", () => { clearTimeout(timer); timer = setTimeout(loadRegions, 250); });
 document.documentElement.classList.add("scripted");

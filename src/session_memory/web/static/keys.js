@@ -63,7 +63,7 @@ function move(step) {
   } else document.dispatchEvent(new CustomEvent("choose", { detail: next }));
 }
 
-/** The output of the event in full width, and back. */
+/** Show the output of the event in full width, or fold it. */
 function unfold() {
   const row = document.querySelector(".ev.sel");
   if (!row) { scrollBy(0, innerHeight * 0.85); return; }
@@ -127,7 +127,7 @@ function find() {
   });
 }
 
-/** Leave what is chosen, else go back. */
+/** Leave the chosen event, else go back. */
 function escape() {
   const row = document.querySelector(".ev.sel");
   if (row) row.classList.remove("sel");

@@ -1,4 +1,4 @@
-// A list goes on when its end comes near the screen.
+// Load more rows of a list when its end comes near the screen.
 import { fetchPart, fill, replace } from "./swap.js";
 
 const watcher = new IntersectionObserver((seen) => {
@@ -21,7 +21,7 @@ document.addEventListener("swapped", watch);
 
 let isWaiting = false;
 
-/** The first rows as they are now; those below stay. */
+/** Fetch the first rows again; those below stay. */
 async function refresh() {
   isWaiting = false;
   const list = document.querySelector("[data-list]");

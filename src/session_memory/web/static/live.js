@@ -1,4 +1,4 @@
-// What changes in the store reaches an open page: rows of the list, and new events of a session.
+// Bring changes of the store to an open page: rows of the list, and new events of a session.
 import { fetchPart, fill } from "./swap.js";
 
 const reader = /** @type {HTMLElement | null} */ (document.querySelector(".reader[data-session]"));

@@ -95,7 +95,7 @@ function draggable(box, open) {
   });
 }
 
-/** How much of the screen the map takes. */
+/** The height of the map on the screen. */
 function below() {
   return parseInt(document.documentElement.style.getPropertyValue("--map") || "0", 10);
 }
@@ -131,7 +131,7 @@ function follow(drawing) {
   replay(drawing, points);
 }
 
-/** The frame moves by itself; breaks are skipped. @param {Element} drawing @param {[number, number][]} points */
+/** Move the frame by itself; skip breaks. @param {Element} drawing @param {[number, number][]} points */
 function replay(drawing, points) {
   const scale = Number(drawing.getAttribute("data-ms")) || 1000;
   const gaps = /** @type {[number, number][]} */ (given(drawing, "data-gaps"));

@@ -1,4 +1,4 @@
-// Search as you type: the last question wins, focus and scroll stay, and the address follows.
+// Search as you type: the last query wins, focus and scroll stay, and the address follows.
 import { fetchPart, fill } from "./swap.js";
 
 const DELAY = 20;
@@ -41,7 +41,7 @@ if (field && results) {
     }, DELAY);
   };
   field.addEventListener("input", ask);
-  // Somebody typed before this module was there.
+  // Somebody typed before this module was loaded.
   if (field.value !== asked()) ask();
   results.addEventListener("click", (event) => {
     const link = /** @type {Element} */ (event.target).closest(".facet a, .filters a[href^='/sessions'], .hits > a:not(.hit), .empty + p a");

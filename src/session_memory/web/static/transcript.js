@@ -86,7 +86,7 @@ if (reader) {
   const inspector = reader.querySelector("[data-inspector]");
   /** @type {AbortController | undefined} */
   let inspecting;
-  // The sums of a stretch stay, whatever the event before it still waits for.
+  // An event that is still loading must not replace the sums of a stretch.
   document.addEventListener("summing", () => inspecting?.abort());
 
   /** @param {Element} row @param {boolean} [move] */

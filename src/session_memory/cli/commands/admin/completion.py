@@ -1,8 +1,8 @@
 """Print the completion script for a shell.
 
-It completes commands, options, and what is in the store: ids of sessions, patterns and lessons, and
-names of repositories, models and agents. By default the script is for the shell in
-the variable SHELL.
+The script completes commands, options, and what is in the store: ids of sessions, patterns and
+lessons, and names of repositories, models and agents. Without an argument, it is the script for the
+shell in the variable SHELL.
 """
 
 import os

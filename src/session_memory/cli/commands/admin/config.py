@@ -42,7 +42,7 @@ EXAMPLE = """\
 #roots = ["~/.claude", "/backup/old-laptop/.claude"]
 #glob = "*"
 
-# What is not collected from now on; what was collected before stays.
+# Logs not to collect from now on. What was collected before stays in the store.
 #[exclude]
 #paths = ["*/secret-project/*"]
 #repos = ["private-notes"]
@@ -53,9 +53,9 @@ EXAMPLE = """\
 #webshop = "shop"
 #"billing-*" = "finance"
 
-# How much of the logs the store keeps (compressed bytes), and for how long. Nothing is evicted
-# until you set after_sync or one of the first three limits. Then retention runs once a day after a
-# sync, and evicted sessions are archived. See docs/retention.md.
+# How much of the logs the store keeps (compressed bytes), and for how long. No session is evicted
+# (moved to the archive) until you set after_sync or one of the first three limits. Then retention
+# runs once a day after a sync. See docs/retention.md.
 #[retention]
 #raw_max_age_days = 45
 #raw_soft_cap_bytes = 4294967296
@@ -67,9 +67,9 @@ EXAMPLE = """\
 #after_sync = true
 
 # Your own prices, in dollars for a million tokens: for a model that is not in the price table, or
-# that you get for less. Names may contain * and ?. Without a price of their own, cache_read,
-# cache_write and cache_write_1h cost as much as input. web_searches is the price of a thousand
-# searches; fast is the factor for fast mode.
+# that you get for less. Names may contain * and ?. Without a price of their own, cache_read and
+# cache_write cost as much as input, and cache_write_1h as much as cache_write. web_searches is the
+# price of a thousand searches; fast is the factor for fast mode.
 #[prices."house-model-*"]
 #input = 3.0
 #output = 15.0
@@ -99,15 +99,20 @@ EXAMPLE = """\
         ("config --retention on", "archive old sessions from now on, once a day after a sync"),
     ),
     json_shape='{"path", "exists", "store", "roots": [{"flavor", "path", "exists"}, …],'
-    ' "settings": {"store", "host", "sources", "exclude", "domains", "redact", "prices", "budget",'
-    ' "retention", "lessons"}}; with --retention {"path", "retention"}',
+    ' "settings": {"store", "host", "sources", "exclude", "domains", "redact", "jobs", "prices",'
+    ' "budget", "retention", "lessons"}}; with --retention {"path", "retention"}',
 )
-@click.option("--example", is_flag=True, help="Print a commented example.")
+@click.option(
+    "--example",
+    is_flag=True,
+    help="Print an example of the file, in which all settings are explained.",
+)
 @click.option("--path", "only_path", is_flag=True, help="Print the path of the configuration file.")
 @click.option(
     "--retention",
     type=click.Choice(("on", "off")),
-    help="Write to the configuration file whether retention runs after a sync.",
+    help="Write to the configuration file whether retention runs once a day after a sync; on also"
+    " writes the limits in effect.",
 )
 @click.pass_obj
 def command(settings: Settings, example: bool, only_path: bool, retention: str | None) -> None:
@@ -150,7 +155,7 @@ def command(settings: Settings, example: bool, only_path: bool, retention: str |
 
 
 def _switch_retention(settings: Settings, path: "Path", *, is_on: bool) -> None:
-    """Turn retention on or off. The limits that apply are written down too."""
+    """Turn retention on or off in the file. To turn it on also writes the limits in effect."""
     from session_memory.cli.kit.config_file import set_values
     from session_memory.config import RETENTION_LIMITS, load_config
     from session_memory.views.retention import limits_sentence
@@ -167,7 +172,10 @@ def _switch_retention(settings: Settings, path: "Path", *, is_on: bool) -> None:
 
 
 def _toml(values: dict[str, Any], table: str = "") -> str:
-    """Plain settings first, then tables; JSON texts, numbers and lists are TOML as well."""
+    """Return the settings as TOML: plain settings first, then tables.
+
+    Texts, numbers and lists are written as JSON, which is valid TOML.
+    """
     plain = [
         f"{_key(name)} = {json.dumps(value)}"
         for name, value in values.items()

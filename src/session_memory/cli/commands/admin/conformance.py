@@ -1,9 +1,10 @@
-"""Drive real agents and compare their logs with a script.
+"""Run real agents on a scripted model, and check their logs.
 
-Installs the newest releases of the agents from npm or PyPI into a scratch directory, and drives
-each against a scripted model on this machine, without a network and without your settings. Then it
-collects what they logged and compares requests, tokens, prompts, calls, errors and parents with the
-script. Needs npm, Linux, about 3 GB and one to two minutes for each agent and scenario.
+Installs the newest releases of the agents from npm or PyPI into a scratch directory. Runs each with
+a server on this machine that answers like a model, as a script says, without your settings and
+without a network (if the machine does not allow that: with proxy settings that lead nowhere). Then
+collects what the agents logged, and compares requests, tokens, prompts, calls, errors and parents
+with the script. Needs npm, Linux, about 3 GB and one to two minutes for each agent and scenario.
 
 The exit status is 1 if something differs. Authors of adapters use --record: it keeps the logs of
 every scenario together with what must be read from them.
@@ -32,27 +33,35 @@ from session_memory.cli.kit.settings import Settings
     ' "counts"}',
 )
 @click.argument("agents", nargs=-1, metavar="[AGENT]...")
-@click.option("--scenario", "scenarios", multiple=True, metavar="NAME", help="Only this one.")
 @click.option(
-    "--version", "versions", multiple=True, metavar="AGENT=VERSION", help="This release of it."
+    "--scenario", "scenarios", multiple=True, metavar="NAME", help="Only this scenario; repeatable."
+)
+@click.option(
+    "--version",
+    "versions",
+    multiple=True,
+    metavar="AGENT=VERSION",
+    help="Install this release of an agent instead of the newest; repeatable.",
 )
 @click.option(
     "--scratch",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Where agents are installed and run; used again.  [default: in the user's cache]",
+    help="The directory to install and run agents in. Later runs use it again.  [default: in the"
+    " user's cache]",
 )
 @click.option(
     "--record",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Keep AGENT-VERSION/SCENARIO/{home,EXPECTED.json} here.",
+    help="Keep the logs, and what must be read from them, in this directory, as"
+    " AGENT-VERSION/SCENARIO/{home,EXPECTED.json}.",
 )
 @click.option(
     "--write",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Write the page with the newest result of each agent and scenario.",
+    help="Write a Markdown page with the newest result of each agent and scenario.",
 )
 @click.pass_context
 def command(

@@ -1,9 +1,10 @@
 """Show what the program does, with invented sessions.
 
-Session Memory comes with eight small sessions of two projects: with subagents, a fork, a rewind, a
-compaction and a broken line. None of your own logs is read. If sync --demo-if-empty has collected
-them, that store is shown. Otherwise the store is deleted afterwards, unless --store says where to
-keep it.
+Session Memory comes with 23 small sessions of 18 agents in two projects: with subagents, a fork, a
+rewind, a compaction and a broken line. None of your own logs is read. With --store the sessions are
+collected into that store, which must have no others. Otherwise, if sync --demo-if-empty has
+collected them, that store is shown. Otherwise they are collected into a store that is deleted
+afterwards.
 """
 
 import tempfile
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
         ("demo --store demo.db", "keep the store to try other commands"),
         ("show 91d4f0a7 --store demo.db", "show one of its sessions"),
     ),
-    json_shape='{"demo": true, "store": PATH or null, "sync": as in sync, "sessions": as in'
-    " sessions}",
+    json_shape='{"demo": true, "store": PATH or null, "sync": as in sync, "sessions" and "amounts":'
+    " as in sessions}",
 )
 @click.pass_obj
 def command(settings: Settings) -> None:
@@ -59,9 +60,9 @@ def command(settings: Settings) -> None:
 
 
 def _kept_place(settings: Settings) -> str | None:
-    """Where the demo is kept: at --store, or where sync --demo-if-empty put it; else None.
+    """Return where the demo is kept: at --store, or where sync --demo-if-empty put it; else None.
 
-    SESSION_MEMORY_STORE is not used itself, because it has real sessions.
+    The demo is never put into the store of SESSION_MEMORY_STORE, which has real sessions.
     """
     from session_memory.memory.demo_store import demo_place
     from session_memory.store.address import shown

@@ -1,8 +1,9 @@
 """Check logs, store, permissions, disk, and what may be lost.
 
 Shows which logs were found, which of them agents delete within a week and whether the store has
-them, who can read the store, how much space is left, and whether a rebuild is due. The exit status
-is 3 with warnings, 1 if something does not work.
+them, who can read the store, how much space is left, whether the events should be rebuilt from the
+stored logs, and whether connected agents and their hooks work. The exit status is 3 with warnings,
+1 if something does not work.
 """
 
 from collections.abc import Iterator
@@ -38,7 +39,9 @@ SHOWN = 5
     json_shape='{"status": "ok" | "warn" | "bad", "checks": [{"name", "status", "text", "hint"},'
     ' …], "roots": [{"flavor", "path", "exists", "files", "bytes", "kept", "retention_days",'
     ' "expiring": [{"path", "bytes", "days_left", "kept"}, …], …}, …], "store": {"path",'
-    ' "exists", "sessions", "bytes", "schema", "adapters", …}}',
+    ' "exists", "sessions", "bytes", "schema", "adapters", …}}; "kept" is how many files the store'
+    ' has whole, or whether it has this one; "retention_days" after how many days the agent deletes'
+    ' a log; "adapters": {FLAVOR: VERSION}.',
 )
 @click.pass_context
 def command(ctx: click.Context) -> None:
@@ -90,7 +93,7 @@ def _lines(diagnosis: "Diagnosis", quiet: bool) -> Iterator[str]:
 
 
 def _short(text: str) -> str:
-    """``text`` with ``~`` for the home directory."""
+    """Replace the home directory in ``text`` by ``~``."""
     from session_memory.config import home
 
     return text.replace(f"{home()}/", "~/")

@@ -1,6 +1,6 @@
 """Explain a command, or list all commands.
 
-The same as COMMAND --help.
+Prints the same as session-memory COMMAND --help.
 """
 
 import click

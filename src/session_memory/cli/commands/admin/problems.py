@@ -1,6 +1,8 @@
 """List log lines that could not be read, with file and byte.
 
-The bytes are kept, so that a later release may be able to read them.
+The store keeps the bytes of these lines, so that a later release may be able to read them. Also
+listed are files that could not be opened, token counts that cannot be true, and records or
+responses whose id another one has too.
 """
 
 from collections.abc import Iterator
@@ -35,10 +37,11 @@ if TYPE_CHECKING:
     ),
     json_shape='{"problems": [{"host", "path", "offset", "length", "reason", "detail",'
     ' "noticed_at"}, …], "total", "reasons": {REASON: COUNT}}; "length" is 0 for a whole file and'
-    ' for a wrong count. "adapters": {NAME: REASON} is there if some are broken.',
+    ' for a line that was read all the same. "adapters": {NAME: REASON} is there if some are'
+    " broken.",
 )
 @click.option("--reason", metavar="TEXT", help="Only problems with this reason.")
-@click.option("--path", metavar="TEXT", help="Only files with this in their path.")
+@click.option("--path", metavar="TEXT", help="Only files whose path contains this.")
 @limit_option(100)
 @click.pass_obj
 def command(settings: Settings, reason: str | None, path: str | None, limit: int) -> None:

@@ -1,8 +1,10 @@
 """List where secrets are in the store, without showing them.
 
-Searches everything in the store: messages, outputs, and files beside the logs. Exports mask
-secrets. If a secret was printed in a session, revoke it. To keep secrets out of the store use sync
---redact; to remove them, forget.
+Searches all collected logs in the store: messages, outputs, and files beside the logs. An evicted
+session (its log is in the archive) is searched only if you name it; if some are left out, the exit
+status is 3. Transcripts, digests and training data mask secrets; portable exports and Parquet files
+do not, except with export --redact. If a secret was printed in a session, revoke it. To keep
+secrets out of the store, use sync --redact. To remove sessions from the store, use forget.
 """
 
 from collections.abc import Iterator
@@ -54,9 +56,11 @@ def complete_kind(
     ),
     json_shape='{"secrets": [{"session_uid", "event_uid", "seq", "kind", "number", "count",'
     ' "genuine", "preview", "path", "offset"}, …], "total", "distinct", "kinds": {KIND: COUNT},'
-    ' "bytes"}; equal numbers are the same secret; "genuine": whether its checksum is right,'
-    " if it has one. The totals count everything, not only the listed ones."
-    ' "evicted" is there if evicted sessions were not searched.',
+    ' "bytes"}; equal numbers are the same secret; "preview": the text around it, without it;'
+    ' "genuine": whether its checksum is right, if it has one; "total" counts places, "distinct"'
+    ' different secrets, "bytes" what was searched. The totals count everything, not only the'
+    " listed ones."
+    ' "evicted" is the number of evicted sessions that were not searched, if any.',
 )
 @click.argument("session", required=False, metavar="[UID]", shell_complete=complete_uid)
 @click.option(
@@ -66,20 +70,25 @@ def complete_kind(
     "--flavor",
     shell_complete=complete_facet("flavor"),
     metavar="NAME",
-    help="Only in sessions of this agent.",
+    help="Only in sessions of this agent; wildcards: * and ?.",
 )
-@click.option("--host", metavar="NAME", help="Only in sessions of this machine; * and ? match.")
+@click.option(
+    "--host", metavar="NAME", help="Only in sessions of this machine; wildcards: * and ?."
+)
 @click.option(
     "--repo",
     shell_complete=complete_facet("repo"),
     metavar="NAME",
-    help="Only in this repository; * and ? match.",
+    help="Only in sessions of this repository; wildcards: * and ?.",
 )
 @click.option(
     "--since", type=Period(), metavar="WHEN", help="Since when: 2026-07-01, 7d, yesterday."
 )
 @click.option(
-    "--until", type=Period(end=True), metavar="WHEN", help="Until when; the end is included."
+    "--until",
+    type=Period(end=True),
+    metavar="WHEN",
+    help="Until when; the named day or month is included.",
 )
 @limit_option(100)
 @click.pass_obj

@@ -4,9 +4,12 @@ States: read (the store has all of it), behind (it has changed since, or could n
 (the agent deleted it), old (an earlier version of a file that was rewritten), evicted (its content
 was moved from the store to the archive).
 
-Roles: log (read line by line), timeline (a second log of the same session), document (rewritten as
-a whole), spill (kept, and gives no events). "masked" means that secrets were masked when it was
-collected.
+Roles: log (read line by line), timeline (a second log of the same session), document (a file that
+the agent rewrites as a whole), rewritten (such a file, of which the store keeps what each version
+adds), spill (a long output in a file of its own; it is kept and gives no events), table (the rows
+of a live session). "masked" means that secrets were masked when the log was collected.
+
+With --accounting, the exit status is 3 if lines are unaccounted for.
 """
 
 from collections.abc import Iterator
@@ -27,6 +30,7 @@ from session_memory.cli.kit.output import (
     terminal_width,
 )
 from session_memory.cli.kit.settings import Settings
+from session_memory.core.roles import ALL_ROLES
 from session_memory.render.paths import short_path
 from session_memory.render.text import safe
 from session_memory.views.figures import local, plural, size
@@ -35,7 +39,6 @@ if TYPE_CHECKING:
     from session_memory.views.sources import Accounting, Source
 
 STATES = ("read", "behind", "gone", "old", "evicted")
-ROLES = ("log", "timeline", "document", "spill")
 _STYLES: dict[str, dict[str, Any]] = {
     "behind": {"fg": "yellow"},
     "gone": {"fg": "magenta"},
@@ -53,19 +56,26 @@ _STYLES: dict[str, dict[str, Any]] = {
     ' "state", "size", "kept", "read_to", "lines", "adapter_version", "discovered_at",'
     ' "ingested_at", "redacted_from"}, …], "total"}; with --accounting {"lines", "events",'
     ' "bookkeeping", "copies", "problems", "unaccounted", "unfinished",'
-    ' "bookkeeping_kinds": {KIND: LINES}, "sources", "unaccounted_in": {PATH: LINES}}.',
+    ' "bookkeeping_kinds": {KIND: LINES}, "sources", "unaccounted_in": {PATH: LINES}}. "size" is'
+    ' that of the file when it was last read, "kept" how many of its bytes the store has, "read_to"'
+    ' up to which byte events were made of it, "generation" how often the file was rewritten;'
+    ' secrets are masked from byte "redacted_from" on.',
 )
-@click.option("--accounting", is_flag=True, help="Count lines by what they gave.")
+@click.option(
+    "--accounting",
+    is_flag=True,
+    help="Count the lines of all logs by what they gave, such as events; filters do not apply.",
+)
 @click.option(
     "--flavor",
     shell_complete=complete_facet("flavor"),
     metavar="NAME",
-    help="Only sources of this agent.",
+    help="Only sources of this agent; wildcards: * and ?.",
 )
-@click.option("--host", metavar="NAME", help="Only sources of this machine.")
-@click.option("--role", type=click.Choice(ROLES), help="Only sources with this role.")
+@click.option("--host", metavar="NAME", help="Only sources of this machine; wildcards: * and ?.")
+@click.option("--role", type=click.Choice(ALL_ROLES), help="Only sources with this role.")
 @click.option("--state", type=click.Choice(STATES), help="Only sources in this state.")
-@click.option("--path", metavar="TEXT", help="Only files with this in their path.")
+@click.option("--path", metavar="TEXT", help="Only files whose path contains this.")
 @limit_option(0)
 @click.pass_context
 def command(
@@ -95,7 +105,7 @@ def command(
 
 
 def _lines(sources: "list[Source]") -> Iterator[str]:
-    """A table without the columns that have the same value in every line."""
+    """Return a table without the columns that have the same value in every line."""
     columns = (
         Column("state"),
         Column("host", flexible=True, spare=4),

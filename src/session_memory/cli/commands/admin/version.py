@@ -15,7 +15,8 @@ from session_memory.cli.kit.settings import Settings
         ("version", "what is installed"),
         ("version --json", "for a script"),
     ),
-    json_shape='{"version", "schema_version", "store_schema", "python"}',
+    json_shape='{"version", "schema_version", "store_schema", "python"}; "schema_version" is the'
+    ' version of sessions and events in JSON, "store_schema" that of the tables in the database.',
 )
 @click.pass_obj
 def command(settings: Settings) -> None:

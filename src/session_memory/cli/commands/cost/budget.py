@@ -1,6 +1,7 @@
 """Show what was spent, and what is left of your limits.
 
-The exit status is 3 if a limit is exceeded. Section [budget] of the configuration has the limits.
+The exit status is 3 if a limit is exceeded. Section [budget] of the configuration file has the
+limits; budget set writes them there. Usage of models without a price is in no amount.
 """
 
 import math
@@ -46,7 +47,8 @@ class Dollars(click.ParamType[float]):
     json_shape='{"state", "periods": [{"period", "begins", "ends", "state", "limit_microdollars",'
     ' "spent_microdollars", "left_microdollars", "forecast_microdollars", "unpriced_tokens"}, …],'
     ' "prices": {"version", "digest", "own"}}; "state" is ok, near (80 % and more), over or'
-    " unlimited.",
+    ' unlimited; microdollars are millionths of a dollar; "forecast_microdollars" is the amount at'
+    " the end of the period if spending goes on at the same pace.",
 )
 @click.argument("action", type=click.Choice(["show", "set"]), default="show")
 @click.option("--day", type=Dollars(), metavar="DOLLARS", help="The limit for a day; 0 for none.")

@@ -1,8 +1,8 @@
 """Show what was spent, by day, model, repository or session.
 
-Each response is priced once, at the price of its day, from the price table of this program;
-docs/cost.md explains the rules. A model without a price is listed as unpriced, with its tokens, and
-is in no total. Your own prices go into the configuration.
+Each response of a model is priced once, at the price of its day, from the price table of this
+program. A model without a price is listed as unpriced: its tokens are counted, but no amount
+includes it. To set prices of your own, use the configuration file. docs/cost.md explains the rules.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from session_memory.views.session_labels import SessionLabels
 
 _PLURALS = {"branch": "branches", "pr": "pull requests"}
-# What is said about usage without a commit, branch, pull request or task.
+# What to say about usage that belongs to no commit, branch, pull request or task.
 _LINKED = {
     "commit": "belongs to no commit: it came after the last one of its session",
     "branch": "belongs to no branch: the log names none",
@@ -56,7 +56,8 @@ ALL = ""
         ("cost --audit", "the agents' own figures beside ours"),
         ("cost --by month --tz UTC --json", "for a script"),
     ),
-    json_shape='{"totals": {"input_tokens", …, "responses", "microdollars", "unpriced_tokens"},'
+    json_shape='Amounts are in microdollars, millionths of a dollar. {"totals":'
+    ' {"input_tokens", …, "responses", "microdollars", "unpriced_tokens"},'
     ' "by", "rows": [{"key", "input_tokens", …, "microdollars", "unpriced_tokens", "models"}, …],'
     ' "unpriced": [{"model", "tokens"}, …], "prices": {"version", "digest", "own"}}; with'
     ' "notes" if agents leave tokens out; a session has "with_subagents" too, a block'
@@ -65,32 +66,33 @@ ALL = ""
     ' "branches", "subagents", "with_subagents", …}; without UID: {"rows": [{"flavor", "model",'
     ' "per", "figures", "compared", "reported", "ours", "difference", "zero", "unpriced",'
     ' "responses"}, …], "differences": [{"session_uid", …}, …], "notes", "prices"}.'
-    ' --prices: {"prices", "rows": [{"model", "provider", "since", …}, …]}.',
+    ' --prices: {"prices", "rows": [{"model", "provider", "since", …}, …]}, in picodollars for a'
+    " token, which is the same number as microdollars for a million tokens.",
 )
 @click.option(
     "--by",
     type=click.Choice(GROUPINGS),
     default="day",
     show_default=True,
-    help="Make one row for each of these.",
+    help="Make one row for each of these; a block is five hours, as subscriptions count them.",
 )
 @click.option(
     "--flavor",
     metavar="NAME",
     shell_complete=complete_facet("flavor"),
-    help="Only this agent; * and ? match.",
+    help="Only sessions of this agent; wildcards: * and ?.",
 )
 @click.option(
     "--repo",
     metavar="NAME",
     shell_complete=complete_facet("repo"),
-    help="Only this repository; * and ? match.",
+    help="Only sessions of this repository; wildcards: * and ?.",
 )
 @click.option(
     "--model",
     metavar="TEXT",
     shell_complete=complete_facet("model"),
-    help="Only models with this in their name.",
+    help="Only models whose name contains this; wildcards: * and ?.",
 )
 @click.option(
     "--session",
@@ -107,15 +109,15 @@ ALL = ""
     flag_value=ALL,
     shell_complete=complete_uid,
     help="Show every response of a session with its price; without UID, compare what the agents"
-    " themselves log as cost with our amounts.",
+    " themselves log as cost with our amounts. Differences are ours minus theirs.",
 )
 @click.option("--prices", is_flag=True, help="Show the prices of the models in the store.")
 @click.option(
     "--limit",
     type=click.IntRange(min=0),
     metavar="N",
-    help=f"At most N rows; 0 for all.  [default: {SHOWN_DAYS} days, {SHOWN} others; all"
-    " with --json]",
+    help=f"At most N rows; 0 for all.  [default: the newest {SHOWN_DAYS} periods, {SHOWN} others,"
+    " the most expensive; all with --json]",
 )
 @click.pass_obj
 def command(
@@ -160,7 +162,7 @@ def command(
 
 
 def _refuse(option: str, others: str) -> None:
-    """Raise if an option was given that ``option`` would ignore."""
+    """Raise if the user gave one of ``others``, which ``option`` would ignore."""
     ctx = click.get_current_context()
     for name in others.split():
         if ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE:
@@ -168,7 +170,7 @@ def _refuse(option: str, others: str) -> None:
 
 
 def _shown_rows(report: "CostReport", limit: int | None, as_json: bool) -> "list[CostRow]":
-    """The newest days, weeks or months; of anything else the most expensive."""
+    """Return the rows to show: the newest periods, or of other rows the most expensive."""
     in_time = report.by in ("day", "week", "month", "block")
     if limit is None:
         limit = 0 if as_json else SHOWN_DAYS if in_time else SHOWN

@@ -1,8 +1,9 @@
 """Print one line with costs for an agent's status bar.
 
-Reads the JSON that the agent passes on standard input. The line has the cost of the session, of
-today and of the current five-hour block, and what is left of the budget. Errors are shown in the
-line, and the exit status is always 0. docs/cost.md shows how to set it up.
+Reads the JSON that the agent passes on standard input. The line has the cost of the session with
+its subagents, of today and of the current five-hour block, and what was spent of each limit of the
+budget. An error is shown in the line, and the exit status is 0 then, too. docs/cost.md shows how to
+set it up.
 """
 
 import os
@@ -24,10 +25,14 @@ from session_memory.render.text import safe
         ("statusline --tz UTC < /dev/null", "without a session"),
     ),
     json_shape='{"model", "session", "agent_microdollars", "today", "block", "block_left_ms",'
-    ' "budget"}; amounts are {"microdollars", "unpriced_tokens"}.',
+    ' "budget"}; amounts are {"microdollars", "unpriced_tokens"}; "session" is null if it is not'
+    ' collected yet, and "agent_microdollars" what the agent itself says; "budget" is as in the'
+    " command budget.",
 )
 @click.option(
-    "--flavor", metavar="NAME", help="The agent; by default the one that has a status bar."
+    "--flavor",
+    metavar="NAME",
+    help="The agent that shows the line; by default the one whose status bar runs a program.",
 )
 @click.option("--tz", type=Zone(), metavar="ZONE", help="Time zone for days.")
 @click.pass_obj

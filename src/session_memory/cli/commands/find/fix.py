@@ -1,8 +1,10 @@
 """Find how an error was resolved before.
 
-Errors are compared without their paths and numbers, over all repositories and agents. Shows the
-edit or the command after which the same call succeeded. If nobody had this error, shows similar
-ones and says so. With - the text is read from standard input.
+Errors are compared without their paths and numbers, over the analyzed sessions of all repositories
+and agents. The answer is what resolved the error in that session: an edit, a command, another call,
+or only a look at the file or a repetition. If no session had this error, similar errors are shown,
+and the answer says so; without these, events that mention it. Secrets are masked. If TEXT is -, the
+error is read from standard input.
 """
 
 import sys
@@ -49,7 +51,10 @@ _HOW_SURE = {"likely": " (likely)", "possible": " (possibly)"}
     ' "repo", "title", "ended_at", "error", "error_event", "count", "likeness", "kind", "text",'
     ' "again", "steps": [{"event_uid", "seq", "tool", "path", "text", "lines"}, …],'
     ' "certainty", "said", "lines"}, …],'
-    ' "mentions": [HIT, …]}; "basis" is same, similar or nothing, a hit is as in search.',
+    ' "mentions": [HIT, …]}; "basis" is same, similar or nothing, a hit is as in search;'
+    ' "likeness" is 0 to 1; "kind" is edit, command, instead (another call), look, again (the same'
+    ' call worked later) or null (not resolved); "again" is the call that failed; "said" is what'
+    ' the agent said before the change; "certainty" is certain, likely or possible.',
 )
 @click.argument("words", nargs=-1, required=True, metavar="TEXT|-")
 @limit_option(5)
@@ -81,7 +86,7 @@ def command(settings: Settings, words: tuple[str, ...], limit: int) -> None:
 
 
 def _output() -> str:
-    """Standard input as text; bytes that are not UTF-8 are replaced."""
+    """Read standard input as text; bytes that are not UTF-8 are replaced."""
     return sys.stdin.buffer.read(MOST_TEXT).decode("utf-8", "replace")
 
 
@@ -93,6 +98,8 @@ def _lines(found: "Remedies", labels: "SessionLabels", columns: int, now: int) -
         nearly = found.remedies[0].likeness >= NEARLY_SAME
         said = "Nearly the same error:" if nearly else "Not the same error, but a similar one:"
         yield click.style(said, fg="yellow")
+    elif found.remedies and found.remedies[0].likeness < 1:
+        yield click.style("This error was not resolved before. A similar one:", fg="yellow")
     for place, remedy in enumerate(found.remedies):
         if place:
             yield ""
@@ -155,8 +162,8 @@ def _step(step: "FixStep", repo: str | None, columns: int) -> Iterator[str]:
 def _quoted(
     text: str, repo: str | None, columns: int, *, bar: str = "    │ ", most: int = MOST_QUOTED
 ) -> Iterator[str]:
-    """A text from a transcript behind a bar, so that nobody takes it for a hint of ours."""
-    # A command is shown with the directory in which it worked.
+    """Yield a text from a transcript behind a bar, which shows that it is not our own advice."""
+    # whole_root: a command keeps the directory in which it was run.
     text = below_repo(safe(text), repo, whole_root=True)
     lines = wrap(text, max(20, columns - len(bar)), break_on_hyphens=False) or [""]
     for place, line in enumerate(lines[:most]):

@@ -1,8 +1,9 @@
 """Find sessions that did a task, and how they did it.
 
-Ask in your own words: forms and synonyms of a word count, too. Sessions that fit best come first.
-Each answer says which words matched and where, what was done, and how it ended. Nothing is sent
-anywhere.
+Ask in your own words: other forms of a word and its synonyms match as well. Sessions that fit best
+come first, whether they succeeded or not. Each answer says which words matched and where, what was
+done, and how it ended. Of a session that was not analyzed only the title is compared. No model is
+asked.
 """
 
 from collections.abc import Iterator
@@ -37,13 +38,14 @@ MOST_WORDS = 5
     ' "ended_at", "outcome", "fit", "why", "words": [{"asked", "found", "fields"}, …], "excerpt":'
     ' {"field", "text"}, "commands": [TEXT, …], "files": [PATH, …], "commits": [TEXT, …], "answer",'
     ' "microdollars", "unpriced_tokens", "is_analyzed"}, …]}; "fit" is 0 to 1. "evicted"'
-    " counts sessions of which only the titles were searched.",
+    " counts evicted sessions (their logs are in the archive) of which only the titles were"
+    " searched; then the exit status is 3.",
 )
 @click.argument("words", nargs=-1, required=True, metavar="TASK")
 @click.option(
     "--repo",
     metavar="NAME",
-    help="Only in this repository.",
+    help="Only sessions of the repository with exactly this name.",
     shell_complete=complete_facet("repo"),
 )
 @limit_option(5)
@@ -104,13 +106,13 @@ def _lines(did: "TaskSession", title: str, columns: int, now: int) -> Iterator[s
 
 
 def _shown_files(did: "TaskSession") -> list[str]:
-    """The edited files of the repository; if there are none, the others."""
+    """Return the edited files inside the repository; if there are none, those outside."""
     files = [below_repo(path, did.repo) for path in did.files]
     return [path for path in files if not path.startswith(("/", "~"))] or files
 
 
 def _matched(did: "TaskSession") -> str:
-    """The words that matched, by the text that has them: ``title: retry, upload · file: form``."""
+    """Return the words that matched, and where: ``title: retry, upload · file: form``."""
     places: dict[str, list[str]] = {}
     for word in did.words[:MOST_WORDS]:
         shown = word.found if word.found == word.asked else f"{word.found} (for {word.asked})"

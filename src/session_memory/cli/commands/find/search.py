@@ -1,13 +1,15 @@
 """Find sessions by their messages, calls and outputs.
 
-All words must be in one event: a message, a thought, a call or the output of a tool. Case and
-accents do not matter. "Quotes" make a phrase, -word excludes a word (put -- before it if it comes
-first). Narrow the search with options, or with flavor: repo: model: kind: tool: file: outcome:
-branch: session: class: cmd: since: until: among the words.
+All words must be in one title or one event: a message, a thought, a summary or note of the agent, a
+call, or the output of a tool. Case and accents do not matter. "Quotes" make a phrase. -word
+excludes a word, and -repo:NAME what a filter matches; if it is the first word, put all options and
+then -- before it. Narrow the search with options, or with filters among the words (flavor: repo:
+model: kind: tool: file: outcome: branch: session: class: since: until:). If a filter is given more
+than once, one of its values must match. cmd:word finds the word in calls only.
 
-Hits are grouped by session, best first: titles and messages before calls, calls before outputs,
-then newer before older. With --by session, whole sessions are ranked instead: their words may be in
-different messages, in other forms, or be synonyms.
+Hits are grouped by session, best first: titles and messages before summaries, then calls, then
+outputs, and newer before older. With --by session, whole sessions are ranked instead. Then the
+words may be in different messages of a session, and other forms and synonyms of them match as well.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -39,10 +41,13 @@ CLASSES = ("title", "message", "summary", "call", "output")
         ("search deadlock --limit 0 --json", "all hits, for a script"),
     ),
     json_shape='{"hits": [{"session_uid", "event_uid", "seq", "score", "class", "why", "snippet",'
-    ' "marks"}, …], "total", "total_exact"}; a title has no event_uid and no seq. "expanded": for'
-    ' a word that occurs nowhere, the words searched instead; "did_you_mean": similar words;'
-    ' "behind": how many sessions are not in the index yet; "evicted": of how many only the titles'
-    " were searched. With --by session it is that of similar.",
+    ' "marks"}, …], "total", "total_exact"}; a title has no event_uid and no seq; "marks"'
+    ' are the places in the snippet that match. "expanded": for a word that occurs nowhere, and for'
+    ' a part of a word, the words searched instead; "did_you_mean": similar words; "behind": the'
+    " number of all sessions, if the index is not complete and some may be missing;"
+    ' "evicted": how many sessions were searched by their titles only, because they are evicted'
+    " (their logs are in the archive); then the exit status is 3. With --by session, the JSON is"
+    " that of the command similar.",
 )
 @click.argument("words", nargs=-1, metavar="[WORDS]...")
 @click.option(
@@ -50,13 +55,13 @@ CLASSES = ("title", "message", "summary", "call", "output")
     shell_complete=complete_facet("flavor"),
     multiple=True,
     metavar="NAME",
-    help="Only this agent.",
+    help="Only sessions of this agent; wildcards: * and ?.",
 )
 @click.option(
     "--repo",
     multiple=True,
     metavar="NAME",
-    help="Only this repository; * and ? match.",
+    help="Only sessions of this repository; wildcards: * and ?.",
     shell_complete=complete_facet("repo"),
 )
 @click.option(
@@ -64,15 +69,22 @@ CLASSES = ("title", "message", "summary", "call", "output")
     shell_complete=complete_facet("model"),
     multiple=True,
     metavar="TEXT",
-    help="Only models with this in their name.",
+    help="Only models whose name contains this; wildcards: * and ?.",
 )
 @click.option("--kind", multiple=True, metavar="KIND", help="Only events of this kind.")
-@click.option("--tool", multiple=True, metavar="NAME", help="Only calls of this tool.")
-@click.option("--file", multiple=True, metavar="PATH", help="Only files with this in their path.")
+@click.option(
+    "--tool", multiple=True, metavar="NAME", help="Only calls of this tool; wildcards: * and ?."
+)
+@click.option("--file", multiple=True, metavar="PATH", help="Only files whose path contains this.")
 @click.option(
     "--outcome", multiple=True, metavar="OUTCOME", help="Only sessions with this outcome."
 )
-@click.option("--branch", multiple=True, metavar="NAME", help="Only this git branch.")
+@click.option(
+    "--branch",
+    multiple=True,
+    metavar="NAME",
+    help="Only sessions on this git branch; wildcards: * and ?.",
+)
 @click.option(
     "--session",
     multiple=True,
@@ -90,7 +102,9 @@ CLASSES = ("title", "message", "summary", "call", "output")
     "--by",
     type=click.Choice(("event", "session")),
     default="event",
-    help="Rank events, or whole sessions.",
+    show_default=True,
+    help="Rank events, or whole sessions. For sessions, leave out --kind, --tool, --file, --class"
+    " and --session.",
 )
 @when_options
 @limit_option(20)
@@ -133,7 +147,9 @@ _OF_EVENTS = {"kind": "--kind", "tool": "--tool", "file": "--file", "where": "--
 
 def _search_sessions(settings: Settings, text: str, limit: int, given: dict[str, Any]) -> None:
     from session_memory.cli.kit.lesson_options import remark_unread
+    from session_memory.cli.lines.retention import end_incomplete
     from session_memory.cli.lines.similar import similar_lines
+    from session_memory.views.evicted import partly_sentence
     from session_memory.views.session_labels import session_labels
 
     if not text:
@@ -149,10 +165,13 @@ def _search_sessions(settings: Settings, text: str, limit: int, given: dict[str,
         remark_unread(settings, memory.store)
     if settings.as_json:
         print_json(found.to_dict())
+        end_incomplete(settings, found.evicted)
         return
     print_lines(similar_lines(found, labels))
     if not found.found:
         remark(settings, "Nothing found.")
+    sentence = partly_sentence(found.evicted, "only the titles were compared")
+    end_incomplete(settings, found.evicted, sentence)
 
 
 _NOT_ALL_COMPARED = (
@@ -183,7 +202,6 @@ def _remarks(results: "Results", *, is_empty: bool) -> list[str]:
             f"{len(results.hits):,} of {more}{results.total:,} hits; --limit 0 shows all."
         )
     if results.behind:
-        remarks.append(
-            f"{results.behind:,} sessions are not in the index: session-memory store reindex"
-        )
+        some = f"Some of {results.behind:,} sessions"
+        remarks.append(f"{some} are not in the index: session-memory store reindex")
     return remarks

@@ -1,9 +1,11 @@
 """Find sessions like a session, or like a text.
 
-Give the id of a session, or any text: words that name no session are taken as text. Sessions are
-alike when they share rare words: of titles, prompts, commits, files and answers. Forms and synonyms
-of the words of a text count, too. The session's own subagents and forks are left out. Nothing is
-sent anywhere.
+Give the id of a session, or any text: words that name no session are taken as text. One word that
+looks like an id must be the id of a session; else give it with --text. Sessions are similar if they
+share rare words of their titles, prompts, commits, files and answers. For a text, other forms and
+synonyms of its words match as well. Of a session that was not analyzed only the title is compared.
+Relatives of the session are left out: the sessions that it came from, and the subagents and forks
+of all of them. No model is asked.
 """
 
 import re
@@ -38,7 +40,9 @@ _ID = re.compile(r"[a-z][a-z0-9_]*:\S+|(?=\S*\d)[0-9a-f]{4,}(-[0-9a-f]*)*")
         ("similar 5b0c6a1e --json", "with the words and files in common"),
     ),
     json_shape='{"words": [WORD, …], "sessions": [{"session_uid", "title", "likeness", "words",'
-    ' "files"}, …]}; "evicted" is there if evicted sessions were compared by their titles only',
+    ' "files"}, …]}; "likeness" is 0 to 1; the words and files of a session are those in common.'
+    ' "evicted" is the number of evicted sessions (their logs are in the archive) that were'
+    " compared by their titles only, if any; then the exit status is 3.",
 )
 @click.argument("words", metavar="UID | TEXT...", nargs=-1, shell_complete=complete_uid)
 @click.option("--text", metavar="TEXT", help="Take this as text, also if it names a session.")

@@ -1,8 +1,8 @@
 """Say which session, prompt and edit wrote a line of code.
 
 PLACE is a file, a line or some lines of it (src/app.py:12, src/app.py:12-20), or a commit. The
-edits in the logs are compared with the history in git. A line that no edit in the logs wrote is
-given to no session.
+edits in the logs are compared with the history in git, so the file must be in a checkout. If no
+edit in the logs wrote a line, the answer names no session for it.
 """
 
 import re
@@ -39,7 +39,9 @@ WIDE = 100
     ' "seq", "at", "prompt", "prompt_seq", "said", "decided", "turn_cost", "cost"}, …], "commits":'
     ' [{"sha", "subject", "author", "at"}, …]}. Of a commit: {"commit", "made_in": [UID, …],'
     ' "files": [{"path", "added", "by_sessions"}, …], "sessions"}. "certainty" is "certain" or'
-    ' "likely"; without a session it is null.',
+    ' "likely"; without a session it is null. "said" is what the agent said before the edit,'
+    ' "decided" what a person decided after the prompt; "made_in" are the sessions that made the'
+    " commit.",
 )
 @click.argument("place", metavar="PLACE")
 @click.pass_obj

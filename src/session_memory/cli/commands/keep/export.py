@@ -1,15 +1,19 @@
 """Write sessions to a file: portable, Markdown, HTML or JSONL.
 
-A portable FILE is for another store: import reads it, with any version of the program. It has the
-logs of the sessions as their agents wrote them; without UID, of all sessions. With --redact
-secrets are masked, and the logs can no longer be written back as they were. Live sessions have no
-log; their rows are written, and an import stores them as live sessions that can go on.
+A portable file is for another store: session-memory import of this or a later version reads it. It
+has the logs of the sessions as their agents wrote them, and the names that you gave them; without
+UID, those of all sessions except evicted ones (their logs are in the archive; restore brings them
+back). With --redact secrets are masked, and the logs can no longer be written back as they were. A
+live session has no log: its rows are written, and after an import it can be continued as a live
+session.
 
-A transcript is for reading: Markdown and HTML have one session, JSONL any number. Secrets are
-masked. The HTML page loads nothing and runs nothing.
+A transcript is for reading: a Markdown or HTML file has one session with its subagents, a JSONL
+file any number. Secrets are masked unless you give --no-redact. The HTML page loads nothing and
+runs nothing.
 
-Only you can read the file. A file that exists is not overwritten. As FILE, - is standard output.
-Logs that are damaged in the store are named and left out of a portable file; the exit status is 3.
+Only you can read the file. A file that exists is not overwritten. If FILE is -, the answer goes to
+standard output. If a log is damaged in the store, a portable file leaves it out, and the damaged
+log is named. If anything was left out, the exit status is 3.
 """
 
 import shutil
@@ -48,8 +52,9 @@ LEVELS = ("user", "assistant", "tool", "full")
         ("export --format jsonl 5b0c6a1e 91d4f0a7", "for a script, one JSON object per line"),
         ("export -o - > everything.smx", "to standard output"),
     ),
-    json_shape='{"path", "sources", "bytes"}, "damaged" if something is damaged, "evicted" if'
-    ' evicted sessions were left out; of a transcript {"path", "format", "sessions", "bytes"}',
+    json_shape='{"path", "sources", "bytes"}, "damaged" if something is damaged, "evicted" with the'
+    ' number of evicted sessions that were left out, if any; of a transcript {"path", "format",'
+    ' "sessions", "bytes"}',
 )
 @click.argument("words", nargs=-1, metavar="[FILE] [UID]...", shell_complete=complete_uid)
 @click.option(
@@ -66,10 +71,17 @@ LEVELS = ("user", "assistant", "tool", "full")
     "level",
     type=click.Choice(LEVELS),
     default="full",
+    show_default=True,
     help="How much a transcript has; show --help explains the values.",
 )
 @click.option("--inherited", is_flag=True, help="Add events that a fork copied from its parent.")
-@click.option("--all", "everything", is_flag=True, help="Add the agent's bookkeeping.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Add the agent's bookkeeping, such as snapshots and changes of modes. A JSONL file always"
+    " has it.",
+)
 @click.option("--no-children", is_flag=True, help="Leave out subagents.")
 @click.option("--redact", is_flag=True, help="Mask secrets in a portable file.")
 @click.option("--no-redact", is_flag=True, help="Do not mask secrets in a transcript.")
@@ -164,7 +176,7 @@ def _exported_from(
 def _rescued(
     settings: Settings, file: Path, sessions: tuple[str, ...], redacted: bool
 ) -> "tuple[ExportResult, Damage]":
-    """Export what is readable in a file that its database cannot read as a whole."""
+    """Export what can still be read from a store whose database file is damaged."""
     from session_memory.memory.exporting import export_portable
     from session_memory.retain.rescue import Damage
     from session_memory.store.salvage import salvaged

@@ -1,9 +1,11 @@
 """Delete sessions from everything in the store, with proof.
 
-Deletes them from the database with its free pages and log, the index, digests, the lake and the
-archive. Then searches all these files, compressed data included, for samples of their text. Only
-hashes of ids and paths are kept, so that a later sync skips them. Forks keep the events they share.
-Lists what it cannot delete: the agents' own logs, backups, exports.
+Give UIDs, or --repo and --before, which select all sessions that match both. Deletes the sessions
+and their subagents from the database with its free pages and write-ahead log, the index, digests,
+lessons, the Parquet files (lake) and the archive. Then searches all these files, compressed data
+included, for samples of their text; if any is found, the exit status is 1. Only hashes of ids and
+paths are kept, so that a later sync skips them. Forks keep the events they share. Lists what it
+cannot delete: the agents' own logs, backups, exports.
 """
 
 from typing import TYPE_CHECKING
@@ -36,21 +38,31 @@ SHOWN = 10
     ),
     json_shape='{"dry_run", "forgotten": [UID, …], "sources": [PATH, …], "shared": [PATH, …],'
     ' "keep": [UID, …], "archives": [FILE, …], "unreachable": [TEXT, …], "proof": {"samples",'
-    ' "held_by_others", "files", "packs", "found": [PLACE, …], "unswept": [TEXT, …]} or null}',
+    ' "held_by_others", "files", "packs", "found": [PLACE, …], "unswept": [TEXT, …]} or null};'
+    ' "shared" logs have other sessions too, "keep" are forks that keep shared events,'
+    ' "unreachable" is what cannot be deleted; of the proof, "samples" were searched for,'
+    ' "held_by_others" of them are in other sessions too, "found" is where some are left, "unswept"'
+    ' what is not cleared from the disk yet. With --lift: {"lifted": [UID, …]}.',
 )
 @click.argument("sessions", nargs=-1, metavar="[UID]...", shell_complete=complete_uid)
 @click.option(
     "--repo",
     shell_complete=complete_facet("repo"),
     metavar="NAME",
-    help="Forget all sessions of this repository.",
+    help="Forget all sessions of the repository with exactly this name.",
 )
-@click.option("--before", metavar="WHEN", help="Only sessions that ended before this time.")
+@click.option(
+    "--before",
+    metavar="WHEN",
+    help="Forget all sessions that ended before this time; with --repo, only those of it.",
+)
 @click.option(
     "--with-forks", is_flag=True, help="Also forget forks and resumes that share its events."
 )
-@click.option("--without-subagents", is_flag=True, help="Keep its subagents.")
-@click.option("--lift", metavar="UID", help="Let a later sync collect this session again.")
+@click.option("--without-subagents", is_flag=True, help="Keep the subagents of the sessions.")
+@click.option(
+    "--lift", metavar="UID", help="Let a later sync collect this session again; give the whole uid."
+)
 @click.option("--dry-run", is_flag=True, help="Only say what would be deleted.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.pass_context
@@ -71,12 +83,15 @@ def command(
     from session_memory.views.lessons import files_with_lessons_of, forget_in_lessons
 
     settings: Settings = ctx.obj
+    if sessions and (repo is not None or before is not None):
+        # Nobody who names a session means all others of its repository, or all older ones, too.
+        raise click.UsageError("give sessions, or --repo and --before, not both")
     config = settings.configuration()
     with settings.opened(config) as store:
         if lift is not None:
             _lift(settings, store, lift)
             return
-        # A run that was killed may have left text in free pages; its sessions are unknown by now.
+        # An earlier run may have been killed after it deleted rows, before it cleared their pages.
         left = None if dry_run else sweep(store, now_ms(), config)
         named = _named(store, sessions, repo, before)
         if not named and left is not None:
@@ -99,7 +114,8 @@ def command(
             # A subagent may have been collected while we waited for the answer.
             uids = with_relatives(store, uids, subagents=not without_subagents, forks=with_forks)
             held = files_with_lessons_of(store, config, uids)
-            # First, because it can be repeated if it fails; afterwards the sessions are unknown.
+            # Before forget: after it the store no longer knows the sessions, so a failure here
+            # could not be repeated.
             forget_in_lessons(store, config, uids)
             done = forget(store, config, uids, now_ms())
         done.plan.unreachable[:0] = map(_with_lesson, held)
@@ -109,7 +125,7 @@ def command(
 
 
 def _show_swept(settings: Settings, left: list[str]) -> None:
-    """The result of finishing earlier runs, without a session to forget."""
+    """Print the result of finishing an earlier, killed run, if no session was named."""
     if settings.as_json:
         print_json({"dry_run": False, "forgotten": [], "unswept": left})
     elif not settings.quiet:

@@ -1,13 +1,16 @@
 """Import sessions from a portable file or an older store.
 
-Sessions that the store already has are not added twice. Each source keeps the name of the machine
-it came from. What this machine reads itself is never changed by an import.
+Sessions that the store already has are not added twice. Each log keeps the name of the machine it
+came from. An import never changes logs that this machine collects itself. Names that people gave to
+sessions are imported too, unless the session has one here.
 
-A file from somebody else is checked before anything is stored. A source with an impossible host,
-path or agent is refused and listed; the others are imported.
+The file is checked before anything is stored, because it may come from somebody else. A log with an
+impossible machine, path or agent is refused and listed; the others are imported, and the exit
+status is 3.
 
-A directory, or a file of JSON, holds records of schema version 1. A session whose own log is in the
-store is left as it is. docs/coming-from/first-collector.md says more.
+If FILE is a directory or a JSON file, it is read as an older store (records of schema version 1). A
+session whose own log is in the store is left as it is. docs/coming-from/first-collector.md says
+more.
 """
 
 from pathlib import Path
@@ -35,11 +38,10 @@ if TYPE_CHECKING:
         ("import ~/.session_memory", "the store of the first collector"),
     ),
     json_shape='{"sources", "known", "refused", "refused_records", "bytes", "sessions", "problems",'
-    ' "left_out"}: the sources in'
-    " the file, how many of them the store already had and how many were refused, how many of these"
-    " are single records of an older store, the bytes"
-    " imported, the number of new sessions, the first reasons for refusals,"
-    " and the files of an older store that hold no sessions.",
+    ' "left_out"}: "sources" is the number of logs in the file; "known" were in the store already;'
+    ' "refused" were not imported, "refused_records" of them are single records of an older store;'
+    ' "bytes" were imported, "sessions" are new; "problems" are the first reasons for refusals;'
+    ' "left_out" are files of an older store that have no sessions.',
 )
 @click.argument("file", metavar="FILE", type=click.Path(exists=True))
 @click.option(

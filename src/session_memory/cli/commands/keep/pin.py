@@ -1,7 +1,8 @@
 """Keep sessions in the store, even if they are old or large.
 
-Sessions from the same logs, and subagents, are kept with them. Without UID, lists the pinned
-sessions. A restored session is pinned for as long as a new one would stay.
+Retention, which moves old sessions to the archive, leaves them alone. Sessions from the same logs,
+and subagents, are kept with them. Without UID, lists the pinned sessions. A session that
+session-memory restore brought back is pinned for as long as a new session would stay in the store.
 """
 
 import click
@@ -18,7 +19,7 @@ from session_memory.render.text import safe
         ("pin 5b0c6a1e", "never evict this session"),
         ("pin", "list pinned sessions"),
     ),
-    json_shape='{"pinned": [UID, …]}: all pinned sessions.',
+    json_shape='{"pinned": [UID, …]}: all pinned sessions, and those restored lately.',
 )
 @click.argument("sessions", nargs=-1, metavar="[UID]...", shell_complete=complete_uid)
 @click.pass_obj

@@ -1,9 +1,10 @@
 """Bring evicted sessions back from the archive.
 
-Their logs come back byte for byte, and their events are derived from them again. Sessions that were
-evicted together come back together. They stay as long as new sessions do; pin keeps them longer.
-With --all, sessions whose archive is damaged are named and the others come back; the exit status is
-3 then. To write back the agent's own log, use restore-native.
+An evicted session is one whose log was moved to the archive. Its log comes back into the store byte
+for byte, and its events are derived from it again. Sessions that were evicted together come back
+together. They stay as long as new sessions do; session-memory pin keeps them longer. With --all,
+sessions whose archive is damaged are named, the others come back, and the exit status is 3. To
+write the log back to where the agent keeps it, use restore-native.
 """
 
 import click
@@ -26,7 +27,7 @@ from session_memory.views.figures import plural, size
     ' [{"sessions": [UID, …], "reason"}, …] if some cannot be restored.',
 )
 @click.argument("sessions", nargs=-1, metavar="[UID]...", shell_complete=complete_uid)
-@click.option("--all", "everything", is_flag=True, help="All evicted sessions.")
+@click.option("--all", "everything", is_flag=True, help="Restore all evicted sessions.")
 @click.pass_context
 def command(ctx: click.Context, sessions: tuple[str, ...], everything: bool) -> None:
     from session_memory.core.time import now_ms

@@ -1,10 +1,13 @@
 """Write agents' logs back, byte for byte.
 
 Afterwards the agent can resume the session. Logs of subagents, and outputs that the agent keeps in
-separate files, are written too. No file is overwritten, no link followed. Without --to, --all
-writes only logs of this machine. Live sessions have no log; with --to their rows are written to
-live/ID.jsonl. Logs that are damaged in the store are named and left out, and all others are
-written; the exit status is 3 then.
+separate files, are written too. No file is overwritten, no link followed: if one of the files
+exists, none is written, except with --only-missing. Without --to, --all writes only logs of this
+machine. Three kinds can be written with --to only: logs that were masked, sessions that the agent
+keeps in a database (as a file with their rows), and live sessions, which have no log (as
+live/ID.jsonl). Logs of evicted sessions are in the archive: restore them first. If a log is damaged
+in the store, it is named and left out, and all others are written. If anything was left out, the
+exit status is 3.
 """
 
 from pathlib import Path
@@ -35,14 +38,15 @@ if TYPE_CHECKING:
     ),
     json_shape='{"files": [{"path", "bytes", "masked"}, …], "bytes"}; and, if something is damaged,'
     ' "damaged": {"logs": [{"path", "sessions", "reason"}, …], "rows": [TEXT, …]};'
-    ' "evicted" if evicted sessions were left out.',
+    ' "masked": secrets were masked when the log was collected; "evicted" is the number of evicted'
+    " sessions that were left out, if any.",
 )
 @click.argument("sessions", nargs=-1, metavar="[UID]...", shell_complete=complete_uid)
-@click.option("--all", "everything", is_flag=True, help="The logs of all sessions.")
+@click.option("--all", "everything", is_flag=True, help="Write the logs of all sessions.")
 @click.option(
     "--to", metavar="DIR", help="Write below this directory instead of the home directory."
 )
-@click.option("--host", metavar="NAME", help="Only logs of this machine.")
+@click.option("--host", metavar="NAME", help="Only logs of the machine NAME.")
 @click.option("--only-missing", is_flag=True, help="Skip files that exist.")
 @click.pass_context
 def command(
@@ -71,7 +75,7 @@ def command(
     config = settings.configuration()
     where = roots(config)
     if target is None and host is None and everything:
-        # Logs of other machines have no place here.
+        # Paths of another machine's logs may mean something else on this machine.
         host = this_host(config)
     present = present_paths(config, where) if target is None else ()
 

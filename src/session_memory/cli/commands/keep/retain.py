@@ -1,12 +1,18 @@
 """Move old sessions to the archive, to limit the store.
 
-It first moves analyzed sessions older than raw_max_age_days; over the soft cap, also the oldest
-analyzed ones; over the hard cap, also the oldest others, which it analyzes first. Their logs go
-into the archive, which is read back and compared before anything is deleted. Title, digest and cost
-of a session stay; restore brings the rest back. A session stays if its archive would take more
-space than it frees. The limits are in section [retention] of the configuration file. While
-retention is off and no limit is set, nothing is evicted unless you give --max-age. Once you turn it
-on (config --retention on), it also runs once a day after a sync.
+First it evicts analyzed sessions older than raw_max_age_days. If the stored logs then take more
+than the soft cap, it also evicts the oldest analyzed sessions. If they take more than the hard cap,
+it also evicts the oldest other sessions, which it analyzes first.
+
+To evict a session is to move its log to the archive, which is read back and compared before
+anything is deleted. Title, digest and cost of the session stay in the store; restore brings the
+rest back. A session is not evicted if its archive file would take more space than that frees,
+unless archive_small is set. Over the hard cap, a session that cannot be analyzed is evicted without
+a digest, and the report calls that data loss.
+
+The limits are in section [retention] of the configuration file. While retention is off and no limit
+is set, nothing is evicted unless you give --max-age, and --dry-run shows what the suggested limits
+would evict. Once you turn it on (config --retention on), it also runs once a day after a sync.
 """
 
 from typing import TYPE_CHECKING
@@ -47,15 +53,19 @@ SHOWN = 20
     ' "waiting_for_analysis", "waiting_bytes", "too_small", "too_small_bytes", "dry_run", "is_off",'
     ' "archive", "evicted": [{"sessions": [UID, …], "why", "bytes", "last_at"}, …], "expiry":'
     ' [{"flavor", "files", "at_risk", "bytes_at_risk", "days_left"}, …]}; the first four,'
-    ' "waiting_for_analysis" and "too_small" are sessions. "is_off": nothing was evicted, because'
-    " retention is off and no limit is set."
+    ' "waiting_for_analysis" and "too_small" are sessions: "backstop_evicted" were too old,'
+    ' "budget_evicted" over the soft cap, "overflow_analyzed" over the hard cap,'
+    ' "overflow_data_loss" over the hard cap without an analysis. "tier2_over_cap": digests and'
+    ' lessons take more than distilled_cap_bytes. "expiry": logs that agents delete soon.'
+    ' "is_off": nothing was evicted, because retention is off and no limit is set.'
     ' "not_shrunk" says why freed space was not given back to the disk.',
 )
 @click.option(
     "--max-age",
     type=click.IntRange(0),
     metavar="DAYS",
-    help="Evict sessions that ended longer ago, also while retention is off.",
+    help="Evict sessions that ended more than DAYS days ago, in place of raw_max_age_days, and even"
+    " while retention is off.",
 )
 @click.option("--dry-run", is_flag=True, help="Only say what would be evicted.")
 @click.option(

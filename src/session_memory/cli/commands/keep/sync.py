@@ -1,7 +1,9 @@
 """Collect new sessions from the agents' logs.
 
 Reads only what was added since the last run, and never changes the logs. It can be stopped at any
-time; the next run continues there.
+time; the next run continues where it stopped. If retention is turned on, it moves old sessions to
+the archive once a day. The exit status is 3 if a log could not be read, or has new lines that could
+not.
 """
 
 from pathlib import Path
@@ -11,9 +13,9 @@ import click
 
 from session_memory.cli.kit.calling import callable_text
 from session_memory.cli.kit.command import make_command
-from session_memory.cli.kit.completion import complete_facet
 from session_memory.cli.kit.failures import PROBLEMS
 from session_memory.cli.kit.jobs_option import jobs_option
+from session_memory.cli.kit.log_options import log_options
 from session_memory.cli.kit.output import print_json, remark
 from session_memory.cli.kit.settings import Settings
 from session_memory.render.paths import short_path
@@ -39,27 +41,22 @@ if TYPE_CHECKING:
         ("sync --quiet --analyze --retro ~/notes", "for a timer or a hook: everything, silently"),
     ),
     json_shape='{"discovered", "ingested", "unchanged", "failed", "problems", "sessions",'
-    ' "events", "bytes", "seconds"}; the first four count sources, and the first is the sum of'
-    ' the next three. --analyze adds "analysis", which is what analyze --json prints, --retro'
+    ' "events", "bytes", "seconds"}; the first four count sources (files and the like), and the'
+    ' first is the sum of the next three; "problems" counts all that are in the store. --analyze'
+    ' adds "analysis", which is what analyze --json prints, --retro'
     ' "retro": the path of the file, or null if there was nothing to write.'
     ' "adapters": {NAME: REASON} is there if some are broken, "demo_removed" if an older version'
     ' had put demo sessions into the store, and "demo": {"store", …} if --demo-if-empty collected'
     " the demo.",
 )
-@click.option(
-    "--root", "roots", multiple=True, metavar="DIR", help="Only this directory; repeatable."
-)
-@click.option(
-    "--flavor",
-    "flavors",
-    shell_complete=complete_facet("flavor"),
-    multiple=True,
-    metavar="NAME",
-    help="Only this agent.",
-)
+@log_options
 @click.option("--dry-run", is_flag=True, help="Only say what would be read.")
 @click.option("--redact", is_flag=True, help="Mask secrets before storing.")
-@click.option("--analyze", is_flag=True, help="Then analyze the sessions that changed.")
+@click.option(
+    "--analyze",
+    is_flag=True,
+    help="Then analyze all sessions that are new or changed since their last analysis.",
+)
 @click.option(
     "--retro",
     "retros",
@@ -71,7 +68,7 @@ if TYPE_CHECKING:
 @click.option(
     "--demo-if-empty",
     is_flag=True,
-    help="If there are no logs, collect invented sessions into a store of their own.",
+    help="If the store is still empty then, collect invented sessions into a separate store.",
 )
 @click.pass_context
 def command(
@@ -146,7 +143,7 @@ class _Extras(NamedTuple):
 
 
 def _analyze(settings: Settings, memory: "Memory", retros: Path | None) -> _Extras:
-    """Analyze what waits, then run retention if it is due, and write the retrospective."""
+    """Analyze new and changed sessions, run retention if it is due, write the retrospective."""
     from session_memory.cli.kit.analysis import run_analysis
     from session_memory.core.errors import AnalysisFailed
     from session_memory.memory.retention import run_due_retention
@@ -237,7 +234,7 @@ def _show(
 
 
 def _next(result: "SyncResult", dry_run: bool) -> str:
-    """The last line, with one command that can be run as it is."""
+    """Return the last line of the answer: a command that can be run as it is."""
     if dry_run:
         return "Next: session-memory sync"
     if result.failed or result.new_problems:

@@ -1,4 +1,4 @@
-"""Let retention evict sessions that were pinned."""
+"""Let retention move pinned sessions to the archive again."""
 
 import click
 

@@ -1,7 +1,9 @@
 """Analyze sessions: outcome, errors, fixes, cost.
 
-Reads only sessions that changed since they were last analyzed. Finds how each ended and what proves
-it, what it cost, what went wrong and what resolved it. patterns, retro, fix and lessons use this.
+Reads only sessions that are new or changed since they were last analyzed, by this version and with
+the present prices, or those that you name. Finds how each ended and what proves it, what it cost,
+what went wrong and what resolved it. The commands patterns, retro, fix, how, similar and lessons
+use the results.
 """
 
 import click
@@ -21,7 +23,7 @@ from session_memory.cli.kit.settings import Settings
         ("analyze --json", "the counts, for a script"),
     ),
     json_shape='{"analyzed", "unchanged", "events", "errors", "signals", "outcomes": {OUTCOME:'
-    " NUMBER}}; the first two count sessions.",
+    ' NUMBER}}; the first two count sessions, "signals" are things that stand out in one.',
 )
 @click.argument("sessions", nargs=-1, metavar="[UID]...", shell_complete=complete_uid)
 @jobs_option

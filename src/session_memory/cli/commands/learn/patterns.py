@@ -1,8 +1,10 @@
-"""Show what goes wrong again and again.
+"""Show what goes wrong again and again, and what works.
 
-Similar signals of analyzed sessions are one pattern. Rank = sessions × (1 + log2(tokens / 1000)),
-so that frequency counts more than cost. "basis" says whether the tokens were measured or estimated.
-The cost is the part of the sessions' cost that belongs to these tokens.
+The analysis notes what stands out in each session, such as an error that came back. Similar notes
+are one pattern. Problems come first, then successes, each by rank. Rank = sessions × (1 + number of
+binary digits of tokens / 1000), so that frequency counts more than cost. "basis" says whether the
+tokens were measured or estimated. The cost is the part of the sessions' cost that belongs to these
+tokens. --since and --until select sessions by their end.
 """
 
 import shlex
@@ -57,25 +59,41 @@ _POLARITIES = ("problem", "success")
     ' "signals", "sessions", "magnitude", "tokens", "microdollars", "basis", "cross_flavor",'
     ' "score", "flavors", "repos", "first_seen", "last_seen", "session_uids", "evidence":'
     ' [{"session_uid", "event_uid"}, …], "resolutions": [{"kind", "text", "sessions"}, …],'
-    ' "noise", "rare"}, …], "total", "sessions", "unread", "hidden"}; with an ID {"pattern": …}.',
+    ' "noise", "rare"}, …], "total", "sessions", "unread", "hidden"}; with an ID {"pattern": …}.'
+    ' "locus" is what the pattern is about, "magnitude" how often it occurred, "score" its rank,'
+    ' "cross_flavor": several agents have it; "noise": failures of the agents\' own tools; of the'
+    ' last four, "sessions" are analyzed, "unread" wait for analysis, "hidden" patterns are shown'
+    " with --noise.",
 )
 @click.argument("name", required=False, metavar="[ID]", shell_complete=complete_pattern)
 @click.option(
     "--since", type=Period(), metavar="WHEN", help="Since when: 2026-07-01, 2026-07, 7d, yesterday."
 )
 @click.option(
-    "--until", type=Period(end=True), metavar="WHEN", help="Until when; the end is included."
+    "--until",
+    type=Period(end=True),
+    metavar="WHEN",
+    help="Until when; the named day or month is included.",
 )
 @click.option(
     "--repo",
     shell_complete=complete_facet("repo"),
     metavar="NAME",
-    help="Only this repository; * and ? match.",
+    help="Only sessions of this repository; wildcards: * and ?.",
 )
-@click.option("--type", "kind", metavar="TYPE", help="Only this type, such as recurring_error.")
-@click.option("--polarity", type=click.Choice(_POLARITIES), help="Only problems, or successes.")
 @click.option(
-    "--noise", is_flag=True, help="Also what is rare, and failures of the agents' own tools."
+    "--type", "kind", metavar="TYPE", help="Only patterns of this type, such as recurring_error."
+)
+@click.option(
+    "--polarity",
+    type=click.Choice(_POLARITIES),
+    help="Only patterns that are problems, or successes.",
+)
+@click.option(
+    "--noise",
+    is_flag=True,
+    help="Also show failures of the agents' own tools, and in a store with 50 analyzed sessions or"
+    " more, rare patterns. With --type all are shown anyway.",
 )
 @limit_option(20)
 @click.pass_obj

@@ -1,8 +1,9 @@
 """Look back: what was done, what it cost, what went wrong.
 
-Shows the sessions that ended in the period, by repository: outcomes, cost, problems with what fixed
-them, and three suggestions with the sessions that support them. With UID, shows the same for one
-session. Only analyzed sessions are included.
+Shows the sessions that ended in the period, by repository: outcomes, cost, commits, and up to seven
+problems, those that cost most. Each problem has a suggestion and commands that show where it
+occurred. With UID, shows the same for one session and its subagents. Only analyzed sessions are
+included. Secrets are masked.
 """
 
 from datetime import tzinfo
@@ -40,8 +41,9 @@ DAY_MS = 86_400_000
     json_shape='{"since", "until", "repos": [{"repo", "sessions", "subagents", "outcomes",'
     ' "tokens", "microdollars", "unpriced_tokens", "done": […], "problems": [PATTERN, …], "fixed":'
     ' […], "suggestions": [{"text", "why", "pattern_id", "tokens", "microdollars", "basis",'
-    ' "look"}, …]}, …], "skills": […], "unread"}; "evicted" counts sessions whose skill'
-    " calls are missing.",
+    ' "look"}, …]}, …], "skills": […], "unread"}; "unread" counts sessions that are not analyzed'
+    ' yet, "evicted" skill logs that were moved to the archive and cannot be read, if any; then the'
+    " exit status is 3.",
 )
 @click.argument("session", required=False, metavar="[UID]", shell_complete=complete_uid)
 @when_options
@@ -55,7 +57,7 @@ DAY_MS = 86_400_000
     "--repo",
     shell_complete=complete_facet("repo"),
     metavar="NAME",
-    help="Only this repository; * and ? match.",
+    help="Only sessions of this repository; wildcards: * and ?.",
 )
 @click.option(
     "--format",
@@ -113,6 +115,6 @@ def command(
 
 
 def _uids(found: "Retro") -> set[str]:
-    """The sessions that a retrospective names."""
+    """Return the uids of the sessions that a retrospective names."""
     done = {work.session_uid for repo in found.repos for work in repo.done}
     return done | {fixed.session_uid for repo in found.repos for fixed in repo.fixed}

@@ -1,11 +1,14 @@
 """Answer a hook of a coding agent.
 
-Agents start this command themselves, with their JSON on standard input. EVENT is failure (a command
-failed: what resolved the same error before in this repository), end (the session ended: collect
-it), prompt (what earlier sessions say about a prompt) or start (a line about this repository).
+Agents start this command themselves, with their JSON on standard input. EVENT is one of: failure (a
+command failed; answers what resolved the same error before, in this repository or, if the fix does
+not depend on it, in another one), end (the session or a turn ended; collects and analyzes it in the
+background), prompt (answers what an earlier session did that fits the prompt very well), start
+(answers a line about the tools of the memory, or after a compaction, what it may have lost).
 
-The answer is in the form that AGENT accepts. Mostly there is none, and nothing is printed. The exit
-status is always 0; session-memory doctor tells why a hook failed. docs/hooks.md has the details.
+The answer has the form that AGENT accepts. Usually there is nothing to say, and nothing is printed.
+The exit status is always 0; session-memory doctor tells why a hook failed. docs/hooks.md has the
+details.
 """
 
 import click
@@ -17,7 +20,7 @@ from session_memory.cli.kit.settings import Settings
 @make_command(
     examples=(
         ("hook claude failure < payload.json", "what Claude Code starts after a failed command"),
-        ("hook codex end < payload.json", "collect the session that ended"),
+        ("hook codex end < payload.json", "collect and analyze the session that ended"),
     ),
     json_shape="The option changes nothing: the output has the form that the agent reads.",
 )

@@ -1,12 +1,15 @@
 """Connect coding agents with the memory: server, hooks, skill.
 
-Shows the changes to the agent's own settings first and asks. Only our entries are written; comments
-and the order of everything else stay. The program never trusts itself in your name: if an agent
-asks whether to trust a server, a hook or a folder, you decide there.
+Shows the changes to the agent's own settings first and asks, unless you give --yes. Without AGENT
+it only shows what is installed. Only entries for session-memory are written; comments and the order
+of everything else stay. If an agent asks whether to trust a server, a hook or a folder, you decide
+there: this command never answers for you.
 
-Hooks: failure tells the agent what resolved the same error before, end collects the session. Both
-are on by default. prompt recalls earlier sessions for each prompt, start adds a line about the
-repository. With --hooks none the agent has the tools only. What was chosen before stays chosen.
+Hooks: failure tells the agent what resolved the same error before, end collects and analyzes the
+session. Both are on by default. prompt recalls an earlier session if it fits the prompt very well,
+start adds a line about the tools of the memory. With --hooks none there are no hooks, only the
+tools and the skill (a text that tells the agent when to use them). If you install again without an
+option, its earlier value stays.
 """
 
 import os
@@ -50,7 +53,9 @@ if TYPE_CHECKING:
 )
 @install_options
 @hooks_option
-@click.option("--skill/--no-skill", default=None, help="Write the skill too.  [default: skill]")
+@click.option(
+    "--skill/--no-skill", default=None, help="Install the skill as well.  [default: skill]"
+)
 @click.option(
     "--through-server/--no-through-server",
     default=None,
@@ -106,7 +111,7 @@ def command(
 def _other_advice(
     installer: "Installer", plan: "InstallPlan", names: list[str], root: str
 ) -> list[str]:
-    """What to say about agents that read what is written for those that are installed now."""
+    """Return advice about other connected agents that also read the files written for ``names``."""
     from session_memory.install.agents import setup_of
 
     keys = [one.key for one in plan.agents]
@@ -125,7 +130,7 @@ def _other_advice(
 
 
 def _missing_events(name: str, events: tuple[str, ...]) -> list[str]:
-    """A sentence about hooks that were asked for and that the agent does not have."""
+    """Return a sentence that names requested hooks which the agent does not have."""
     from session_memory.install.agents import setup_of
 
     setup = setup_of(name)

@@ -2,8 +2,9 @@
 
 Writes a systemd user unit or a launchd agent that runs session-memory watch --analyze with the
 present store and configuration. With --every it writes a timer that runs session-memory sync
---analyze instead, and with --manager cron it prints the line for a crontab. Retention runs too once
-it is turned on. The files are shown first. Nothing is started without --start.
+--analyze instead, and with --manager cron it only prints the line for a crontab. If retention is
+turned on, the service evicts old sessions as well: it moves their logs to the archive. The files
+are shown first. Nothing is started without --start.
 """
 
 import os
@@ -49,13 +50,13 @@ MANAGERS = ("systemd", "launchd", "cron")
 @click.argument("action", type=click.Choice(ACTIONS))
 @click.option("--dry-run", is_flag=True, help="Only show what would be done.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--start", is_flag=True, help="Start it now and at every login.")
-@click.option("--stop", is_flag=True, help="Stop it before it is removed.")
+@click.option("--start", is_flag=True, help="Start the service now and at every login.")
+@click.option("--stop", is_flag=True, help="Stop the service before its file is removed.")
 @click.option(
     "--analyze/--no-analyze",
     default=True,
     show_default=True,
-    help="Analyze the sessions too, also those that wait.",
+    help="Also analyze sessions, including those that wait for it already.",
 )
 @click.option(
     "--retro",
@@ -70,7 +71,8 @@ MANAGERS = ("systemd", "launchd", "cron")
 @click.option(
     "--every",
     type=click.Choice(EVERY),
-    help="Run a sync so often, instead of a watch that always runs.",
+    help="Run a sync at this interval, instead of a watch that always runs; day: at noon, week:"
+    " on Monday at noon.",
 )
 @click.option(
     "--manager",
@@ -136,7 +138,7 @@ def _install(settings: Settings, plan: "Plan", *, dry_run: bool, yes: bool, star
 
 
 def _unloading(plan: "Plan") -> list[list[str]]:
-    """launchd must forget a loaded service before it takes the new file."""
+    """Return the commands to unload a loaded launchd service, so that its new file is read."""
     from session_memory.cli.kit import service_files as files
 
     if plan.manager != files.LAUNCHD:
@@ -209,7 +211,7 @@ def _status(settings: Settings, plan: "Plan") -> None:
 
 
 def _show_cron_line(settings: Settings, action: str, work: "Work") -> None:
-    """Print the line to add. A crontab belongs to its user, so it is not changed here."""
+    """Print the line for the crontab. The crontab itself is the user's and is not changed."""
     from session_memory.cli.kit.service_plan import service_line
     from session_memory.cli.kit.service_schedule import SCHEDULES, cron_line
     from session_memory.collect.variables import deciding_variables
@@ -248,7 +250,7 @@ def _confirm(settings: Settings, yes: bool, question: str) -> None:
 
 
 def _run_all(commands: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Run all commands. Returns the commands left to run, which are none."""
+    """Run all commands; raise if one fails. Return the commands left to run, which are none."""
     for words in commands:
         try:
             done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
@@ -275,7 +277,10 @@ def _is_running(question: list[str]) -> tuple[bool, str]:
 
 
 def _store_state(settings: Settings) -> tuple[str | None, int | None]:
-    """When something was last collected, and how many sessions wait; None without a store."""
+    """Return when a log was last collected and how many sessions wait for analysis.
+
+    Both are None if the store cannot be opened; the first also if nothing was collected.
+    """
     from session_memory.core.errors import StoreError
     from session_memory.core.time import format_time
     from session_memory.store.digests import Digests

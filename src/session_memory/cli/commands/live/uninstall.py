@@ -1,7 +1,8 @@
 """Remove the memory from the settings of coding agents.
 
-A file that nobody else changed since is exactly as it was before. From other files only our entries
-are removed. Files and directories that were made for the installation go as well.
+A file that nothing else changed since the installation gets back its former bytes. From other files
+only the entries for session-memory are removed. Files and directories that the installation created
+are deleted.
 """
 
 import os

@@ -3,7 +3,8 @@
 Starts with a full sync. Logs may appear, rotate and vanish, and agents may be installed later. A
 sync or another watch can run at the same time. Ctrl-C ends it; the next watch or sync collects what
 was written meanwhile. --analyze also analyzes new sessions and those not analyzed yet. --web also
-serves the web page. Once retention is turned on, it runs here once a day.
+serves the web page. If retention is turned on, the watch evicts old sessions once a day: it moves
+their logs to the archive.
 """
 
 import signal
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 import click
 
 from session_memory.cli.kit.command import make_command
-from session_memory.cli.kit.completion import complete_facet
+from session_memory.cli.kit.log_options import log_options
 from session_memory.cli.kit.reader import reader_is_gone
 from session_memory.cli.kit.settings import Settings
 from session_memory.cli.kit.web_page import running_server
@@ -46,17 +47,7 @@ SECONDS_TO_END = 5
     ' "analyzed" | "retained" | "retro" | "error" | "stopped", "at", …}. docs/watch.md lists the'
     " fields of each.",
 )
-@click.option(
-    "--root", "roots", multiple=True, metavar="DIR", help="Only follow this directory; repeatable."
-)
-@click.option(
-    "--flavor",
-    "flavors",
-    shell_complete=complete_facet("flavor"),
-    multiple=True,
-    metavar="NAME",
-    help="Only this agent.",
-)
+@log_options
 @click.option(
     "--analyze",
     is_flag=True,
@@ -78,14 +69,19 @@ SECONDS_TO_END = 5
     help="Write the retrospective of each week to this directory; includes --analyze.",
 )
 @click.option("--web", "serves", is_flag=True, help="Serve the web page too.")
-@click.option("--poll", is_flag=True, help="Check files regularly instead of waiting for events.")
+@click.option(
+    "--poll",
+    is_flag=True,
+    help="Check all files once a second, or less often if a check takes long, instead of"
+    " waiting for file events.",
+)
 @click.option(
     "--interval",
     type=click.FloatRange(min=SHORTEST_INTERVAL),
     default=DEFAULT_INTERVAL,
     metavar="SECONDS",
     show_default=True,
-    help="How often to check all files, even without events.",
+    help="How often to check all files even without file events; not for --poll.",
 )
 @click.pass_obj
 def command(
@@ -134,13 +130,13 @@ def command(
 
 @contextmanager
 def _page_served(settings: Settings, store: "Store", where: str) -> "Iterator[None]":
-    """The web page, in a thread of its own. Its address is not printed: it has the token."""
+    """Serve the web page in a thread. Its address has the token, so it is not printed."""
     from session_memory.memory import Memory
     from session_memory.web.running import mark_of
     from session_memory.web.serving import WebServer
 
     if running_server(store) is not None:
-        # Another process serves it.
+        # Another process serves the page of this store.
         yield
         return
     server = WebServer(

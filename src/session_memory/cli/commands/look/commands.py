@@ -1,7 +1,9 @@
 """List the shell commands that sessions ran, and how each ended.
 
-Without UID, lists the commands of all matching sessions, newest session first. Subagents
-are included. The state is "open" where the log has no result.
+Without UID, lists the commands of all matching sessions, newest session first. Commands of
+subagents are included. A command is "ok", "failed", or "open" if the log has no result of it.
+Evicted sessions (their logs were moved to the archive) are read only if you name them. If some are
+left out, the exit status is 3.
 """
 
 from datetime import tzinfo
@@ -31,12 +33,13 @@ STATES = ("ok", "failed", "open")
     ),
     json_shape='{"commands": [{"session_uid", "event_uid", "seq", "ts", "tool", "command",'
     ' "state", "exit_code", "duration_ms", "is_test"}, …], "total", "total_exact"};'
-    ' "evicted" is there if evicted sessions were left out.',
+    ' where "total_exact" is false, --limit cut the list and "total" is approximate; "evicted" is'
+    " the number of evicted sessions that were left out, if any.",
 )
 @click.argument("session", metavar="[UID]", required=False, shell_complete=complete_uid)
 @filter_options
 @click.option("--state", type=click.Choice(STATES), help="Only commands with this result.")
-@click.option("--text", metavar="TEXT", help="Only commands with this in them.")
+@click.option("--text", metavar="TEXT", help="Only commands that contain this text.")
 @limit_option(50)
 @click.pass_obj
 def command(

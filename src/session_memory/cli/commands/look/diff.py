@@ -1,8 +1,9 @@
 """Show what a session changed, file by file.
 
-The diff is made from the edits in the log. Edits of subagents are included, failed edits are not.
-If the log has the whole file, the diff is exact and can be applied. If it has only excerpts, or a
-command made the change, a note says so.
+The diff is made from the edits in the log. Edits of subagents and of abandoned branches are
+included, failed edits are not. If the log has the whole file, the diff is exact and can be applied.
+Otherwise a note says why not: the log has only excerpts, or not what was there before, or a command
+made the change.
 """
 
 from collections.abc import Iterator
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 )
 @click.argument("session", metavar="UID", shell_complete=complete_uid)
 @click.option("--stat", is_flag=True, help="Only list files with counts of lines.")
-@click.option("--file", "text", metavar="TEXT", help="Only files with this in their path.")
+@click.option("--file", "text", metavar="TEXT", help="Only files whose path contains this.")
 @click.option("--no-children", is_flag=True, help="Leave out what subagents changed.")
 @click.option("--no-pager", is_flag=True, help="Do not use a pager.")
 @click.pass_obj

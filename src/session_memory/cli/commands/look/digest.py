@@ -1,8 +1,9 @@
 """Show the outcome, cost, errors and fixes of a session.
 
-It has the outcome with its evidence, cost and time, files and commands, errors with what resolved
-them, and where a person stepped in. If the session grew after it was analyzed, the digest is made
-again for this answer; only analyze stores it.
+The digest has the outcome with its evidence, cost and time, files and commands, errors with what
+resolved them, and where a person stepped in. Secrets are masked. If the session was not analyzed in
+its present state by this version, a digest is made and shown, but not stored; session-memory
+analyze stores it. Of an evicted session (its log is in the archive) the stored digest is shown.
 """
 
 from collections.abc import Iterable, Iterator
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 MOST = 10
 WIDE = 110
 MARGIN = " " * 12
+# How Claude Code begins the result of a call that a person refused.
+_REFUSED = "The user doesn't want"
 
 
 @make_command(
@@ -37,7 +40,8 @@ MARGIN = " " * 12
     json_shape='{"digest": {"session_uid", "outcome": {"outcome", "reason", "evidence"}, "cost",'
     ' "kinds", "tools", "markers", "files", "commands", "tests", "error_snippets", "prompts",'
     ' "interventions", "decisions", "time", "context", …}, "signals": [SIGNAL, …], "is_stored",'
-    ' "is_outdated", "continued_in"};'
+    ' "is_outdated", "continued_in"}; "is_outdated": an older version made the stored digest;'
+    ' "continued_in": the session that carries out the plan of this one, or null.'
     " docs/learning.md lists the fields.",
 )
 @click.argument("session", metavar="UID", shell_complete=complete_uid)
@@ -62,7 +66,7 @@ def command(settings: Settings, session: str) -> None:
 
 
 def _fitting(lines: Iterable[str], columns: int | None) -> Iterator[str]:
-    """Safe lines; one that is longer than the terminal goes on below, indented."""
+    """Make lines safe. Wrap and indent a line that is longer than the terminal."""
     for line in map(safe, lines):
         if columns is None or width(line) <= columns:
             yield line
@@ -90,8 +94,11 @@ def _lines(shown: "DigestShown", title: str) -> Iterator[str]:
     yield from _part("Files", [_file(file, digest.repo) for file in digest.files])
     yield from _part("Commands", [f"│ {c.text} ({c.runs}×)" for c in digest.commands])
     yield from _part("Commits", [commit.text for commit in digest.commits])
-    yield from _part("A person stepped in", [message.text for message in digest.interventions])
-    yield from _part("Decided", [agent.readable(decision.text) for decision in digest.decisions])
+    follows = agent.reason_follows
+    stepped_in = [_refusal(one.text, follows) for one in digest.interventions]
+    yield from _part("A person stepped in", stepped_in)
+    decided = [_refusal(agent.readable(one.text), follows) for one in digest.decisions]
+    yield from _part("Decided", decided)
     yield from _part("Stands out", [f"{s.type}: {s.detail}" for s in shown.signals])
 
 
@@ -124,6 +131,17 @@ def _head(digest: "Digest", continued_in: str | None) -> Iterator[str]:
     yield f"  events    {digest.events}: {', '.join(figures)}"
     if digest.first_request is not None:
         yield f"  asked     {cut(' '.join(digest.first_request.text.split()), WIDE)}"
+
+
+def _refusal(text: str, follows: str) -> str:
+    """Return what a person said to refuse a call, without the words that the agent adds.
+
+    ``follows`` is the text before the person's own words. Other texts stay as they are.
+    """
+    if not text.startswith(_REFUSED):
+        return text
+    reason = text.partition(follows)[2].strip() if follows else ""
+    return f"refused a call: {reason}" if reason else "refused a call"
 
 
 def _error(error: "ErrorSnippet") -> str:

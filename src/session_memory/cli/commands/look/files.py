@@ -1,8 +1,10 @@
 """List the files that sessions read, edited and wrote.
 
-Without UID, lists the files of all matching sessions. Subagents are included. Paths are relative to
-the directory of the session. A failed call counts only as failed. A call without a result in the
-log counts as open; only the JSON shows these.
+Without UID, lists the files of all matching sessions. Subagents are included. Paths below the
+session's directory are relative to it. A failed call counts only as "failed", not as read or
+edited. A call without a result in the log counts as "open", a figure that only --json shows.
+Evicted sessions (their logs were moved to the archive) are read only if you name them. If some are
+left out, the exit status is 3.
 """
 
 from datetime import tzinfo
@@ -33,11 +35,17 @@ SORTS = ("changed", "read", "recent", "path")
     ),
     json_shape='{"files": [{"repo", "path", "reads", "edits", "writes", "other", "failed",'
     ' "open", "sessions", "last_at"}, …], "total", "sessions"}; "other" counts calls of other tools'
-    ' that named the file; "evicted" is there if evicted sessions were left out.',
+    ' that named the file; "evicted" is the number of evicted sessions that were left out, if any.',
 )
 @click.argument("session", metavar="[UID]", required=False, shell_complete=complete_uid)
 @filter_options
-@click.option("--sort", type=click.Choice(SORTS), default="changed", show_default=True)
+@click.option(
+    "--sort",
+    type=click.Choice(SORTS),
+    default="changed",
+    show_default=True,
+    help="changed, read: most often first. recent: last used first. path: by name.",
+)
 @limit_option(50)
 @click.pass_obj
 def command(

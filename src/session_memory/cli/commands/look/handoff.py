@@ -2,7 +2,9 @@
 
 Writes the session as a new session of the other agent, with its prompts, answers, tool calls and
 results, and prints the command that continues it. Calls become calls of the other agent's own
-tools. Thinking and pictures are left out, and secrets are masked. The old session is not touched.
+tools; a call for which it has no tool becomes a comment. Thinking, pictures, abandoned branches and
+what subagents did are left out, and secrets are masked. The old session is not touched. The agent
+must be installed here in a tested version, unless you give --any-version.
 """
 
 import subprocess
@@ -43,7 +45,10 @@ def complete_target(context: click.Context, parameter: click.Parameter, begun: s
     ),
     json_shape='{"origin", "target", "session_uid", "session", "cwd", "argv": [WORD, …], "line",'
     ' "files": [PATH, …], "prompts", "answers", "calls", "tokens", "without_tool": {TOOL: CALLS},'
-    ' "images", "folded_turns", "import_argv"}. With --as text: {"text"}.',
+    ' "images", "folded_turns", "import_argv"}; "session" is the id of the new session;'
+    ' "without_tool" are calls that became comments; "images" are left out; "folded_turns" are'
+    ' older turns in the summary; "import_argv" is the command that imported it, if the agent has'
+    ' one. With --as text: {"text"}. With --open nothing is printed.',
 )
 @click.argument("session", metavar="UID", shell_complete=complete_uid)
 @click.option(
@@ -59,21 +64,26 @@ def complete_target(context: click.Context, parameter: click.Parameter, begun: s
     "--tokens",
     type=click.IntRange(1),
     metavar="N",
-    help="Keep about the last N tokens whole. Older turns become one summary.",
+    help="Keep about the last N tokens whole, but always the last turn. Older turns become one"
+    " summary.",
 )
 @click.option(
     "--cwd",
     type=click.Path(file_okay=False, exists=True, resolve_path=True),
-    help="Where the new session works; else where the old one did.",
+    help="The directory of the new session; by default that of the old one.",
 )
 @click.option(
     "--as",
     "form",
     type=click.Choice([TEXT]),
-    help="Print the session as one text that any agent can read.",
+    help="Print the session as one text that any agent can read, with long outputs cut.",
 )
-@click.option("--open", "run", is_flag=True, help="Start the agent there.")
-@click.option("--any-version", is_flag=True, help="Also for a version that was not tested.")
+@click.option("--open", "run", is_flag=True, help="Start the agent with the new session.")
+@click.option(
+    "--any-version",
+    is_flag=True,
+    help="Write for an untested version of the agent, or for one that is not installed here, too.",
+)
 @click.pass_obj
 def command(
     settings: Settings,
@@ -104,7 +114,7 @@ def command(
 
 
 def _stored(memory: "Memory", text: str) -> "StoredSession":
-    """The session. A live one is read up to its last message first."""
+    """Return the session. A live session is first collected up to its last message."""
     from session_memory.core.errors import UnknownSession
 
     try:
@@ -116,7 +126,7 @@ def _stored(memory: "Memory", text: str) -> "StoredSession":
 
 
 def _after_sync(memory: "Memory", text: str) -> "StoredSession":
-    """The session, after all live sessions were read."""
+    """Collect all live sessions, then return the session."""
     memory.sync(flavors=LIVE, retain=False)
     return memory.session(text)
 

@@ -1,8 +1,8 @@
 """Give a session a name of your own.
 
-The name is shown in place of the title by every command and on the web page, and the search finds
-it. The log of the agent does not change. Names survive syncs and rebuilds, and exports have them.
-Without UID, lists the sessions with names.
+Every command and the web page show the name in place of the title, and the search finds it. The log
+of the agent does not change. Names survive syncs and rebuilds and are part of exports. Without UID,
+lists the sessions with names.
 """
 
 from typing import TYPE_CHECKING
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 @make_command(
     examples=(
-        ("name 5b0c6a1e 'Webhook retries, second try'", "call this session so"),
-        ("name 5b0c6a1e", "what it is called"),
+        ("name 5b0c6a1e 'Webhook retries, second try'", "give the session this name"),
+        ("name 5b0c6a1e", "show the name of the session"),
         ("name 5b0c6a1e --reset", "go back to the title of its log"),
         ("name", "the sessions with names"),
     ),
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 )
 @click.argument("session", required=False, metavar="[UID]", shell_complete=complete_uid)
 @click.argument("name", required=False, metavar="[NAME]")
-@click.option("--reset", is_flag=True, help="Take the name away.")
+@click.option("--reset", is_flag=True, help="Remove the name.")
 @click.pass_obj
 def command(settings: Settings, session: str | None, name: str | None, reset: bool) -> None:
     if name is not None and reset:

@@ -1,7 +1,8 @@
 """Print the command that continues a session in its own agent.
 
-With --run the agent is started here. The agent needs its own log of the session; if it was
-deleted, restore-native writes it back.
+With --run the agent is started in this terminal. The agent needs its own log of the session. If the
+log was deleted, session-memory restore-native writes it back. Subagents, and sessions of agents
+without such a command, cannot be continued.
 """
 
 import subprocess
@@ -31,11 +32,17 @@ if TYPE_CHECKING:
     ),
     json_shape='{"session_uid", "argv": [WORD, …], "cwd", "is_gone", "is_cwd_gone", "host",'
     ' "line"}; "is_gone": the agent\'s log is missing; "host": the session ran on that other'
-    ' machine. With --web: {"session_uid", "address"}.',
+    ' machine. With --web: {"session_uid", "address"}, and the browser is not opened. With --run'
+    " nothing is printed.",
 )
 @click.argument("session", metavar="UID", shell_complete=complete_uid)
 @click.option("--run", is_flag=True, help="Start the agent instead of printing the command.")
-@click.option("--web", "on_web", is_flag=True, help="Open its page; session-memory web must run.")
+@click.option(
+    "--web",
+    "on_web",
+    is_flag=True,
+    help="Open the session's page in the browser; session-memory web must run.",
+)
 @click.pass_obj
 def command(settings: Settings, session: str, run: bool, on_web: bool) -> None:
     from session_memory.config import this_host

@@ -1,9 +1,9 @@
 """List sessions, newest first.
 
-Subagents are folded: "+3 subagents" after a title says how many a session started. A wide terminal
-says what they cost, too. --all lists them, as --json does. Tokens and cost in the columns are those
-of the session itself. "in" counts tokens that were sent to the model uncached, "cache" those read
-from or written to its cache.
+A subagent is left out if the session that started it is listed: "+3 subagents" after the title is
+their number. A wide terminal also shows their cost. --all, --parent and --json list them. Tokens
+and cost in the columns are those of the session without its subagents. The column "in" counts
+tokens that were sent to the model uncached, "cache" those read from or written to its cache.
 """
 
 from collections.abc import Iterator
@@ -39,37 +39,48 @@ SORTS = ("newest", "oldest", "tokens", "output", "turns", "time", "size", "cost"
         ("sessions --limit 0 --json", "all of them, for a script"),
     ),
     json_shape='{"sessions": [SESSION, …], "amounts": {UID: {"microdollars", "unpriced_tokens"},'
-    " …}}; each session with all its fields, and its amount without subagents.",
+    " …}}; each session with all its fields, and its amount without subagents, in millionths of a"
+    ' dollar; "unpriced_tokens" are not in the amount, because their model has no price.',
 )
 @click.option(
     "--flavor",
     shell_complete=complete_facet("flavor"),
     metavar="NAME",
-    help="Only sessions of this agent.",
+    help="Only sessions of this agent; wildcards: * and ?.",
 )
-@click.option("--host", metavar="NAME", help="Only sessions of this machine; * and ? match.")
+@click.option("--host", metavar="NAME", help="Only sessions of this machine; wildcards: * and ?.")
 @click.option(
     "--repo",
     shell_complete=complete_facet("repo"),
     metavar="NAME",
-    help="Only this repository; * and ? match.",
+    help="Only sessions of this repository; wildcards: * and ?.",
 )
 @click.option("--domain", metavar="NAME", help="Only repositories of this domain (see config).")
-@click.option("--branch", metavar="NAME", help="Only this git branch; * and ? match.")
+@click.option(
+    "--branch", metavar="NAME", help="Only sessions on this git branch; wildcards: * and ?."
+)
 @click.option(
     "--model",
     shell_complete=complete_facet("model"),
     metavar="TEXT",
-    help="Only models with this in their name; * and ? match.",
+    help="Only models whose name contains this; wildcards: * and ?.",
 )
 @click.option("--outcome", type=click.Choice(OUTCOMES), help="Only sessions with this outcome.")
-@click.option("--title", metavar="TEXT", help="Only sessions with this in the title shown.")
-@click.option("--task", metavar="REF", help="Only this issue, pull request or ticket.")
-@click.option("--parent", metavar="UID", help="Only children of this session.")
+@click.option("--title", metavar="TEXT", help="Only sessions whose shown title contains this.")
+@click.option(
+    "--task", metavar="REF", help="Only sessions that worked on this issue, pull request or ticket."
+)
+@click.option("--parent", metavar="UID", help="Only subagents, forks and resumes of this session.")
 @click.option("--all", "every", is_flag=True, help="List subagents as well.")
 @click.option("--roots", is_flag=True, help="Leave out subagents.")
 @when_options
-@click.option("--sort", type=click.Choice(SORTS), default="newest", show_default=True)
+@click.option(
+    "--sort",
+    type=click.Choice(SORTS),
+    default="newest",
+    show_default=True,
+    help="The order of the list; all except newest and oldest: the largest first.",
+)
 @limit_option(20)
 @click.pass_obj
 def command(settings: Settings, /, tz: tzinfo | None, every: bool, **filters: Any) -> None:
@@ -101,7 +112,7 @@ def command(settings: Settings, /, tz: tzinfo | None, every: bool, **filters: An
 
 
 def _left_out(listing: "SessionList") -> Iterator[str]:
-    """What the list leaves out, and how to see it."""
+    """Yield remarks: what the list leaves out, and how to see it."""
     from session_memory.views.figures import plural
 
     if len(listing.sessions) < listing.total:

@@ -1,19 +1,22 @@
 """Show one session: messages, calls and their output, subagents.
 
-UID is the session's uid or native id, or the first four or more characters of it. A subagent is
-named by its parent's id and its own, with a colon between. A subagent is shown below the call that
-started it, and the cost of a turn below the turn. Branches that a rewind abandoned are marked. A
+UID is the session's uid or native id (the id that its agent gave it), or the first four or more
+characters of it. To name a subagent, give its parent's id and its own with a colon between. A
 title, or its beginning, names a session as well.
 
-Bookkeeping of the agent is left out: snapshots of files, changes of modes, queue operations,
+A subagent is shown below the call that started it, and the cost of a turn below the turn. Branches
+that a rewind abandoned are marked.
+
+The agent's bookkeeping is left out: snapshots of files, changes of modes, queue operations,
 instructions for the model. Slash commands are shown as they were typed. --all shows everything as
-it was logged, and search finds all of it.
+it was logged.
 
-On a terminal the answer goes through a pager: PAGER, or less. --depth chooses how much is shown;
---json always has every event.
+On a terminal the answer is shown in a pager: the program in the variable PAGER, or less. --depth
+and --all choose how much is shown. --json has every event of the session in any case, bookkeeping
+too, but only a summary of each without --full, and of subagents only their uids.
 
-Kinds: user_msg, assistant_msg, thinking, tool_call, tool_result, error, test_run, edit, retry,
-human_intervention, decision, lifecycle, completion. An event can be of several kinds.
+Kinds for --kind: user_msg, assistant_msg, thinking, tool_call, tool_result, error, test_run, edit,
+retry, human_intervention, decision, lifecycle, completion. An event can be of several kinds.
 """
 
 from datetime import tzinfo
@@ -63,19 +66,30 @@ AROUND = 10
     help="user: only prompts. assistant: also answers. tool: also calls, with shortened output."
     " full: whole output.",
 )
-@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only events of this kind.")
+@click.option(
+    "--kind", "kinds", multiple=True, metavar="KIND", help="Only events of this kind; repeatable."
+)
 @click.option(
     "--around",
     metavar="EVENT",
-    help=f"Only this event, by its number or id, with {AROUND} before and after it.",
+    help=f"Only this event, by its number or id, with {AROUND} events before and after it.",
 )
 @click.option(
-    "--from", "start", type=click.IntRange(min=0), metavar="SEQ", help="Start at this event."
+    "--from",
+    "start",
+    type=click.IntRange(min=0),
+    metavar="SEQ",
+    help="Start at the event with this number.",
 )
 @click.option(
     "--inherited", is_flag=True, help="Also show events that a fork copied from its parent."
 )
-@click.option("--all", "everything", is_flag=True, help="Also show bookkeeping of the agent.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Also show the agent's bookkeeping, such as changes of modes.",
+)
 @click.option("--full", is_flag=True, help="Also show each record as the agent wrote it.")
 @click.option("--no-children", is_flag=True, help="Name subagents without showing their events.")
 @tz_option

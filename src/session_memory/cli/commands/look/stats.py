@@ -18,23 +18,24 @@ from session_memory.cli.kit.when import when_options
 if TYPE_CHECKING:
     from session_memory.views.stats import StatsReport
 
-# Repeated here, because completing a word must not load the views.
+# The names are repeated here, so that shell completion need not import the views.
 SECTIONS = (
     *("summary", "activity", "agents", "repos", "tools", "retries", "tests", "files", "time"),
     *("models", "cache", "context", "sessions"),
 )
 _SECTION = click.Choice(SECTIONS)
 SHAPE = (
-    '{"wanted": {…}, SECTION: …}; a list is {"total": N, "rows": […]}. "evicted" is there if'
-    " events of evicted sessions are not counted. Each figure: docs/stats.md."
+    '{"wanted": {…}, SECTION: …}; "wanted" are the filters; a list is {"total": N, "rows": […]}.'
+    ' "evicted" is the number of evicted sessions (their logs are in the archive) whose events are'
+    " not counted, if any; then the exit status is 3. Each figure: docs/stats.md."
 )
 
 
 def _narrowed(function: Callable[..., Any]) -> Callable[..., Any]:
     for name, meaning in (
-        ("model", "Only models with this in their name."),
-        ("repo", "Only this repository; * and ? match."),
-        ("flavor", "Only sessions of this agent; * and ? match."),
+        ("model", "Only models whose name contains this; wildcards: * and ?."),
+        ("repo", "Only sessions of this repository; wildcards: * and ?."),
+        ("flavor", "Only sessions of this agent; wildcards: * and ?."),
     ):
         option = click.option(
             f"--{name}", metavar="NAME", help=meaning, shell_complete=complete_facet(name)
@@ -59,7 +60,7 @@ def _narrowed(function: Callable[..., Any]) -> Callable[..., Any]:
     multiple=True,
     type=_SECTION,
     metavar="NAME",
-    help="The same as SECTION.",
+    help="A section to show, the same as the argument SECTION; repeatable.",
 )
 @when_options
 @_narrowed

@@ -1,6 +1,6 @@
-"""Show the store in ten lines, and what to do next.
+"""Sum up the store in a few lines, and suggest what to do next.
 
-The same as session-memory without a command. Nothing is written, and no store is created.
+session-memory without a command prints the same. Nothing is written, and no store is created.
 """
 
 import shlex
@@ -95,7 +95,7 @@ def _next_lines(steps: "list[NextStep]", settings: Settings) -> Iterator[str]:
     from session_memory.store.address import shown
 
     call = how_to_call()
-    # A store that was named for this run has to be named again.
+    # If --store was given for this run, the suggested commands need it as well.
     store = f" --store {shlex.quote(shown(settings.store))}" if settings.store else ""
     lines = [(f"{call} {step.command}{store}", step.why) for step in steps]
     lines.append((f"{call} --help", "all commands"))

@@ -1,8 +1,9 @@
 """Show or set the issue or ticket that a session works on.
 
-Without UID, lists the tasks with their sessions and what they cost. Tasks come from the logs: from
-names of branches, prompts, pull requests that the agent opened, and messages of commits. REF says
-it better; it survives every sync and rebuild. A subagent without a task has the one of its parent.
+Without UID, lists the tasks (issues, pull requests, tickets) with their sessions and what they
+cost. Tasks come from the logs: from names of branches, prompts, pull requests that the agent
+opened, and messages of commits. A REF that you give replaces the task from the logs, and survives
+every sync and rebuild. A subagent without a task has the one of its parent.
 """
 
 from typing import TYPE_CHECKING
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     "--repo",
     shell_complete=complete_facet("repo"),
     metavar="NAME",
-    help="List only tasks of this repository; * and ? match.",
+    help="List only tasks of this repository; wildcards: * and ?.",
 )
 @limit_option(20)
 @click.pass_obj

@@ -1,8 +1,9 @@
 """Show when things happened in a session and how long they took.
 
 It lists prompts, calls with their durations, turns, errors, compactions, and pauses of five
-minutes or more. Subagents are below the calls that started them. The bar shows where in the session
-a moment is; pauses are left out of it.
+minutes or more. Subagents are below the calls that started them, or at the end if the log does not
+name the call. The bar in a line shows when in the session it happened; pauses take no room on the
+bar.
 """
 
 import click

@@ -1,8 +1,8 @@
 """Show how sessions belong together, with the cost of each.
 
 Forks, resumed sessions, handoffs and subagents are below the session they came from. Branches that
-a rewind abandoned are named. Events that a fork copied count only for its parent, so that the total
-is right.
+a rewind abandoned are listed. Events that a fork copied from its parent count only for the parent,
+so that the total is right.
 """
 
 import click
@@ -24,7 +24,8 @@ from session_memory.cli.kit.web_page import remark_page
     ' a NODE is {"session_uid", "relation", "title", "model", "started_at",'
     ' "ended_at", "turns", "tokens", "total_tokens", "own", "total", "branches": [{"branch",'
     ' "events", "first_seq", "output_tokens"}, …], "children": [NODE, …]}; "own" is the session\'s'
-    ' amount, "total" with its subagents.',
+    ' amount, "total" with its subagents; "total_tokens" too are with its subagents; "amount" is'
+    " that of all sessions in the tree.",
 )
 @click.argument("session", metavar="UID", shell_complete=complete_uid)
 @click.pass_obj

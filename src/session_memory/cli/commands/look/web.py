@@ -1,8 +1,9 @@
 """Open the web page: sessions, transcripts, search and cost.
 
-The server listens on this machine only. The printed address has a token, which the browser then
-keeps; without it, nobody gets an answer. New lines of your agents' logs appear while you look.
-Ctrl-C ends it. If a server runs for this store already, its page is opened.
+The server listens on this machine only. The printed address contains a token, which the browser
+then keeps. A request without the token gets no data. New lines of your agents' logs appear while
+you look. Ctrl-C ends the server. If a server runs for this store already, its page is opened,
+unless --port asks for a second one.
 """
 
 from typing import TYPE_CHECKING
@@ -24,10 +25,14 @@ if TYPE_CHECKING:
         ("web --no-open --port 8900", "only print its address"),
         ("web --no-watch", "do not collect what agents write meanwhile"),
     ),
-    json_shape='{"address", "port"}, printed when the server is ready.',
+    json_shape='{"address", "port"}, printed when the server is ready; the browser is not opened.',
 )
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Listen on this port."
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    metavar="N",
+    help="Listen on this port; by default the one used last, or a free one.",
 )
 @click.option("--no-open", "is_quiet", is_flag=True, help="Do not open the browser.")
 @click.option(
@@ -38,7 +43,7 @@ if TYPE_CHECKING:
 def command(settings: Settings, port: int, is_quiet: bool, is_still: bool, mcp: bool) -> None:
     from session_memory.core.garbage import collector_off
 
-    # Modules are not garbage, and looking for some takes a tenth of the time to load them.
+    # While modules are loaded, the garbage collector finds nothing, and takes a tenth of the time.
     with collector_off():
         from session_memory.memory import Memory
         from session_memory.web.running import mark_of
@@ -49,7 +54,7 @@ def command(settings: Settings, port: int, is_quiet: bool, is_still: bool, mcp: 
     where = settings.where(config)
     with settings.opened(config, create=True) as store:
         mark, others = mark_of(store), running_server(store)
-    # A service may serve the page already; another port is a wish for another server.
+    # A service may serve the page already. With --port the user wants a second server.
     if others is not None and not port and others.answers():
         _show(settings, others.address_of(f"/?{PARAMETER}={others.token}"), others.port, is_quiet)
         remark(settings, "The server runs already.")

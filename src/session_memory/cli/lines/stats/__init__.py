@@ -43,7 +43,7 @@ TITLES = {
 
 
 def report_lines(report: "StatsReport", limit: Limit, using: ChartSigns) -> Iterator[str]:
-    """Each section that is not empty, under its title."""
+    """Yield the lines of each section that is not empty, under its title."""
     is_first = True
     for name, section in report.sections.items():
         if name == "sessions":

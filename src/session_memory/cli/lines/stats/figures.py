@@ -1,4 +1,4 @@
-"""Figures of ``stats``, coloured if they need attention."""
+"""Format figures of ``stats``: rates, durations, sizes. Rates that need attention are coloured."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -21,13 +21,13 @@ def share(rate: float | None) -> str:
 
 
 def bad(rate: float | None) -> Cell:
-    """A rate of failures: yellow from 10 %, red from 25 %."""
+    """Format a rate of failures: yellow from 10 %, red from 25 %."""
     style = {"fg": "red"} if (rate or 0) >= 0.25 else {"fg": "yellow"} if (rate or 0) >= 0.1 else {}
     return Cell("-" if not rate else share(rate), style)
 
 
 def good(rate: float | None) -> Cell:
-    """A rate of successes: green from 90 %, red below 50 %."""
+    """Format a rate of successes: green from 90 %, red below 50 %, yellow between."""
     if rate is None:
         return Cell("-")
     return Cell(share(rate), {"fg": "green" if rate >= 0.9 else "red" if rate < 0.5 else "yellow"})

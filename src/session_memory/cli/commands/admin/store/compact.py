@@ -1,7 +1,8 @@
 """Make the store's file smaller by returning unused space.
 
 While it runs, it needs as much free space as the store takes. It also clears the deleted data that
-an earlier `forget` could not clear. On PostgreSQL only the owner of the tables can do that.
+an earlier forget could not clear. On PostgreSQL only the owner of the tables can compact them. The
+exit status is 1 if something could not be cleared.
 """
 
 import click
@@ -19,7 +20,8 @@ from session_memory.views.figures import size
         ("store compact", "return unused space to the disk"),
         ("store compact --json", "the size before and after"),
     ),
-    json_shape='{"before", "after", "unswept": [TEXT, …]}, sizes in bytes',
+    json_shape='{"before", "after", "unswept": [TEXT, …]}, sizes in bytes; "unswept" is what could'
+    " not be cleared.",
 )
 @click.pass_context
 def command(ctx: click.Context) -> None:

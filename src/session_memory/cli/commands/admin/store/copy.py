@@ -2,9 +2,10 @@
 
 FROM and TO are paths or postgresql:// addresses. Everything is copied: logs of all machines with
 their cursors, sessions, live sessions, events, usage, problems. Then the fingerprints of both
-stores are compared. A target that is not empty is refused. A new file appears when the copy is
-complete, and a target on a server cannot be opened before. Of a damaged store everything that can
-be read is copied, the rest is named, and the exit status is 3.
+stores are compared; if they differ, the exit status is 1. A target that is not empty is refused. No
+program can open the target before the copy is complete. Of a damaged store everything that can be
+read is copied, the rest is named, and the exit status is 3. The archive of evicted sessions stays
+where it is.
 """
 
 from collections.abc import Collection
@@ -110,9 +111,9 @@ def _copy(settings: Settings, old: "Store", target: str, damage: "Damage") -> di
 def _copy_readable(
     settings: Settings, source: str, target: str, damage: "Damage"
 ) -> dict[str, Any]:
-    """Copy what is readable in a file that its database cannot read as a whole.
+    """Copy what can still be read from a store whose database is damaged.
 
-    If derived rows can be read but hold impossible values, all of them are derived again.
+    If derived rows can be read but have impossible values, all of them are derived again.
     """
     from session_memory.core.errors import InvalidRecord
     from session_memory.store.migrations import TABLES
@@ -130,7 +131,7 @@ def _copy_salvaged(
     damage: "Damage",
     tables: Collection[str] | None,
 ) -> dict[str, Any]:
-    """Copy what is readable in some tables; None is all that are not derived."""
+    """Copy what can be read in ``tables``; None copies all tables that cannot be derived."""
     from session_memory.core.time import now_ms
     from session_memory.retain.rescue import DERIVED, derive_lost
     from session_memory.store.migrations import TABLES

@@ -1,7 +1,8 @@
 """Print one hash of everything that was collected.
 
-Two stores with the same fingerprint have the same logs, events and usage. It does not matter when
-and how they were collected, or how they are compressed.
+Two stores with the same fingerprint have the same logs, events and usage. The fingerprint does not
+depend on when and how they were collected, or on how they are compressed. Results of analyses, and
+the events of evicted sessions (their logs are in the archive), are not part of it.
 """
 
 import click

@@ -1,7 +1,10 @@
 """Derive all events again from the stored logs.
 
 Use it after an upgrade: a newer release may understand more of a log. The stored logs are not
-changed, the agents' own logs are not needed, and either everything is replaced or nothing.
+changed, and the agents' own logs are not needed. A session keeps its old events until its new ones
+are complete. If the rebuild is interrupted, run it again: it continues where it stopped. Evicted
+sessions, whose logs are in the archive, stay as they are. If the adapter of an agent is missing or
+fails, its sessions stay as they are, too, and the exit status is 3.
 """
 
 from typing import TYPE_CHECKING
@@ -24,8 +27,9 @@ if TYPE_CHECKING:
         ("store rebuild", "after an upgrade, when doctor says so"),
         ("store rebuild --json", "the counts, for a script"),
     ),
-    json_shape='{"sources", "sessions", "events", "skipped": {FLAVOR: REASON, …}}; sessions of a'
-    " skipped agent stay as they were.",
+    json_shape='{"sources", "sessions", "events", "skipped": {FLAVOR: REASON, …}}; "sources" were'
+    ' read again, "sessions" and "events" are all in the store now; sessions of a skipped agent'
+    " stay as they were.",
 )
 @click.pass_context
 def command(ctx: click.Context) -> None:

@@ -1,9 +1,9 @@
 """Check that nothing in the store is damaged.
 
 Reads all logs back and compares them with their hashes. Checks all sums, counts and references,
-all digests and live messages, and the archive if it is at hand. Then derives a random sample of
-sessions again from the stored logs, and compares their events, digests and indexed words. The last
-lines say what was sampled. The exit status is 1 if something differs.
+all digests and live messages, and the archive if its directory is there. Then derives a random
+sample of sessions again from the stored logs, and compares their events, digests and indexed words.
+The answer says how many of all were compared. The exit status is 1 if something differs.
 """
 
 from typing import TYPE_CHECKING
@@ -42,7 +42,9 @@ KINDS = {
         ("store verify --json", "for a script; exit status 0: no damage"),
     ),
     json_shape='{"ok", "packs", "bytes", "sessions", "evicted", "findings": [TEXT, …],'
-    ' "skipped": {FLAVOR: REASON, …}, "checked": {KIND: {"checked", "of"}, …}}',
+    ' "skipped": {FLAVOR: REASON, …}, "checked": {KIND: {"checked", "of"}, …}}; "packs" are the'
+    ' compressed pieces of logs, "sessions" those derived again, "evicted" those whose logs are in'
+    ' the archive; "skipped" agents have no working adapter, so only their logs were checked.',
 )
 @click.option(
     "--sample",
@@ -62,7 +64,7 @@ def command(ctx: click.Context, sample: int | None) -> None:
             _begin(bar, memory, sample)
             found = memory.verify(sample, on_source=bar.advance, on_session=_advancing(bar))
     except StoreDamaged as error:
-        # Its usual hint is to run this command.
+        # The usual hint of this error is to run this very command.
         error.hint = StoreDamaged.way_on
         raise
     if settings.as_json:
@@ -108,7 +110,7 @@ def _print(settings: Settings, found: "VerifyResult") -> None:
 
 
 def _partly(count: "tuple[str, CheckedCount]") -> str:
-    """``20 of 1,500 sessions`` for what was sampled; empty for what was checked as a whole."""
+    """Return ``20 of 1,500 sessions`` if only a sample was checked; empty if all were."""
     kind, counts = count
     if counts.checked >= counts.of:
         return ""
@@ -116,7 +118,7 @@ def _partly(count: "tuple[str, CheckedCount]") -> str:
 
 
 def _begin(bar: "Bar", memory: "Memory", sample: int | None) -> None:
-    """The bytes to read, once for the hashes and once for the sessions to derive again."""
+    """Begin the progress bar: logs are read for their hashes, some again to derive sessions."""
     sources, sessions = memory.store.sources.every(), memory.store.sessions.count()
     raw = sum(row.kept for row in sources)
     share = 1.0 if sample is None or sample >= sessions else sample / sessions

@@ -1,7 +1,8 @@
 """Check that the archive is complete and undamaged.
 
-Reads every file back, compares it with its hashes, and checks that every evicted session is in the
-archive. The exit status is 1 if something is missing or damaged.
+Reads every file back, compares it with its hashes, and checks that every evicted session (one whose
+log was moved to the archive) is there. Sessions that were evicted with --without-archive are not
+looked for. The exit status is 1 if something is missing or damaged.
 """
 
 import click
@@ -19,7 +20,8 @@ from session_memory.views.figures import plural
         ("archive verify", "read all files back"),
         ("archive verify --json", "for a script"),
     ),
-    json_shape='{"ok", "files", "evicted", "findings": [TEXT, …]}',
+    json_shape='{"ok", "files", "evicted", "findings": [TEXT, …]}; "evicted" is the number of logs'
+    " that must be in the archive.",
 )
 @click.pass_context
 def command(ctx: click.Context) -> None:

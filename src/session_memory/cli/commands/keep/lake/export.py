@@ -1,8 +1,8 @@
 """Write what is new in the store to the Parquet files.
 
 The tables are sessions/, events/ and usage/, with partitions flavor=…/month=…. All rows of a
-session are in the month in which it started. Only changed partitions are written. Needs the extra
-lake.
+session are in the month in which it started. Only changed partitions are written. Secrets are not
+masked. Needs DuckDB and PyArrow, which the extra "lake" of session-memory installs.
 """
 
 from pathlib import Path
@@ -23,9 +23,10 @@ from session_memory.views.figures import plural
         ("lake export --to /data/lake", "to another directory"),
     ),
     json_shape='{"sessions", "removed", "unchanged", "without_events", "partitions", "events",'
-    ' "directory"}',
+    ' "directory"}; "sessions" were written, "removed" are no longer in the store, "without_events"'
+    " were evicted (moved to the archive) before their first export.",
 )
-@click.option("--to", metavar="DIR", help="Write to this directory.")
+@click.option("--to", metavar="DIR", help="Write to this directory instead of the default place.")
 @click.pass_obj
 def command(settings: Settings, to: str | None) -> None:
     import msgspec
@@ -48,8 +49,8 @@ def command(settings: Settings, to: str | None) -> None:
         rest = f"{done.unchanged:,} unchanged, {done.removed:,} removed"
         click.echo(safe(f"{wrote}; {rest}. {short_path(done.directory)}"))
     if done.without_events:
-        count = plural(done.without_events, "session")
-        remark(settings, f"{count} evicted, without events. Get them back: session-memory restore")
+        without = f"{plural(done.without_events, 'session')} evicted, without events"
+        remark(settings, f"{without}. Get them back: session-memory restore --all")
     remark(
         settings,
         'Query it: session-memory lake sql "select flavor, count(*) from events group by 1"',

@@ -2,7 +2,7 @@
 
 Tables: sessions, events and usage, each with flavor and month. DuckDB runs the query: one select,
 with limited memory, without network and without access to other files. lake export brings the files
-up to date. Needs the extra lake.
+up to date. Needs DuckDB and PyArrow, which the extra "lake" of session-memory installs.
 """
 
 import csv
@@ -74,7 +74,7 @@ def command(settings: Settings, question: str, as_csv: bool, directory: str | No
 
 
 def _plain(value: Any) -> Any:
-    """The value as JSON can hold it."""
+    """Convert a value of DuckDB to one that JSON can represent."""
     if isinstance(value, datetime):
         return value.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     if isinstance(value, list):
@@ -89,10 +89,10 @@ def _plain(value: Any) -> Any:
 
 
 def _cell(value: Any) -> Any:
-    """A value for a spreadsheet.
+    """Convert a value to one that is safe in a spreadsheet.
 
-    Text from logs is hostile: invisible characters are escaped, so that a terminal does not obey
-    them, and a quote before a formula keeps a spreadsheet from computing it.
+    Text from logs may be hostile. Invisible characters are escaped, so that a terminal does not
+    obey them. A quote before a formula keeps a spreadsheet from computing it.
     """
     if not isinstance(value, str):
         return value if isinstance(value, int | float | None) else _cell(to_json(value))
@@ -102,7 +102,7 @@ def _cell(value: Any) -> Any:
 
 
 def _print_json(columns: list[str], rows: Iterable[list[Any]]) -> None:
-    """Row by row, because an answer can be larger than memory."""
+    """Print row by row, because an answer can be larger than memory."""
     click.echo(f'{{"columns": {to_json(columns)}, "rows": [', nl=False)
     for number, row in enumerate(rows):
         click.echo(f"{', ' if number else ''}{to_json(row)}", nl=False)

@@ -37,15 +37,16 @@ from session_memory.render.text import safe, safe_lines
     *("--repo", "repos"),
     multiple=True,
     metavar="NAME",
-    help="Only for this repository; by default the one that has the pattern, or all.",
+    help="Use the lesson only in this repository; repeatable. By default the only one that has the"
+    " pattern; all repositories if several have it.",
     shell_complete=complete_facet("repo"),
 )
-@click.option("--everywhere", is_flag=True, help="For all repositories.")
+@click.option("--everywhere", is_flag=True, help="Use the lesson in all repositories.")
 @click.option(
     *("--flavor", "flavors"),
     multiple=True,
     metavar="NAME",
-    help="Only for this agent.",
+    help="Use the lesson only for this agent; repeatable.",
     shell_complete=complete_facet("flavor"),
 )
 @click.option("--force", is_flag=True, help="Accept it with little evidence; this is recorded.")

@@ -1,8 +1,8 @@
 """Write lessons to CLAUDE.md, AGENTS.md or GROK.md.
 
-Writes exactly what propose shows. The file is replaced as a whole and keeps its line ends, its
-permissions and every byte outside the markers. Symbolic links and files in an agent's own
-directories are refused. revert undoes it.
+Writes exactly what lessons propose shows. The file is replaced as a whole and keeps its line ends,
+its permissions and every byte outside the markers. Only Markdown files are written; symbolic links
+and files in the directories of git and of agents are refused. lessons revert undoes it.
 """
 
 from pathlib import Path

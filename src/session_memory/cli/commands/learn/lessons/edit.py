@@ -1,7 +1,8 @@
 """Change the text or the scope of a lesson.
 
 Without an option the file opens in your editor. You can also edit the file directly: the next
-change made here first saves your edit as a separate version.
+change made here first saves your edit as a separate version. A lesson that is in a file already
+changes there with the next lessons apply.
 """
 
 import sys
@@ -36,24 +37,30 @@ TEXTS = ("title", "problem", "resolution")
     json_shape='{"lesson": LESSON}; a LESSON is as in lessons list.',
 )
 @click.argument("name", metavar="LESSON", shell_complete=complete_lesson)
-@click.option("--title", metavar="TEXT", help="The title, one line.")
-@click.option("--problem", metavar="TEXT", help="What goes wrong; - reads standard input.")
-@click.option("--resolution", metavar="TEXT", help="What to do about it; - reads standard input.")
+@click.option("--title", metavar="TEXT", help="The new title, one line.")
+@click.option(
+    "--problem", metavar="TEXT", help="The text about what goes wrong; - reads standard input."
+)
+@click.option(
+    "--resolution", metavar="TEXT", help="The text about what to do; - reads standard input."
+)
 @click.option(
     *("--repo", "repos"),
     multiple=True,
     metavar="NAME",
-    help="Only for this repository.",
+    help="Use the lesson only in this repository; repeatable.",
     shell_complete=complete_facet("repo"),
 )
 @click.option(
     *("--flavor", "flavors"),
     multiple=True,
     metavar="NAME",
-    help="Only for this agent.",
+    help="Use the lesson only for this agent; repeatable.",
     shell_complete=complete_facet("flavor"),
 )
-@click.option("--everywhere", is_flag=True, help="For all repositories and agents.")
+@click.option(
+    "--everywhere", is_flag=True, help="Use the lesson in all repositories and for all agents."
+)
 @decision_options
 @dir_option()
 @click.pass_obj
@@ -91,7 +98,7 @@ def _read(text: str) -> str:
 
 
 def _edited(lesson: Any) -> dict[str, Any]:
-    """The fields that a person may change, as they are after editing."""
+    """Open the lesson in the user's editor, and return the fields that a person may change."""
     from session_memory.learn.lesson import from_text, to_text
 
     text = click.edit(to_text(lesson), extension=".md", require_save=False)

@@ -36,7 +36,9 @@ _COLORS = {"accepted": "green", "rejected": "red"}
     ' "effect", "merged_into", "created_at", "updated_at", "patterns", "sessions", "first_seen",'
     ' "last_seen", "session_uids", "events", "quotes", "problem", "resolution", "seen", "live":'
     ' [FILE, …], "recorded"}, …], "problems": [TEXT, …]}; "recorded" is false for a file that was'
-    " edited directly.",
+    ' edited directly; "effect" is the last verdict of lessons measure --mark; "seen" is the number'
+    ' of sessions with its pattern now, "sessions" that at acceptance; "live" are the files that'
+    " have the lesson.",
 )
 @click.option("--status", type=click.Choice(STATUSES), help="Only lessons in this state.")
 @dir_option()

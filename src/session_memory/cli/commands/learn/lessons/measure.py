@@ -2,8 +2,9 @@
 
 Compares sessions before a lesson was applied with sessions that started with it, in the same
 repository and with the same agents: how many have the problem, with 95 % intervals (Wilson for
-rates, Newcombe for their difference). With too few sessions, or if the lesson is no longer in the
-file, it says only that. Also shows how all sessions go from week to week.
+rates, Newcombe for their difference). With too few sessions, or if the lesson was deleted from the
+file by hand, the verdict is only that. Without LESSON, figures of all sessions follow, week by
+week.
 """
 
 from collections.abc import Iterator
@@ -56,7 +57,10 @@ _COLORS = {"helped": "green", "did_not_help": "red", "worse": "red"}
     ' "overhead_share", "with_errors", "error_rate", "error_rate_low", "error_rate_high", "errors",'
     ' "recurring_errors", "priced_sessions", "cost_percentiles"}, "trend": [{"since", "metrics"},'
     ' …], "baseline", "error_rate_change", "method"}}. "verdict" is helped, unclear, did_not_help,'
-    " worse, too_little_data, not_applied or gone (from the file).",
+    ' worse, too_little_data, not_applied or gone (from the file); "showing" sessions have the'
+    ' problem, "rate" is their share, "low" and "high" are its interval; "chance" is the'
+    ' probability that chance alone gives this difference; "fleet" are all sessions,'
+    ' "overhead_tokens" those used between a failed call and the success of the same check.',
 )
 @click.argument("name", required=False, metavar="[LESSON]", shell_complete=complete_lesson)
 @click.option(
@@ -65,7 +69,7 @@ _COLORS = {"helped": "green", "did_not_help": "red", "worse": "red"}
     default=90,
     metavar="N",
     show_default=True,
-    help="How many days of sessions to compare.",
+    help="How many days before the lesson count, and how many days the weekly figures cover.",
 )
 @click.option(
     "--repo",
@@ -73,8 +77,8 @@ _COLORS = {"helped": "green", "did_not_help": "red", "worse": "red"}
     help="Only sessions of this repository, in the weekly figures.",
     shell_complete=complete_facet("repo"),
 )
-@click.option("--mark", "marked", is_flag=True, help="Write the results into the lessons.")
-@click.option("--baseline", is_flag=True, help="Save the weekly figures to compare with later.")
+@click.option("--mark", "marked", is_flag=True, help="Write the verdicts into the lessons.")
+@click.option("--baseline", is_flag=True, help="Save the figures of all sessions to compare later.")
 @dir_option()
 @click.pass_obj
 def command(
@@ -88,6 +92,8 @@ def command(
 ) -> None:
     from session_memory.core.time import now_ms
 
+    if baseline and name is not None:
+        raise click.UsageError("--baseline is about all sessions: leave out the lesson")
     with opened_lessons(settings, directory) as opened:
         measured = _measured(opened, name, days)
         now = now_ms()

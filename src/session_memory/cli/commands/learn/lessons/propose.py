@@ -1,7 +1,8 @@
 """Show lessons as a diff of CLAUDE.md, AGENTS.md or GROK.md.
 
-Accepted lessons for this repository and agent go between two markers; the rest of the file stays as
-it is. Secrets are masked. Nothing is written: apply does that.
+Accepted lessons for this repository and agent that enough sessions showed (distribute_sessions in
+the configuration file) go between two markers; the rest of the file stays as it is. Secrets are
+masked. Nothing is written: lessons apply does that.
 """
 
 from pathlib import Path

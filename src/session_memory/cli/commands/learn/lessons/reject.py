@@ -1,7 +1,7 @@
 """Reject a pattern or a lesson.
 
-It stays in the folder with the state "rejected". The next apply removes it from the files that have
-it.
+A rejected lesson stays in the folder with the state "rejected". The next lessons apply removes it
+from the files that it was written to. A rejected pattern is not suggested again.
 """
 
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""Undo the last apply, to the byte.
+"""Undo the last lessons apply: restore the file byte for byte.
 
 If the file was changed since, only the lessons are removed from it, and the exit status is 3. A
-file that apply created is deleted.
+file that lessons apply created is deleted.
 """
 
 from pathlib import Path
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     type=click.Path(dir_okay=False, path_type=Path),
     multiple=True,
     metavar="FILE",
-    help="The file; by default those of this project.",
+    help="The file to restore; repeatable. By default those of this project.",
 )
 @decision_options
 @click.pass_context
@@ -71,7 +71,7 @@ def command(ctx: click.Context, targets: tuple[Path, ...], who: str | None, why:
 
 
 def _live_here(applied: "AppliedLessons", here: Path) -> list[Path]:
-    """The files of the project that lessons were written to."""
+    """Return the files of the project at ``here`` that lessons were written to."""
     from session_memory.learn.targets import project_of
 
     top = project_of(here)

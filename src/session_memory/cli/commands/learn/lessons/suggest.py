@@ -1,7 +1,8 @@
 """List lessons that earlier sessions agree on, ready to accept.
 
-A lesson is suggested if the same thing resolved an error in three sessions or more, or if a person
-asked for the same in session after session. Nothing is stored: accept what you want.
+A lesson is suggested if three sessions or more had the same: the same thing resolved an error, a
+person asked for the same, the same test was flaky, or the same program timed out. Patterns that
+were accepted or rejected already are left out. Nothing is stored: accept what you want.
 """
 
 from collections.abc import Iterator
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     "--repo",
     shell_complete=complete_facet("repo"),
     metavar="NAME",
-    help="Only this repository; * and ? match.",
+    help="Only lessons for this repository; wildcards: * and ?.",
 )
 @limit_option(20)
 @dir_option()

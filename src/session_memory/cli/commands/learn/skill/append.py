@@ -1,8 +1,8 @@
-"""Add one call to the log, read from standard input.
+"""Read one call of a skill from standard input, and add it to the log.
 
-The entry is a JSON object with a session_id, and usually skill, phase, project_root, input,
+The call is a JSON object. It needs a session_id, and usually has skill, phase, project_root, input,
 attempts and final_status. Without a timestamp it gets the present time. When the exit status is 0,
-the entry is on disk.
+the call is on disk.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Print the entries of a session's log.
+"""Print the entries of a session's skill log.
 
 A line that is not an entry of the session is reported with its byte offset, and the exit status is
 3. A session without a log has no entries.

@@ -1,9 +1,11 @@
 """Show how often skills pass, and which model to use.
 
-Counts the calls in the skill logs, also those that no sync has collected yet. The advice depends
-on the pass rate. 90 % or more: use the fast model. Below 70 %: use the thinking model. Between
-them, or with fewer than 5 calls: try both. A call counts for the model that ended it. An attempt
-counts for the model that made it.
+Counts the calls in the skill logs, including those that no sync has collected yet. The advice
+depends on the pass rate. 90 % or more: use the fast model. Below 70 %: use the thinking model.
+Between them, or if fewer than 5 calls passed or failed, the advice is "sample": try both. A call
+may have several
+attempts with different models. It counts for the model of the last one; each attempt counts for its
+own model. An attempt is verified if a run confirmed its result, such as a test run.
 """
 
 from collections.abc import Iterator
@@ -53,15 +55,16 @@ _COLUMNS = (
     ' "pass_rate", "attempts", "verified", "try_rate", "evidence", "advice", "models": [{"model",'
     ' "pass", …}, …]}, …]}; "pass_rate" is pass / (pass + fail), null where there is neither;'
     ' "try_rate" is verified / attempts, null without attempts; "advice" is fast, sample or'
-    ' thinking, and "evidence" the number of calls, for a model of attempts, that it rests on.'
-    ' "evicted" sessions, if there are any, have no log here and are not counted.',
+    ' thinking, and "evidence" the number of calls (in "models": of attempts) that the advice rests'
+    ' on. "evicted" is the number of evicted sessions that are not counted, because this machine'
+    " has no log of them; it is left out if there are none.",
 )
-@click.option("--skill", metavar="NAME", help="Only this skill; * and ? match.")
+@click.option("--skill", metavar="NAME", help="Only this skill; wildcards: * and ?.")
 @click.option(
     "--model",
     shell_complete=complete_facet("model"),
     metavar="TEXT",
-    help="Only calls of models with this in their name.",
+    help="Only calls of models whose name contains this.",
 )
 @click.option(
     "--window",

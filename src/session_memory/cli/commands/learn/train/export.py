@@ -1,7 +1,9 @@
-"""Write the data set and its card to a new directory.
+"""Write training data and its card (README.md) to a new directory.
 
-Each kind is a separate configuration: load_dataset("DIR", "sft"). Secrets are masked, names of
-projects are left out, and each repository is in one split only. Read the data before you share it.
+Each kind of example is a separate configuration of the data set. With the datasets library of
+Hugging Face, load_dataset("DIR", "sft") loads one kind. Secrets are masked, and names of projects
+are replaced. No repository is in two splits, unless it is the only one. Read the data before you
+share it.
 """
 
 from pathlib import Path
@@ -27,9 +29,16 @@ from session_memory.views.figures import plural, size
     ),
     json_shape=SHAPE,
 )
-@click.option("--out", required=True, metavar="DIR", help="A directory that does not exist yet.")
 @click.option(
-    "--format", "form", type=click.Choice(("jsonl", "parquet")), default="jsonl", show_default=True
+    "--out", required=True, metavar="DIR", help="The directory to write to: a new or an empty one."
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("jsonl", "parquet")),
+    default="jsonl",
+    show_default=True,
+    help="The format of the files.",
 )
 @training_options
 @click.pass_obj

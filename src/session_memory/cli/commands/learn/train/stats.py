@@ -1,4 +1,4 @@
-"""Show what an export would contain, and why the rest is left out."""
+"""Show what an export of training data would contain, and why the rest is left out."""
 
 from typing import Any
 

@@ -1,5 +1,6 @@
 """Show and change the live sessions of agent runtimes.
 
-Name a session by its id or the beginning of it. Nothing is ever deleted: messages that were rewound
-or folded stay in the store, and undo brings them back.
+An agent runtime keeps a live session in the store while it runs; there is no log file. Name a
+session by its id or the beginning of it. These commands delete nothing: messages that were rewound,
+or folded (replaced by a summary for the model), stay in the store, and live undo brings them back.
 """

@@ -1,7 +1,7 @@
 """Write the messages of a session as JSON lines.
 
-One message on each line, as blocks or in the shape of chat completions. A file that exists is not
-overwritten.
+Each line is one message: as content blocks, or with --shape chat as in the API of chat completions.
+A file that exists is not overwritten.
 """
 
 from collections.abc import Iterable

@@ -1,7 +1,7 @@
 """Start a new session that shares the messages of another.
 
-Prints the id of the new session. Messages are shared, not copied; later messages of one are not in
-the other.
+Prints the id of the new session. Earlier messages are shared, not copied. Later messages of one
+session are not in the other.
 """
 
 import click
@@ -22,7 +22,10 @@ from session_memory.cli.kit.settings import Settings
 )
 @session_argument
 @click.option(
-    "--at", type=click.IntRange(min=0), metavar="SEQ", help="Share messages up to this one."
+    "--at",
+    type=click.IntRange(min=0),
+    metavar="SEQ",
+    help="Share messages up to the one with this number; by default all.",
 )
 @click.option("--id", "new_id", metavar="ID", help="The id of the new session.")
 @click.option("--title", metavar="TEXT", help="The title; by default that of the other session.")

@@ -4,9 +4,10 @@ A live session gets the same id, messages, summaries, rewinds, dates, usage, par
 Rewound messages stay in the store and can be restored. The data of the other runtime is not
 changed. The live session and its origin are one session: nothing is listed or counted twice.
 
-With --all, every session of the agents' own places is imported, or every session in the given
-directories and databases. Run it again to take over what is new. Sessions that were continued here
-stay as they are.
+With --all, every session in the places where mycode and power-loop keep theirs is imported, or
+every session in the given directories and databases. Without these, sessions that were collected
+before and whose logs are gone are imported as well. Run it again to import what is new. A live
+session that was continued here stays as it is.
 """
 
 from pathlib import Path
@@ -36,11 +37,13 @@ if TYPE_CHECKING:
     ),
     json_shape='{"session_id", "messages", "folds", "rewinds", "plain_notes", "left_out", "state"}:'
     " the new live session and its counts; plain_notes counts summaries kept as normal messages;"
-    " left_out counts messages that the other runtime had dropped, by its reason."
-    ' With --all: {"new", "grown", "unchanged", "continued", "changed", "messages", "folds",'
-    ' "rewinds", "plain_notes", "left_out", "failed": [{"session_uid", "reason"}, …]}; the first'
-    " five count sessions: continued ones have grown on both sides, or were closed here, and stay"
-    " as they are; session_uid is a path where a file could not be read or had no session.",
+    " left_out counts messages that the other runtime did not send to the model any more, by the"
+    ' state that it gave them. With --all: {"new", "grown", "unchanged", "continued", "changed",'
+    ' "messages", "folds", "rewinds", "plain_notes", "left_out", "failed": [{"session_uid",'
+    ' "reason"}, …]}; the first five count sessions. "continued": the origin has grown, and the'
+    ' live session was continued or closed. "changed": earlier messages of the origin are different'
+    ' now. In both cases the live session stays as it is. "session_uid" is a path if a file could'
+    " not be read or had no session.",
 )
 @click.argument("what", metavar="[UID|PATH]...", nargs=-1)
 @click.option("--all", "every", is_flag=True, help="Import all sessions, or all below each PATH.")

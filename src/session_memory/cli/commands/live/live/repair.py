@@ -1,7 +1,7 @@
 """Answer interrupted calls with an error.
 
-Every call without a result gets an error result, right after the message that made it. Use it only
-when nobody works on the session: a tool that still runs would be answered twice.
+Every call without a result gets an error as its result, right after the message that made the call.
+Use this only when no runtime works on the session: a tool that still runs would be answered twice.
 """
 
 import click
@@ -19,7 +19,7 @@ from session_memory.views.figures import plural
         ("live show sess_4f1c", "see which calls are open"),
         ("live repair sess_4f1c", "answer open calls with an error"),
     ),
-    json_shape='{"session_id", "repaired": [SEQ, …]}',
+    json_shape='{"session_id", "repaired": [SEQ, …]}: the numbers of the new results.',
 )
 @session_argument
 @click.pass_obj

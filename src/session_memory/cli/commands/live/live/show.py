@@ -1,6 +1,7 @@
 """Show a live session: messages, folds and open calls.
 
-Reading changes nothing: an interrupted call stays open until live repair.
+A fold is a summary in place of older messages. An open call has no result yet. Reading changes
+nothing: an interrupted call stays open until live repair.
 """
 
 import click

@@ -1,6 +1,7 @@
 """Print the last messages of a session, and wait for more.
 
-Shows messages of any process. It ends when the session is closed, or with Ctrl-C.
+Shows messages that any process adds to the session. Ends when the session is closed, with Ctrl-C,
+or when nobody reads its output any more.
 """
 
 from collections.abc import Iterator
@@ -40,10 +41,13 @@ LOOK_UP_S = 1.0
     default=10,
     metavar="N",
     show_default=True,
-    help="How many messages to begin with.",
+    help="How many earlier messages to print first.",
 )
 @click.option(
-    "--after", type=click.IntRange(min=0), metavar="SEQ", help="Begin after this message."
+    "--after",
+    type=click.IntRange(min=0),
+    metavar="SEQ",
+    help="Begin after the message with this number.",
 )
 @click.option("--no-follow", is_flag=True, help="Do not wait for more.")
 @click.pass_obj

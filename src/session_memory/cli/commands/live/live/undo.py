@@ -1,6 +1,6 @@
 """Undo the last rewind or clear, or the last compaction.
 
-Run it again to undo the step before.
+Run the command again to undo the rewind, clear or compaction before that.
 """
 
 import click
