@@ -9,7 +9,7 @@ import pytest
 from on_a_server import HERE
 
 from session_memory.core.schema import SessionEvent
-from session_memory.derive import derivation, same_ids
+from session_memory.derive import derivation, same_ids, stale_sessions
 from session_memory.derive.contents import content_of
 from session_memory.derive.same_ids import OTHER_CONTENT
 from session_memory.store import Store
@@ -291,7 +291,7 @@ def test_a_problem_is_listed_once_however_often_the_sessions_are_derived(
                 assert row is not None
                 store.sessions.mark_stale(row.id)
         before = store.problems.added
-        derivation.derive_stale(store, 0, lambda repo, cwd: None)
+        stale_sessions.derive_stale(store, 0, lambda repo, cwd: None)
         assert len(other_contents(store)) == 1
         assert store.problems.added == before
 

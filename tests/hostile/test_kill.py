@@ -22,6 +22,7 @@ from session_memory.collect import sync as syncing
 from session_memory.collect.batch_writing import BatchWriting
 from session_memory.collect.reading import SourceReading
 from session_memory.derive import derivation as derive
+from session_memory.derive import stale_sessions
 from session_memory.retain.verification import verify
 from session_memory.store.copying import copy_everything
 from session_memory.store.store import open_store
@@ -284,7 +285,7 @@ def test_what_is_left_to_derive_is_derived_by_a_sync_that_finds_nothing_new(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _tangled(memory.root)
-    _die_at_call(monkeypatch, derive, "derive_stale", 1)
+    _die_at_call(monkeypatch, stale_sessions, "derive_stale", 1)
     with memory.opened() as store, pytest.raises(Killed):
         collect(store, memory.root)
     monkeypatch.undo()

@@ -12,8 +12,15 @@ import pytest
 from keeping import Keeper, analyzed, talk
 
 from session_memory.collect import batches, file_pieces
-from session_memory.derive import cluster_records, derivation, new_sessions, rebuilding, reindex
-from session_memory.derive.derivation import derive_stale
+from session_memory.derive import (
+    cluster_records,
+    derivation,
+    new_sessions,
+    rebuilding,
+    reindex,
+    stale_sessions,
+)
+from session_memory.derive.stale_sessions import derive_stale
 from session_memory.learn.analyze import analyze
 from session_memory.live import SessionStore
 from session_memory.retain.forget import compact, forget
@@ -97,11 +104,16 @@ def test_a_sync_reads_logs_before_it_derives_sessions_again(filled: Keeper) -> N
     check_sound(filled.store)
 
 
+@pytest.mark.every(1)  # No other gives a server its statements.
+@pytest.mark.parametrize("all_are_stale", [False, True])
 def test_what_another_process_writes_meanwhile_is_derived_as_well(
-    filled: Keeper, monkeypatch: pytest.MonkeyPatch
+    filled: Keeper, monkeypatch: pytest.MonkeyPatch, all_are_stale: bool
 ) -> None:
-    """A second fork comes after the logs were read, and before the sessions are written."""
-    surveyed, came = derivation._surveyed, []
+    """A second fork comes after the logs were read, and before the sessions are written.
+
+    If all are stale, the logs of several sessions are read first, and the fork concerns the last.
+    """
+    surveyed, came = stale_sessions._StaleSessions._surveyed, []
 
     def with_another(*arguments: Any) -> Any:
         found = surveyed(*arguments)
@@ -111,11 +123,12 @@ def test_what_another_process_writes_meanwhile_is_derived_as_well(
                 collect(other, filled.claude.write(came), host="here")
         return found
 
-    origin = filled.store.sessions.row(f"claude:session-{COUNT - 1}")
-    assert origin is not None
     with filled.store.transaction():
-        filled.store.sessions.mark_stale(origin.id)
-    monkeypatch.setattr(derivation, "_surveyed", with_another)
+        for number in range(COUNT) if all_are_stale else [COUNT - 1]:
+            row = filled.store.sessions.row(f"claude:session-{number}")
+            assert row is not None
+            filled.store.sessions.mark_stale(row.id)
+    monkeypatch.setattr(stale_sessions._StaleSessions, "_surveyed", with_another)
     derive_stale(filled.store, 1, lambda repo, cwd: None)
     assert came
     assert not filled.store.sessions.stale()

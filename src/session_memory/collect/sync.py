@@ -264,7 +264,7 @@ class Sync:
 
     def _finish(self) -> None:
         """Store which sources could not be read, and derive stale sessions again."""
-        from session_memory.derive.derivation import derive_stale  # noqa: PLC0415
+        from session_memory.derive.stale_sessions import derive_stale  # noqa: PLC0415
 
         run, store = self.context, self._store
         if run.failures or run.vanished:

@@ -43,13 +43,21 @@ class ClusterRecords:
         """Whether the logs of the sessions are unchanged since this object was created."""
         return self._logs() == self._sources
 
+    def _each_log(self) -> dict[int, SourceRow]:
+        return {source.id: source for sources in self._sources for source in sources}
+
+    @property
+    def size(self) -> int:
+        """The number of bytes of all logs of the sessions."""
+        return sum(source.kept for source in self._each_log().values())
+
     def load_small(self) -> None:
         """Hold all records in memory when their logs are small enough together.
 
         A log that many sessions share is read once for all of them.
         """
-        logs = {source.id: source for sources in self._sources for source in sources}
-        if sum(source.kept for source in logs.values()) > HELD_IN_MEMORY:
+        logs = self._each_log()
+        if self.size > HELD_IN_MEMORY:
             return
         wanted = {row.native_id for row in self._rows}
         held: dict[tuple[int, str], list[Record]] = {}

@@ -1,29 +1,24 @@
-"""Derive stale sessions again from the stored logs.
+"""Derive a cluster, which is a set of sessions that share records, again from the stored logs.
 
-Sessions that share records are derived together. Those that get or lose records are written in one
-transaction, the others in pieces. The result depends on the stored logs alone, never on the order
-in which files were found.
+The sessions that get or lose records are written in one transaction, the others in pieces. The
+result depends on the stored logs alone, never on the order in which files were found.
 """
 
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator
-from contextlib import nullcontext
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import msgspec
 
 from session_memory.adapters.base import Record
-from session_memory.core.errors import AdapterFailed, AdapterUnusable
 from session_memory.derive.cluster_records import ClusterRecords, PlacedRecord
 from session_memory.derive.cluster_usage import ClusterUsage
-from session_memory.derive.connected import connected_sessions
 from session_memory.derive.ingest import Ingest
-from session_memory.derive.new_sessions import new_session, reset
+from session_memory.derive.new_sessions import reset
 from session_memory.derive.owners import Owners, positions
 from session_memory.derive.placement import infer_parent
-from session_memory.derive.readers import note_substitute
 from session_memory.derive.reported_usage import settle_reports
-from session_memory.derive.repository_names import DomainOf, RepositoryNames
+from session_memory.derive.repository_names import RepositoryNames
 from session_memory.derive.response_ids import note_shared_ids, shared_ids
 from session_memory.derive.same_ids import OTHER_CONTENT, OtherContent, Places, SameIds
 from session_memory.derive.turns_with_subagents import set_sums
@@ -40,82 +35,9 @@ from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 
 BATCH = 2000
-TRIES = 3
 # The sessions that are written in one piece have about so many events. Each session counts as
 # `PER_SESSION` further events, because of its other rows.
 PIECE_EVENTS, PER_SESSION = 1000, 20
-
-
-def derive_stale(
-    store: Store,
-    now: int,
-    repositories: RepositoryNames | DomainOf,
-    *,
-    without: Collection[int] = (),
-) -> int:
-    """Derive every stale session, with those it shares records with. Returns their number.
-
-    Sessions that no adapter can read keep their events and stay stale; `readers.substituted` names
-    them.
-    """
-    derived, left = 0, set(without)
-    if not isinstance(repositories, RepositoryNames):
-        repositories = RepositoryNames(store, repositories)
-    shared: set[int] = set()
-    tries = 0
-    while stale := [session_id for session_id in store.sessions.stale() if session_id not in left]:
-        # Logs are read before the transaction begins. If other processes always write in between,
-        # they are read within it.
-        with store.transaction() if tries >= TRIES else nullcontext():
-            mark = None if store.db.is_writing else store.db.write_mark()
-            with store.db.snapshot():
-                new = None if stale[0] in shared else new_session(store, stale[0])
-                work = new or _surveyed(store, stale[0], now, repositories)
-            if isinstance(work, _Unreadable):
-                note_substitute(store, work.flavor, work.reason)
-                left.update(work.sessions)
-                continue
-            while True:
-                with store.transaction():
-                    is_same = mark is None or store.db.write_mark() == mark or work.is_current()
-                    is_written = is_same and work.write(now, repositories)
-                if not is_written or work.is_done:
-                    break
-            if is_written:
-                derived += len(work.sessions)
-            elif is_same:
-                # It is no plain fork, so it is derived with those it shares records with.
-                shared.add(stale[0])
-            tries = 0 if is_same else tries + 1
-    return derived
-
-
-class _Unreadable(NamedTuple):
-    """Sessions that no adapter can read. All records are read before anything is dropped, so they
-    stay as they are."""
-
-    sessions: Collection[int]
-    flavor: str
-    reason: str
-
-
-def _surveyed(
-    store: Store, session_id: int, now: int, repositories: RepositoryNames
-) -> "Derivation | _Unreadable":
-    """A session and all that it shares records with. All their records are read."""
-    cluster = connected_sessions(store, session_id)
-    try:
-        while True:
-            derivation = Derivation(store, cluster, now, repositories)
-            derivation.survey()
-            outsiders = derivation.outside_holders()
-            if not outsiders:
-                derivation.settle()
-                return derivation
-            more = (connected_sessions(store, other) for other in outsiders)
-            cluster = sorted({*cluster, *(one for some in more for one in some)})
-    except (AdapterUnusable, AdapterFailed) as failure:
-        return _Unreadable(cluster, failure.flavor, str(failure))
 
 
 class Derivation:
@@ -169,6 +91,11 @@ class Derivation:
             and self._records.are_current()
             and not self.outside_holders()
         )
+
+    @property
+    def size(self) -> int:
+        """The number of bytes of the logs that were read."""
+        return self._records.size
 
     @property
     def is_done(self) -> bool:

@@ -43,6 +43,11 @@ class NewSession(NamedTuple):
     def sessions(self) -> Collection[int]:
         return (self.row.id,)
 
+    @property
+    def size(self) -> int:
+        """The number of bytes of its log."""
+        return self.source.kept
+
     def is_current(self) -> bool:
         row, sources = self.row, _logs_of(self.store, self.row.id)
         return self.store.sessions.row_by_id(row.id) == row and sources == [self.source]

@@ -18,13 +18,13 @@ from session_memory.core.errors import AdapterFailed
 from session_memory.core.roles import LOGS
 from session_memory.derive.cluster_records import HELD_IN_MEMORY
 from session_memory.derive.connected import group_by_sources, group_of
-from session_memory.derive.derivation import derive_stale
 from session_memory.derive.ingest import Ingest
 from session_memory.derive.line_counts import LineCounts, problems_in
 from session_memory.derive.raw_source import stored_records
 from session_memory.derive.readers import unusable_flavors
 from session_memory.derive.reindex import ensure_index
 from session_memory.derive.repository_names import DomainOf, RepositoryNames
+from session_memory.derive.stale_sessions import derive_stale
 from session_memory.store.pieces import write_in_pieces
 from session_memory.store.sources import UNREAD, SourceRow
 from session_memory.store.store import Store

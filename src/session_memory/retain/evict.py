@@ -11,10 +11,10 @@ import msgspec
 from session_memory.core.errors import ArchiveError
 from session_memory.core.ids import split_uid
 from session_memory.derive.connected import connected_to, grouped
-from session_memory.derive.derivation import derive_stale
 from session_memory.derive.live_archived import stored_packs
 from session_memory.derive.live_sources import is_table
 from session_memory.derive.repository_names import DomainOf
+from session_memory.derive.stale_sessions import derive_stale
 from session_memory.retain.passes import DATA_LOSS, PlannedEviction
 from session_memory.retain.units import Unit, is_analyzed
 from session_memory.store.live_closed import lock_closed

@@ -13,7 +13,6 @@ import msgspec
 from session_memory.config import Config
 from session_memory.core.errors import StoreError
 from session_memory.core.ids import make_uid, split_uid
-from session_memory.derive.derivation import derive_stale
 from session_memory.derive.evicted import archive_of, bring_back, family
 from session_memory.derive.files_beside import beside
 from session_memory.derive.live_sources import LIVE, is_table, refs_of
@@ -22,6 +21,7 @@ from session_memory.derive.reported_usage import settle_reports
 from session_memory.derive.repository_names import RepositoryNames
 from session_memory.derive.response_ids import note_shared_ids
 from session_memory.derive.same_ids import OTHER_CONTENT
+from session_memory.derive.stale_sessions import derive_stale
 from session_memory.derive.turns_with_subagents import subtract_subagents
 from session_memory.retain import archive_edit, lake
 from session_memory.retain.archive_edit import Tainted

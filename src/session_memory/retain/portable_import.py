@@ -32,12 +32,12 @@ from session_memory.core.errors import (
 )
 from session_memory.core.text import escaped, visible
 from session_memory.core.time import now_ms
-from session_memory.derive.derivation import derive_stale
 from session_memory.derive.evicted import archive_of, bring_back, family
 from session_memory.derive.forgotten import blanked
 from session_memory.derive.live_sources import NOWHERE
 from session_memory.derive.raw_source import RawSource
 from session_memory.derive.readers import note_substitute, reader_of
+from session_memory.derive.stale_sessions import derive_stale
 from session_memory.retain.first_store import FIRST_RECORDS, FirstStore
 from session_memory.retain.live_files import PortableSessions
 from session_memory.retain.portable_names import import_names

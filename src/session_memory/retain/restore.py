@@ -11,7 +11,6 @@ from session_memory.config import Config
 from session_memory.core.errors import ArchiveError, SessionEvicted, StoreDamaged, UnknownSession
 from session_memory.derive.cluster_records import HELD_IN_MEMORY
 from session_memory.derive.connected import grouped
-from session_memory.derive.derivation import derive_stale
 from session_memory.derive.evicted import (
     LoadedPacks,
     archive_of,
@@ -20,6 +19,7 @@ from session_memory.derive.evicted import (
     family,
     load_archived,
 )
+from session_memory.derive.stale_sessions import derive_stale
 from session_memory.retain.passes import DAY_MS
 from session_memory.store.pieces import end_of_piece
 from session_memory.store.store import Store
