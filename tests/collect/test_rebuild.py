@@ -7,6 +7,7 @@ import pytest
 
 from session_memory.config import Config
 from session_memory.core.time import now_ms
+from session_memory.derive import rebuilding
 from session_memory.derive.rebuilding import rebuild
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
@@ -100,8 +101,10 @@ def advice(store: Store) -> list[str | None]:
 
 @pytest.mark.parametrize("stop", range(4))
 def test_a_rebuild_that_is_stopped_leaves_whole_sessions_and_is_continued(
-    claude: ClaudeHome, stop: int
+    claude: ClaudeHome, stop: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Each group of sessions is read and written alone.
+    monkeypatch.setattr(rebuilding, "READ_TOGETHER", 1)
     with collected(home_with_four(claude)) as store:
         before = contents(store)
         read = rebuilt_up_to(store, stop)
@@ -119,6 +122,19 @@ def test_a_rebuild_that_is_stopped_leaves_whole_sessions_and_is_continued(
         check_same(before, contents(store))
         check_sound(store)
         assert rebuilt(store) is store
+
+
+def test_small_groups_are_written_together(claude: ClaudeHome) -> None:
+    with collected(home_with_four(claude)) as store:
+        before = contents(store)
+        assert len(rebuilt_up_to(store, 3)) == 3
+        check_same(before, contents(store))
+        again: list[int] = []
+        rebuild(store, now_ms(), lambda repo, cwd: None, lambda source: again.append(source.id))
+        # The transaction of all four did not end, so all are read again.
+        assert len(again) == 4
+        check_same(before, contents(store))
+        check_sound(store)
 
 
 def test_a_sync_after_a_stopped_rebuild_derives_what_is_stale(claude: ClaudeHome) -> None:

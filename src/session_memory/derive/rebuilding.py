@@ -9,6 +9,7 @@ derives the sessions that are stale.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from typing import NamedTuple
 
@@ -24,13 +25,13 @@ from session_memory.derive.raw_source import stored_records
 from session_memory.derive.readers import unusable_flavors
 from session_memory.derive.reindex import ensure_index
 from session_memory.derive.repository_names import DomainOf, RepositoryNames
-from session_memory.derive.stale_sessions import derive_stale
+from session_memory.derive.stale_sessions import READ_TOGETHER, derive_stale
 from session_memory.store.pieces import write_in_pieces
 from session_memory.store.sources import UNREAD, SourceRow
 from session_memory.store.store import Store
 
 BATCH = 2000
-READ_TOGETHER = 100
+SOURCES_AT_ONCE = 100
 
 
 class RebuildReport(NamedTuple):
@@ -90,12 +91,11 @@ class _Rebuilding:
         derive_stale(store, self._now, self._repositories)
         self._left = set(store.sessions.stale())
         self._unread = self._marked()
-        for session_id, flavor in store.sessions.outermost_first():
-            if session_id not in self._done and flavor not in self._skipped:
-                self._rebuild(*group_of(store, [session_id]))
+        for groups in self._batches():
+            self._rebuild(groups)
         # A source without a session: nothing was found in it, or it was just copied into a store.
-        for batch in self._without_session():
-            self._rebuild(set(), batch)
+        for sources in self._without_session():
+            self._rebuild_sources(sources)
         with store.transaction():
             for session_id in store.sessions.orphans():
                 store.events.drop(session_id)
@@ -103,8 +103,36 @@ class _Rebuilding:
             store.index.drop_orphans()
             self._repositories.rename_all()
 
+    def _batches(self) -> Iterator[list["_Group"]]:
+        """Groups of connected sessions, as many at a time as have `READ_TOGETHER` bytes of logs.
+
+        A transaction takes as long for one small group as for ten.
+        """
+        batch: list[_Group] = []
+        for session_id, flavor in self._store.sessions.outermost_first():
+            if session_id in self._done or flavor in self._skipped:
+                continue
+            sessions, sources = group_of(self._store, [session_id])
+            self._done |= sessions
+            if sources.isdisjoint(self._unread):
+                continue
+            with self._skipping():
+                batch.append(_Group(sessions, flavor, self._loaded(sources)))
+            if sum(group.loaded.size for group in batch) >= READ_TOGETHER:
+                yield batch
+                batch = []
+        yield batch
+
+    @contextmanager
+    def _skipping(self) -> Iterator[None]:
+        """When an adapter fails in this block, later sessions of its agent are left as they are."""
+        try:
+            yield
+        except AdapterFailed as failure:
+            self._skipped[failure.flavor] = str(failure)
+
     def _without_session(self) -> Iterator[set[int]]:
-        """The sources without a session, of one agent at a time, up to `READ_TOGETHER` of them.
+        """The sources without a session, of one agent at a time, up to `SOURCES_AT_ONCE` of them.
 
         Sources with copies of one session are read together, so that it is derived only once.
         """
@@ -112,9 +140,9 @@ class _Rebuilding:
         rest = [source for source in self._store.sources.every() if source.id in unread]
         for flavor in sorted({source.flavor for source in rest}):
             its = [source.id for source in rest if source.flavor == flavor]
-            for first in range(0, len(its), READ_TOGETHER):
+            for first in range(0, len(its), SOURCES_AT_ONCE):
                 if flavor not in self._skipped:
-                    yield set(its[first : first + READ_TOGETHER])
+                    yield set(its[first : first + SOURCES_AT_ONCE])
 
     def _marked(self) -> set[int]:
         """Mark the sources that must be read again. After a killed rebuild, only the rest."""
@@ -126,32 +154,43 @@ class _Rebuilding:
         write_in_pieces(self._store.transaction, (row.id for row in present), sources.mark_unread)
         return {row.id for row in every}
 
-    def _rebuild(self, sessions: set[int], sources: set[int]) -> None:
-        """Make one group again. Small logs are read before the transactions begin."""
-        store = self._store
-        self._done |= sessions
-        if sources.isdisjoint(self._unread):
-            return
+    def _rebuild(self, groups: list["_Group"]) -> None:
+        """Make some groups again. Their small logs were read before the transactions begin."""
+        loaded = {one.row.id: one for group in groups for one in group.loaded.sources}
+        read = set(self.read)
         try:
-            loaded = self._loaded(sources)
-            if not sessions:
-                write_in_pieces(
-                    store.transaction,
-                    [row.id for row in self._in_order(sources)],
-                    lambda source: self._read_again(set(), {source}, loaded),
-                )
             # One by one: sessions that only share records are read from different sources.
             write_in_pieces(
-                store.transaction,
-                sorted(sessions),
+                self._store.transaction,
+                (session for group in groups for session in sorted(group.sessions)),
                 lambda session: self._read_sources_of(session, loaded),
             )
         except AdapterFailed as failure:
             self._skipped[failure.flavor] = str(failure)
+        else:
+            self._derive()
             return
-        derive_stale(store, self._now, self._repositories, without=self._left)
+        # The transaction that failed may have had sessions of several groups.
+        self.read = read
+        for group in groups if len(groups) > 1 else ():
+            if group.flavor not in self._skipped:
+                self._rebuild([group])
 
-    def _read_sources_of(self, session: int, loaded: dict[int, "_Loaded"]) -> None:
+    def _rebuild_sources(self, sources: set[int]) -> None:
+        """Make again what is in sources without a session."""
+        with self._skipping():
+            loaded = {one.row.id: one for one in self._loaded(sources).sources}
+            write_in_pieces(
+                self._store.transaction,
+                [row.id for row in self._in_order(sources)],
+                lambda source: self._read_again(set(), {source}, loaded),
+            )
+            self._derive()
+
+    def _derive(self) -> None:
+        derive_stale(self._store, self._now, self._repositories, without=self._left)
+
+    def _read_sources_of(self, session: int, loaded: dict[int, "_LoadedLog"]) -> None:
         store = self._store
         # Another process may have added to the sources, or forgotten the session.
         sessions, sources = group_by_sources(store, store.sessions.existing([session]))
@@ -159,7 +198,7 @@ class _Rebuilding:
             self._read_again(sessions, sources, loaded)
 
     def _read_again(
-        self, sessions: set[int], sources: set[int], loaded: dict[int, "_Loaded"]
+        self, sessions: set[int], sources: set[int], loaded: dict[int, "_LoadedLog"]
     ) -> None:
         """Read sources again and mark their sessions stale, inside a transaction."""
         store = self._store
@@ -185,20 +224,39 @@ class _Rebuilding:
         rows = map(self._store.sources.get, sources)
         return sorted(rows, key=lambda row: (row.host, row.path, row.generation))
 
-    def _loaded(self, sources: set[int]) -> dict[int, "_Loaded"]:
+    def _loaded(self, sources: set[int]) -> "_LoadedLogs":
+        """The records of sources that are small together. Large ones are read when written."""
         store = self._store
         with store.db.snapshot():
             rows = [store.sources.get(one) for one in sources if one not in self._evicted]
-            if sum(row.kept for row in rows) > HELD_IN_MEMORY:
-                return {}
-            return {row.id: _Loaded(row, list(stored_records(store, row))) for row in rows}
+            size = sum(row.kept for row in rows)
+            if size > HELD_IN_MEMORY:
+                return _LoadedLogs(size, [])
+            return _LoadedLogs(
+                size, [_LoadedLog(row, list(stored_records(store, row))) for row in rows]
+            )
 
 
-class _Loaded(NamedTuple):
+class _LoadedLog(NamedTuple):
     """The records of a source, and its row when they were read."""
 
     row: SourceRow
     records: list[Record]
+
+
+class _LoadedLogs(NamedTuple):
+    """The number of bytes of some sources, and their records."""
+
+    size: int
+    sources: list[_LoadedLog]
+
+
+class _Group(NamedTuple):
+    """Connected sessions. ``flavor`` is that of the first."""
+
+    sessions: set[int]
+    flavor: str
+    loaded: _LoadedLogs
 
 
 def read_again(
