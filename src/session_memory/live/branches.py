@@ -10,6 +10,7 @@ branch has a seq of ``limit`` or more and is not on the path.
 """
 
 from collections.abc import Iterator, Sequence, Set
+from operator import countOf, itemgetter
 from typing import NamedTuple
 
 from session_memory.core.errors import StoreDamaged
@@ -58,6 +59,7 @@ _FIND = f"{_SELECT} where lane_id = :lane and seq = :seq"
 
 # With more gaps than this it is faster to read the whole branch.
 MOST_RUNS = 16
+_stands_after = itemgetter(1)
 
 Position = tuple[int, int]
 Base = tuple[int | None, int, int, int]
@@ -80,7 +82,7 @@ def position(seq: int, stands_after: int | None) -> Position:
 
 def in_order(rows: list[Row]) -> list[Row]:
     """Sort rows by position. They come sorted by seq, which differs only with repairs."""
-    if any(row[1] is not None for row in rows):
+    if countOf(map(_stands_after, rows), None) < len(rows):
         rows.sort(key=lambda row: position(row[0], row[1]))
     return rows
 

@@ -161,11 +161,12 @@ class MessageReader(BranchReader):
         made = []
         for row in rows:
             seq, after, role, name, content, blocks, calls, call, number, meta, body, at = row
+            if blocks is not None:
+                content = load(blocks)
+            if calls is not None:
+                calls = load(calls)
             if body is not None:
                 content, calls = self._unspilled(body)
-            elif blocks is not None or calls is not None:
-                content = content if blocks is None else load(blocks)
-                calls = None if calls is None else load(calls)
             more = {} if meta is None else load(meta)
             # fmt: off
             made.append(make(
