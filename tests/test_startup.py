@@ -91,3 +91,55 @@ def test_a_sync_that_finds_nothing_new_loads_nothing_that_reads_or_writes(tmp_pa
 def test_the_registry_knows_which_of_our_adapters_declare_something() -> None:
     for name, known in DECLARED_BY.items():
         assert {one.flavor for one in agents() if getattr(one, name)} == known
+
+
+def started(home: Path, code: str, *args: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-c", f"{code}; from session_memory.start import main; main()", *args],
+        env={"HOME": str(home), "PATH": "/usr/bin:/bin"},
+        cwd=home,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+AT_EXIT = "import atexit, sys; atexit.register(lambda: sys.stdout.write('at the end\\n'))"
+
+
+@pytest.mark.parametrize(
+    ("command", "status"), [(("--version",), 0), (("version",), 0), (("nosuch",), 2)]
+)
+def test_the_quick_end_keeps_the_status_and_all_output(
+    command: tuple[str, ...], status: int, tmp_path: Path
+) -> None:
+    done = started(tmp_path, AT_EXIT, *command)
+    assert done.returncode == status
+    assert done.stdout.endswith("at the end\n")
+    assert ("session-memory" in done.stdout) == (not status)
+    assert ("no such command" in done.stderr) == bool(status)
+
+
+def test_a_process_with_another_thread_waits_for_it(tmp_path: Path) -> None:
+    code = (
+        "import sys, threading;"
+        "work = lambda: (threading.main_thread().join(), sys.stdout.write('work done\\n'));"
+        "threading.Thread(target=work).start()"
+    )
+    done = started(tmp_path, code, "--version")
+    assert (done.returncode, done.stdout.endswith("work done\n")) == (0, True)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a full device")
+def test_output_that_cannot_be_written_is_not_a_success(tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "session_memory", "--help"],
+            env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"},
+            stdin=subprocess.DEVNULL,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            timeout=60,
+        )
+    assert done.returncode != 0

@@ -1,5 +1,5 @@
 """``python -m session_memory`` is the command ``session-memory``."""
 
-from session_memory.cli import main
+from session_memory.start import main
 
-main(prog_name="session-memory")
+main()

@@ -1,8 +1,7 @@
 """Spending of today and this month, compared with the user's limits."""
 
-from calendar import monthrange
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, tzinfo
 from typing import Any
 
 import msgspec
@@ -126,9 +125,10 @@ def _is_on(charge: Charge, day: date) -> bool:
 
 
 def _is_in_month(charge: Charge, day: date) -> bool:
-    first = day.replace(day=1)
-    last = first + timedelta(days=monthrange(day.year, day.month)[1] - 1)
-    return charge.key[0] is not None and first <= day_of(charge.key[0]) <= last
+    if charge.key[0] is None:
+        return False
+    spent = day_of(charge.key[0])
+    return (spent.year, spent.month) == (day.year, day.month)
 
 
 def _micro(limit: float | None) -> int | None:
