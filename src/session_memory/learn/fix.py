@@ -61,6 +61,8 @@ class ErrorOccurrence(msgspec.Struct, frozen=True, kw_only=True):
     ended_at: str | None = None
     own: float = 1.0
     """How much of the question is in the line of the error itself, from 0 to 1."""
+    others: int = 0
+    """If the error was not resolved: how many other sessions had it, and did not resolve it."""
 
 
 class KnownError(msgspec.Struct, frozen=True):
@@ -213,22 +215,27 @@ def _distinct(found: list[ErrorOccurrence]) -> list[ErrorOccurrence]:
     """Keep one error for each resolution: ten errors that one edit resolved are one answer.
 
     A resolution that does the same as an earlier one (`way_of`) comes after all others. Errors
-    without a resolution come last.
+    without a resolution come last, each once.
     """
     known: set[tuple[object, ...]] = set()
     chosen: list[ErrorOccurrence] = []
     repeated: list[ErrorOccurrence] = []
-    unresolved: list[ErrorOccurrence] = []
+    unresolved: dict[str, list[ErrorOccurrence]] = {}
     for one in found:
         how = one.resolution
-        own = (one.session_uid, how.event_uids if how else one.fingerprint)
-        if own in known:
-            continue
-        known.add(own)
         if how is None:
-            unresolved.append(one)
+            unresolved.setdefault(one.fingerprint, []).append(one)
+            continue
+        own = (one.session_uid, how.event_uids)
+        if own in known:
             continue
         way = (way_of(how),)
         (repeated if way in known else chosen).append(one)
-        known.add(way)
-    return chosen + repeated + unresolved
+        known |= {own, way}
+    return chosen + repeated + [_with_others(some) for some in unresolved.values()]
+
+
+def _with_others(same: list[ErrorOccurrence]) -> ErrorOccurrence:
+    """Return the first of some unresolved errors that are the same, with the number of the others."""
+    sessions = {one.session_uid for one in same}
+    return msgspec.structs.replace(same[0], others=len(sessions) - 1)

@@ -46,7 +46,9 @@ class Remedy(msgspec.Struct, frozen=True, kw_only=True):
     ``kind`` is the kind of the resolution, None if there is none. ``certainty`` is ``certain``,
     ``likely`` or ``possible``. ``said`` is what the model said before the change, and ``lines`` are
     the changed lines that matter most. ``steps`` are empty if the session was evicted and its
-    archive cannot be read. ``again`` is the call that failed.
+    archive cannot be read. ``again`` is the call that failed, and ``passed`` the check that
+    succeeded after the change, "" if none is known. ``others`` is the number of other sessions that
+    had an unresolved error.
     """
 
     session_uid: str
@@ -66,6 +68,8 @@ class Remedy(msgspec.Struct, frozen=True, kw_only=True):
     certainty: str = ""
     said: str = ""
     lines: tuple[str, ...] = ()
+    passed: str = ""
+    others: int = 0
 
 
 class Remedies(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,6 +141,8 @@ def _remedy(store: Store, occurrence: ErrorOccurrence, names: dict[str, str]) ->
         certainty=how.certainty if how else "",
         said=how.said if how else "",
         lines=how.lines if how else (),
+        passed=how.passed if how else "",
+        others=occurrence.others,
     )
 
 

@@ -21,6 +21,7 @@ from session_memory.learn.digest.command_parts import (
     parts_of,
     run_again,
     runs_check,
+    skips_hooks,
 )
 from session_memory.learn.digest.error_lines import ErrorLine, error_line, error_lines
 from session_memory.learn.digest.experiments import is_experiment
@@ -129,6 +130,11 @@ class Action:
     def hides_failure(self) -> bool:
         """Whether the call always exits with status 0, as ``make lint || true`` does."""
         return self.is_shell and hides_failure(self.command)
+
+    @cached_property
+    def skips_hooks(self) -> bool:
+        """Whether the call runs git without its hooks, so that their errors cannot come back."""
+        return self.is_shell and skips_hooks(self.command)
 
     @property
     def is_poll(self) -> bool:

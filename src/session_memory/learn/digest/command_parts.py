@@ -6,7 +6,9 @@ Directories, wrappers, filters and redirections are left out:
 """
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from session_memory.derive.detecting import EXAMINED, SimpleCommand, simple_commands
@@ -50,6 +52,15 @@ _PREFIXES = frozenset(_PREFIXES_WORDS.split())
 # Of these programs only so many subcommands identify a check: the arguments behind them are texts
 # or numbers that differ each time.
 _BY_VERB = {"git": 1, "gh": 2, "docker": 1, "kubectl": 1}
+# Subcommands of git with subcommands of their own, and options that make a command another check.
+_TWO_VERBS = frozenset({"stash", "submodule", "worktree", "remote", "bisect", "config", "notes"})
+_SKIPPING = "--no-verify"
+_OTHER_CHECK = frozenset({"--check", _SKIPPING})
+# Options of test runners with a pattern of the tests to run.
+_TEST_FILTERS = frozenset(
+    {"-k", "-t", "-g", "-run", "--run", "--grep", "--filter", "--testNamePattern", "--fgrep"}
+)
+_SHORTEST_NAME = 4
 _WITH_VERBS_WORDS = """
     git gh docker kubectl npm pnpm yarn bun npx uv uvx cargo go poetry pip terraform dotnet
     corepack rtk env sudo fnm aws gcloud az helm brew apt apt-get systemctl
@@ -176,8 +187,46 @@ def check_identity(part: Part) -> tuple[str, ...]:
     for place in (0, 1):
         if len(words) > place and words[place] in _BY_VERB:
             verbs = [word for word in words[place + 1 :] if not word.startswith("-")]
-            return words[: place + 1] + tuple(verbs[: _BY_VERB[words[place]]])
+            count = 2 if _TWO_VERBS.intersection(verbs[:1]) else _BY_VERB[words[place]]
+            options = _OTHER_CHECK.intersection(words)
+            return (*words[: place + 1], *verbs[:count], *sorted(options))
     return words
+
+
+def skips_hooks(text: str) -> bool:
+    """Whether a shell text runs a command of git without its hooks: ``git commit --no-verify``."""
+    if "git" not in text or ("-n" not in text and "--no-v" not in text):
+        return False
+    return any(
+        "git" in part.words[:2]
+        and (_SKIPPING in part.words or ("commit" in part.words and "-n" in part.words))
+        for part in parts_of(text)
+    )
+
+
+def covers(text: str, error: str) -> bool:
+    """Whether a test run may include the test that had an error.
+
+    A run of chosen tests (``pytest -k name``, ``vitest a.test.ts``) includes it only if the error
+    names one of the files or patterns.
+    """
+    chosen = list(_chosen_tests(text))
+    lowered = error.lower()
+    return not chosen or any(name in lowered for name in chosen)
+
+
+def _chosen_tests(text: str) -> Iterator[str]:
+    """Yield the names of the files and the patterns with which a test run chooses its tests."""
+    for command in simple_commands(text):
+        for before, word in pairwise(command.words):
+            option, _, value = word.partition("=")
+            name = value if option in _TEST_FILTERS else word
+            is_chosen = bool(value and option in _TEST_FILTERS) or before in _TEST_FILTERS
+            if not is_chosen and ("." not in word.lstrip("./") or word.startswith("-")):
+                continue
+            name = name.strip("'\"^$").rstrip("/").rpartition("/")[2].partition(".")[0].lower()
+            if len(name) >= _SHORTEST_NAME:
+                yield name
 
 
 def lead_of(part: Part) -> tuple[str, ...]:

@@ -56,6 +56,11 @@ class ErrorLine(NamedTuple):
         return bool(self.tool) and self.about in CHECKED
 
     @property
+    def whole(self) -> str:
+        """The error with the text around it and the file that it names."""
+        return f"{self.text} {self.near} {self.path}"
+
+    @property
     def kind(self) -> tuple[str, str, str, str]:
         """A key for this kind of error: the same error code in the same file gives equal keys.
 
@@ -278,8 +283,10 @@ def _reason_of_test(tool: str, before: list[str], after: list[str]) -> str:
         lines = [*(line for line in reversed(before) if _GO_LINE.match(line)), *after]
     for place, line in enumerate(lines):
         if found := _ASSERTION.match(line):
-            # "Expected values to be equal:" is followed by what was got and what was expected.
-            rest = lines[place + 1 : place + 5] if found[0].endswith(":") else []
+            # "Expected values to be equal:" and "expect(…).toBe(…)" are followed by what was got and
+            # what was expected.
+            has_values = found[0].endswith(":") or found[0].startswith("expect(")
+            rest = lines[place + 1 : place + 5] if has_values else []
             return " ".join([found[0], *(one for one in rest if _DIFFERENCE.match(one))])
     return ""
 
@@ -345,7 +352,10 @@ _ASSERTION = lazy_pattern(
 )
 _GO_LINE = lazy_pattern(r"\S+\.go:\d+: ")
 _FAILURE = lazy_pattern(r"(?:\S+: )?(?:fatal|error|Error|ERROR)(?:\[\w+\])?: |npm (?:ERR!|error) ")
-_DIFFERENCE = lazy_pattern(r"[+-] (?!(?:actual|expected)\b)")
+# "- 3" and "+ 4" of a difference, "'a' !== 'b'" of Node, "Expected: 3" and "Received: 4" of Jest.
+_DIFFERENCE = lazy_pattern(
+    r"[+-] (?!(?:actual|expected)\b)|\S.{0,80} [!=]==? \S.{0,80}$|(?:Expected|Received)[\w ]*: "
+)
 _PATH_LINE = lazy_pattern(r"[^\s:]*[/\\.][^\s:]*\.\w{1,8}")
 _ARROW = lazy_pattern(r"(?:-->|╭─\[|,-\[|on) ?([^\s:]+\.\w{1,8})\b")
 _GROUP_NAME = lazy_pattern(r"\(\?P<\w+>")

@@ -9,10 +9,14 @@ from collections import defaultdict, deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
+from session_memory.core.lazy_patterns import lazy_pattern
 from session_memory.learn.digest import Resolution
 from session_memory.learn.digest.actions import Action
 from session_memory.learn.digest.command_parts import (
     check_identity,
+    covers,
     file_names,
     is_other_script,
     lead_of,
@@ -25,6 +29,7 @@ from session_memory.learn.digest.texts import Texts
 MOST_OPEN = 60
 MOST_APART = 200
 _SOON = 6
+_CONFLICT = lazy_pattern(r"Merge conflict in (\S+)")
 _ALIKE = 0.6
 _SOME = 0.4
 
@@ -73,9 +78,16 @@ class OpenErrors:
             error = one.failure.error
             if error.kind in shown:
                 one.failure, one.number = FailedCheck(error, action), action.number
-            elif error.tool in tools or self._got_further(one.failure, action):
+            elif error.tool in tools:
                 # The check ran and found something else, so this error is gone.
                 ended.append(self._end(mark, one, action, texts))
+            elif self._got_further(one.failure, action):
+                end = self._end(mark, one, action, texts)
+                if end.resolution is None:
+                    # A call that fails, too, replaces nothing. A later call may.
+                    self._open[mark] = one
+                else:
+                    ended.append(end)
         for mark, error in found.items():
             if (known := self._open.get(mark)) is not None:
                 known.failure, known.number = FailedCheck(error, action), action.number
@@ -110,23 +122,39 @@ class OpenErrors:
     def _end(self, mark: str, one: _OpenError, action: Action, texts: Texts) -> EndedError:
         between = [each for each in self._recent if one.number < each.number < action.number]
         how = resolution_of(one.failure, between, action, texts)
-        if how is not None and how.certainty == CERTAIN and action.errors:
-            how = _less_certain(how)
+        if how is not None and action.errors:
+            how = _after_failure(how, action)
         del self._open[mark]
         return EndedError(mark, one.first, action, how)
 
     def _is_end(self, one: _OpenError, action: Action) -> bool:
         failed = one.failure.action
+        if action.skips_hooks and not failed.skips_hooks:
+            return False
         if not failed.is_shell:
             return _ends_edit(failed, action, action.number - one.number)
         if not action.is_shell:
             return False
         if self._checks(one.failure, action):
             return True
+        if conflict := _CONFLICT.search(one.failure.error.text):
+            return self._is_solved(conflict[1], one, action)
         if failed.is_test and action.is_test:
-            return any(each.is_edit and each.number > one.number for each in self._recent)
+            is_edited = any(each.is_edit and each.number > one.number for each in self._recent)
+            return is_edited and covers(action.command, one.failure.error.whole)
         is_soon = action.number - one.number <= _SOON
         return is_soon and one.failure.is_about_call and _replaces(one.failure, action)
+
+    def _is_solved(self, file: str, one: _OpenError, action: Action) -> bool:
+        """Whether the merge conflict in a file was edited away, and git was told so."""
+        is_marked = any(
+            part.program == "git" and {"add", "commit", "rm"} & {*part.words[1:3]}
+            for part in action.parts
+        )
+        return is_marked and any(
+            each.number > one.number and any(path.endswith(file) for path in each.paths)
+            for each in self._recent
+        )
 
     def _checks(self, failure: FailedCheck, action: Action) -> bool:
         if action.checks_again(failure.action):
@@ -142,10 +170,15 @@ class OpenErrors:
             yield mark, one.first, one.failure.action.result.seq
 
 
-def _less_certain(how: Resolution) -> Resolution:
-    return Resolution(
-        how.kind, how.text, how.event_uids, how.succeeded, LIKELY, how.said, how.lines
-    )
+def _after_failure(how: Resolution, action: Action) -> Resolution | None:
+    """Return what is known of a resolution if the call after it, ``action``, had other errors.
+
+    If that call is the resolution, it must have worked: a linter or a test run works even if it
+    finds errors.
+    """
+    if how.kind in ("instead", "again") and not all(one.is_of_check for one in action.errors):
+        return None
+    return replace(how, certainty=LIKELY) if how.certainty == CERTAIN else how
 
 
 def _ends_edit(failed: Action, action: Action, apart: int) -> bool:

@@ -287,7 +287,16 @@ def _made(
         certainty,
         said_in(texts.words(said)) if said is not None else "",
         tuple(lines),
+        _passed(failure, chosen, success),
     )
+
+
+def _passed(failure: FailedCheck, chosen: Sequence[Action], success: Action) -> str:
+    """Return the command of the check that passed, or "" if no such check is known."""
+    is_check = success.is_shell and (success.is_test or success.checks_again(failure.action))
+    if success.errors or success.finished.failed or success in chosen or not is_check:
+        return ""
+    return one_line(escaped(mask(success.command[: 4 * LONGEST_TEXT])), LONGEST_TEXT)
 
 
 def _text(kind: str, chosen: Sequence[Action], failure: FailedCheck | None = None) -> str:

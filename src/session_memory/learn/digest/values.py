@@ -123,7 +123,9 @@ class Resolution(msgspec.Struct, frozen=True):
     succeeded without any change). ``text`` has the edited files or the command. ``event_uids`` are
     the calls that made the change, ``succeeded`` is the result that shows the success.
     ``certainty`` is ``certain``, ``likely`` or ``possible``. ``said`` is what the model said before
-    the change, and ``lines`` are the changed lines that matter most.
+    the change, and ``lines`` are the changed lines that matter most. ``passed`` is the command of
+    the check that succeeded after the change. It is empty if that call is the change itself, or if
+    the check still failed with other errors.
     """
 
     kind: str
@@ -133,6 +135,7 @@ class Resolution(msgspec.Struct, frozen=True):
     certainty: str = ""
     said: str = ""
     lines: tuple[str, ...] = ()
+    passed: str = ""
 
 
 class ErrorSnippet(msgspec.Struct, frozen=True, kw_only=True):

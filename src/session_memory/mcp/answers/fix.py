@@ -106,8 +106,8 @@ def _occurrence(
         answer.quote(words, below_repo(how.text, session.repo), rank)
     else:
         answer.say(words, rank)
-    if one.call and how.kind in ("edit", "command"):
-        answer.quote("then passed", below_repo(one.call, session.repo), rank + 3, most=120)
+    if how.passed:
+        answer.quote("then passed", below_repo(how.passed, session.repo), rank + 3, most=120)
 
 
 def _lines(question: Question, how: Resolution, rank: int) -> None:

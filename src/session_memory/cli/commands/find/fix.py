@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 MOST_TEXT = 4 << 20
 WIDE = 100
 MOST_QUOTED = 6
+MOST_HEADLINES = 3
 _HOW = {
     "edit": "an edit resolved it",
     "command": "a command resolved it",
@@ -50,11 +51,13 @@ _HOW_SURE = {"likely": " (likely)", "possible": " (possibly)"}
     json_shape='{"asked", "fingerprint", "basis", "remedies": [{"session_uid", "name", "flavor",'
     ' "repo", "title", "ended_at", "error", "error_event", "count", "likeness", "kind", "text",'
     ' "again", "steps": [{"event_uid", "seq", "tool", "path", "text", "lines"}, …],'
-    ' "certainty", "said", "lines"}, …],'
+    ' "certainty", "said", "lines", "passed", "others"}, …],'
     ' "mentions": [HIT, …]}; "basis" is same, similar or nothing, a hit is as in search;'
     ' "likeness" is 0 to 1; "kind" is edit, command, instead (another call), look, again (the same'
     ' call worked later) or null (not resolved); "again" is the call that failed; "said" is what'
-    ' the agent said before the change; "certainty" is certain, likely or possible.',
+    ' the agent said before the change; "certainty" is certain, likely or possible; "passed" is the'
+    " check that succeeded after the change, empty if none is known; "
+    '"others" counts the other sessions that did not resolve it.',
 )
 @click.argument("words", nargs=-1, required=True, metavar="TEXT|-")
 @limit_option(5)
@@ -113,16 +116,18 @@ def _lines(found: "Remedies", labels: "SessionLabels", columns: int, now: int) -
 def _remedy(
     remedy: "Remedy", labels: "SessionLabels", columns: int, now: int, *, is_same: bool
 ) -> Iterator[str]:
-    from session_memory.views.figures import age
+    from session_memory.views.figures import age, plural
 
     like = "" if is_same else f" ({remedy.likeness:.0%} alike)"
-    yield click.style(cut(safe(f"{remedy.error}{like}"), columns), bold=True)
+    for line in _headline(f"{remedy.error}{like}", columns):
+        yield click.style(line, bold=True)
     facts = [age(remedy.ended_at, now), remedy.repo or "", remedy.flavor]
     yield look_line(remedy.name, facts, columns)
     if title := labels.title(remedy.session_uid):
         yield cut(f"  in: {safe(title)}", columns)
     if remedy.kind is None:
-        yield "  not resolved in that session"
+        others = f", nor in {plural(remedy.others, 'other')}" if remedy.others else ""
+        yield f"  not resolved in that session{others}"
         return
     sure = _HOW_SURE.get(remedy.certainty, "")
     how = f"{_HOW.get(remedy.kind, remedy.kind)}{sure}"
@@ -130,10 +135,17 @@ def _remedy(
     if remedy.said:
         yield from _quoted(f"{remedy.said}”", remedy.repo, columns, bar="  “", most=3)
     yield from _changes(remedy, columns)
-    if remedy.again and remedy.kind in ("edit", "command") and remedy.certainty != "possible":
+    if remedy.passed and remedy.certainty != "possible":
         yield from _quoted(
-            f"{remedy.again}`", remedy.repo, columns, bar="  then this passed: `", most=1
+            f"{remedy.passed}`", remedy.repo, columns, bar="  then this passed: `", most=1
         )
+
+
+def _headline(text: str, columns: int) -> Iterator[str]:
+    """Yield an error in up to three lines: what differs from another error may be at its end."""
+    lines = wrap(safe(text), columns - 2, subsequent_indent="  ", break_on_hyphens=False)
+    for place, line in enumerate(lines[:MOST_HEADLINES], 1):
+        yield f"{line} …" if place == MOST_HEADLINES < len(lines) else line
 
 
 def _changes(remedy: "Remedy", columns: int) -> Iterator[str]:
