@@ -17,6 +17,7 @@ from session_memory.learn.curate import accept, current_user, edit, mark, merge,
 from session_memory.learn.lesson import from_text, to_text
 from session_memory.learn.lessons import Lessons
 from session_memory.learn.patterns import Evidence, Fix, Pattern, pattern_id, patterns
+from session_memory.learn.wish_text import wish_lesson
 from session_memory.store import Store
 from session_memory.testing.collecting import new_store
 
@@ -106,7 +107,28 @@ def test_an_instruction_given_again_and_again_becomes_one_to_follow_unasked(
     with fleet.learned() as store:
         (item,) = [p for p in patterns(store) if p.type == "recurring_instruction"]
         lesson = accept(lessons, store, item, FLOORS, at(APPLIED))
-    assert lesson.resolution.endswith("`never commit without the linter`")
+    assert lesson.resolution == (
+        "Do this without being asked: `never commit without the linter`."
+        " The user asked for it in 2 sessions."
+    )
+
+
+@pytest.mark.parametrize(
+    ("wish", "lesson"),
+    [
+        ("commit", "When the work is done and its checks pass, do this without being asked:"),
+        ("commit the changes", "When the work is done and its checks pass, do this without"),
+        ("add commit push", "When the work is done and its checks pass, offer to do this:"),
+        ("提交pr", "When the work is done and its checks pass, offer to do this:"),
+        ("update changelog", "Do this without being asked:"),
+        ("make check before the commit", "Do this without being asked:"),
+    ],
+)
+def test_work_is_handed_in_at_its_end_and_shown_to_others_only_with_the_users_word(
+    wish: str, lesson: str
+) -> None:
+    found = planted("commit", type="recurring_instruction", detail=wish)
+    assert wish_lesson(found).startswith(lesson)
 
 
 # ---------------------------------------------------------------- floors

@@ -1,6 +1,6 @@
-"""Write the text of a lesson about an error: what to do, in one sentence.
+"""Write the text of a lesson: what to do, in one or two sentences.
 
-There is a text only if the same thing resolved the error in three sessions or more: the same
+For an error there is a text only if the same thing resolved it in three sessions or more: the same
 command, the same change of the call, or an edit of the same file. Other texts a person has to
 write.
 """
@@ -15,13 +15,13 @@ from session_memory.core.text import below_repo
 from session_memory.learn.digests import digest_of
 from session_memory.learn.patterns import OF_ERRORS, Pattern
 from session_memory.learn.quoting import quoted
+from session_memory.learn.wish_text import wish_lesson
 from session_memory.store.store import Store
 
 SESSIONS = 3
 MOST_CHANGED = 4
 MOST_READ = 60
 LONGEST_COMMAND, LONGEST_ERROR = 160, 120
-_UNSURE = "possible"
 _KINDS = ("command", "instead", "edit")
 _ELSEWHERE = re.compile(r"^\s*cd\s+[^;&|]{1,200}(?:&&|;)\s*")
 _SHOWN_PART = re.compile(
@@ -55,7 +55,12 @@ class LessonText(NamedTuple):
 
 
 def lesson_text(store: Store, pattern: Pattern) -> LessonText:
-    """Return what to do about the error of a pattern; empty if sessions do not agree on it."""
+    """Return what to do about the error or the repeated instruction of a pattern.
+
+    Empty for other types, and for an error if sessions do not agree on what resolved it.
+    """
+    if pattern.type == "recurring_instruction":
+        return LessonText(wish_lesson(pattern))
     if pattern.type not in OF_ERRORS:
         return LessonText()
     repo = pattern.repos[0] if len(pattern.repos) == 1 else None
@@ -87,7 +92,7 @@ def _ways(store: Store, pattern: Pattern, repo: str | None) -> Iterable[Way]:
             how = error.resolution
             if error.fingerprint != pattern.locus or how is None:
                 continue
-            if how.kind in _KINDS and getattr(how, "certainty", "") != _UNSURE:
+            if how.kind in _KINDS and not how.is_guess:
                 text, setting = _without_setting(how.text)
                 yield Way(uid, bare(error.call, repo), how.kind, bare(text, repo), setting)
 

@@ -43,6 +43,8 @@ _COMMON_WORDS = """
     detail mention recent
 """
 _COMMON = frozenset(_COMMON_WORDS.split())
+# Chinese characters that only join words. Two neighbouring characters with one of them are no word.
+_JOINING = frozenset("的了就先那这在是把和与也都我你他它们一个不有要会能到去来吗呢吧被对从")
 
 
 # Wordings such as "get rid of it" are unclear alone: the thing is named in another sentence.
@@ -123,6 +125,8 @@ def _keys(words: tuple[str, ...], wish: Wish) -> Iterator[tuple[tuple[str, ...],
     head, neighbours = plain[0], {tuple(sorted(pair)) for pair in pairwise(plain)}
     is_cjk = any(not word.isascii() for word in plain)
     for pair in combinations(sorted(plain), 2):
+        if any(not _JOINING.isdisjoint(word) for word in pair):
+            continue
         count = len(told.intersection(pair))
         is_whole = is_short and len(plain) == len(pair) and not _FLOW.issuperset(pair)
         if (head in pair or is_cjk) and (count or is_whole):

@@ -241,7 +241,7 @@ def _fixed(digests: list[Digest]) -> Iterator[FixedError]:
         (-error.tokens, digest.session_uid, error.fingerprint, error)
         for digest in digests
         for error in digest.error_snippets
-        if error.resolution is not None and error.resolution.kind != "again"
+        if (how := error.resolution) is not None and how.kind != "again" and not how.is_guess
     ]
     for _, uid, _, error in sorted(found, key=lambda item: item[:3]):
         if how := error.resolution:

@@ -199,7 +199,9 @@ def _said(digest: Digest) -> Iterator[tuple[str, str]]:
 
 def _errors(digest: Digest) -> Iterator[ErrorRow]:
     for error in digest.error_snippets:
+        # Patterns report what helped, so guesses are left out.
         how = error.resolution
+        how = None if how is None or how.is_guess else how
         yield ErrorRow(
             session_uid=digest.session_uid,
             fingerprint=error.fingerprint,

@@ -22,6 +22,7 @@ def recovery(digest: Digest) -> Iterator[Signal]:
         how = error.resolution
         if how is not None:
             words = _HOW.get(how.kind, "{}").format(how.text)
+            words = f"perhaps {words}" if how.is_guess else words
             yield signal(
                 digest,
                 "recovery",

@@ -55,6 +55,5 @@ DETECTOR = FleetDetector(
     type="recurring_instruction",
     title="The same instruction in session after session",
     advice="Put it into the agent's instruction file: {detail}",
-    lesson="Do this without being asked, because the user asks for it again and again: {detail}",
     find=recurring_instruction,
 )

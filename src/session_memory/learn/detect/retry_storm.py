@@ -10,13 +10,12 @@ from session_memory.learn.signal import Signal, signal
 
 def retry_storm(digest: Digest) -> Iterator[Signal]:
     for repeat in digest.repeats:
-        ended = "then it worked" if repeat.resolved else "it never worked"
         yield signal(
             digest,
             "retry_storm",
             locus=f"{repeat.tool or 'model'}: {normalized(repeat.call)}",
             magnitude=repeat.failures,
-            detail=f"{repeat.failures} failures in a row of {repeat.call or 'the model'}; {ended}",
+            detail=f"{repeat.call or 'the model'} failed {repeat.failures} times in a row",
             evidence=repeat.event_uids,
             tokens=repeat.tokens,
         )

@@ -52,14 +52,17 @@ class _Group:
 
 
 class _Streak:
-    """Failures in a row: of one call, or of the model when it could not be reached."""
+    """Failures in a row: of one call, or of the model when it could not be reached.
 
-    __slots__ = ("count", "first", "groups", "last", "tool", "uids", "words")
+    ``edits`` is the number of edits of the session before the last failure.
+    """
 
-    def __init__(self, first: int, tool: str | None, words: str) -> None:
+    __slots__ = ("count", "edits", "first", "groups", "last", "tool", "uids", "words")
+
+    def __init__(self, first: int, tool: str | None, words: str, edits: int = 0) -> None:
         self.tool, self.words = tool, words
         self.first = self.last = first
-        self.count = 0
+        self.count, self.edits = 0, edits
         self.uids: list[str] = []
         self.groups: list[_Group] = []
 
@@ -102,6 +105,7 @@ class ErrorGroups:
         self._repeats: list[tuple[_Streak, int, bool]] = []
         self._said: BriefEvent | None = None
         self._number = 0
+        self._edits = 0
 
     def add(self, finished: FinishedCall, texts: Texts) -> None:
         self._number += 1
@@ -131,14 +135,20 @@ class ErrorGroups:
         if action.is_edit:
             # The message explains the calls up to this edit, but none of the later ones.
             self._said = None
+            self._edits += not finished.failed
 
     def _add_failure(self, finished: FinishedCall, action: Action) -> None:
         streak = self._streaks.get(finished.key)
+        if streak is not None and streak.edits != self._edits:
+            # Something was changed before this try, so it is not one more of the same.
+            if streak.count >= REPEAT_FROM:
+                return
+            streak = None
         if streak is None:
             if len(self._streaks) >= MOST_PENDING:
                 self._close(next(iter(self._streaks)))
             call = finished.call
-            streak = _Streak(call.seq, call.tool, call.path or call.summary)
+            streak = _Streak(call.seq, call.tool, call.path or call.summary, self._edits)
             self._streaks[finished.key] = streak
         streak.add_occurrence(finished.result)
 

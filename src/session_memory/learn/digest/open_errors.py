@@ -176,7 +176,10 @@ def _after_failure(how: Resolution, action: Action) -> Resolution | None:
     If that call is the resolution, it must have worked: a linter or a test run works even if it
     finds errors.
     """
-    if how.kind in ("instead", "again") and not all(one.is_of_check for one in action.errors):
+    has_worked = action.is_check and not any(
+        FailedCheck(one, action).is_about_call for one in action.errors
+    )
+    if how.kind in ("instead", "again") and not has_worked:
         return None
     return replace(how, certainty=LIKELY) if how.certainty == CERTAIN else how
 

@@ -137,6 +137,11 @@ class Resolution(msgspec.Struct, frozen=True):
     lines: tuple[str, ...] = ()
     passed: str = ""
 
+    @property
+    def is_guess(self) -> bool:
+        """Whether it is only possible that the change resolved the error."""
+        return self.certainty == "possible" and self.kind != "again"
+
 
 class ErrorSnippet(msgspec.Struct, frozen=True, kw_only=True):
     """One error of a session, with all its occurrences.
