@@ -236,6 +236,6 @@ def _distinct(found: list[ErrorOccurrence]) -> list[ErrorOccurrence]:
 
 
 def _with_others(same: list[ErrorOccurrence]) -> ErrorOccurrence:
-    """Return the first of some unresolved errors that are the same, with the number of the others."""
+    """Return the first of some equal errors that were not resolved, with the number of others."""
     sessions = {one.session_uid for one in same}
     return msgspec.structs.replace(same[0], others=len(sessions) - 1)

@@ -283,8 +283,8 @@ def _reason_of_test(tool: str, before: list[str], after: list[str]) -> str:
         lines = [*(line for line in reversed(before) if _GO_LINE.match(line)), *after]
     for place, line in enumerate(lines):
         if found := _ASSERTION.match(line):
-            # "Expected values to be equal:" and "expect(…).toBe(…)" are followed by what was got and
-            # what was expected.
+            # "Expected values to be equal:" and "expect(…).toBe(…)" are followed by the value and
+            # the expected value.
             has_values = found[0].endswith(":") or found[0].startswith("expect(")
             rest = lines[place + 1 : place + 5] if has_values else []
             return " ".join([found[0], *(one for one in rest if _DIFFERENCE.match(one))])
