@@ -34,6 +34,7 @@ _FAILED = re.compile(
 )
 _HEADED = re.compile(r"Exit code: |Chunk ID: |Wall time: |Command: |Script ")
 _PRINTED = "\nOutput:\n"
+_SCRIPT = "Script completed"
 _PATCH_HEADER = "Exit code: "
 _PATCHED = "Success. Updated the following files"
 
@@ -63,6 +64,8 @@ def read_output(output: object, answers: str = "") -> Outcome:
     value = _json_object(text) if text.startswith("{") else None
     if value is not None:
         return _from_json(text, value, flag)
+    if (ran := _ran_by_script(text)) is not None:
+        return ran
     by_person = bool(_BY_PERSON.match(text))
     exit_code, is_running, duration = _header_of(text)
     outcome = Outcome(text, exit_code=exit_code, duration_ms=duration, by_person=by_person)
@@ -83,7 +86,28 @@ def text_of_output(output: object) -> str:
     """Return only the text of a call's outcome, as `read_output` would."""
     text, flag = _text_of(output)
     value = _json_object(text) if text.startswith("{") else None
-    return text if value is None else _from_json(text, value, flag).text
+    if value is None:
+        ran = _ran_by_script(text)
+        return text if ran is None else ran.text
+    return _from_json(text, value, flag).text
+
+
+def _ran_by_script(text: str) -> Outcome | None:
+    """Return the outcome of a command that a script ran. None if the script printed anything else.
+
+    A script of Codex (since 2026) often prints the whole result of its command as a JSON object.
+    """
+    head, is_script, printed = text.partition(_PRINTED)
+    if not (is_script and head.startswith(_SCRIPT) and printed.lstrip().startswith("{")):
+        return None
+    match _json_object(printed):
+        case {"output": str(shown), "exit_code": int(code), "chunk_id": str()}:
+            text = f"{head}{_PRINTED}{shown}"
+            return Outcome(text, code != 0, _fitting(code), _header_of(text)[2])
+        case {"output": str(shown), "session_id": int() | str(), "chunk_id": str()}:
+            text = f"{head}{_PRINTED}{shown}"
+            return Outcome(text, duration_ms=_header_of(text)[2], is_finished=False)
+    return None
 
 
 def _text_of(output: object) -> tuple[str, bool | None]:
