@@ -29,8 +29,8 @@ from session_memory.store.live_imports import LiveImports
 from session_memory.store.live_rows import LiveRows
 from session_memory.store.store import Store
 
-# A sync that finds nothing new must not load what reads, settles and writes: that takes longer than
-# to look at a thousand files.
+# A sync that finds nothing new must not load the modules that read, settle and write: that takes
+# longer than to look at a thousand files.
 if TYPE_CHECKING:
     from session_memory.collect.batch_writing import BatchWriting
     from session_memory.collect.evicted_sources import EvictedSources

@@ -95,8 +95,8 @@ class Ingest:
             # This must come first: who owns a copied record depends on who names whom as parent.
             self._add_origin(row, records)
         if row.stale or row.evicted_at is not None:
-            # The records are in the stored log. Those of an evicted session are derived when it
-            # is restored.
+            # Derive no events now. They are derived from the stored log later: for an evicted
+            # session when it is restored.
             row.stale = 1
             self._store.sessions.save(row)
             self._store.sessions.link_source(row.id, source.id)

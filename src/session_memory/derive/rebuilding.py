@@ -87,7 +87,8 @@ class _Rebuilding:
         store = self._store
         with store.transaction():
             store.figures.discard()
-        # What an interrupted sync left stale must not be derived together with the first group.
+        # Derive the sessions that an interrupted sync left stale now, not with the first group.
+        # Those that stay stale have no usable adapter. They are in `_left` and are not derived.
         derive_stale(store, self._now, self._repositories)
         self._left = set(store.sessions.stale())
         self._unread = self._marked()

@@ -34,7 +34,7 @@ def derive_stale(
     """Derive every stale session, with those it shares records with. Returns their number.
 
     Sessions in ``without`` stay stale, and so do sessions that no adapter can read. Both keep their
-    events; `readers.substituted` names the second.
+    events. `readers.substituted` names the agents without a usable adapter.
     """
     if not isinstance(repositories, RepositoryNames):
         repositories = RepositoryNames(store, repositories)

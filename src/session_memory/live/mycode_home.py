@@ -95,8 +95,8 @@ class MycodeHome:
         self._live.close()
 
     def _is_here(self, row: SessionRow) -> bool:
-        """Whether a session belongs to this home, or to one that is gone: it may have been
-        moved."""
+        """Whether a session belongs to this home, or to a home that no longer exists: the home may
+        have been moved to this place."""
         if self._home is None:
             return True
         home, origin = (row.metadata.get(name) for name in ("data_dir", "imported_from"))

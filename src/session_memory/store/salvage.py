@@ -177,9 +177,10 @@ def _next_readable(connection: apsw.Connection, select: str, first: int) -> int 
 def _nearest(
     connection: apsw.Connection, select: str, failed: int, place: int, row: int | None
 ) -> int | None:
-    """Find the first row that can be read between ``failed`` and ``place``, by halving the range.
+    """Return the id of the first readable row after the row ``failed``, or None if there is none.
 
-    Reading from ``place`` on succeeded and gave ``row``.
+    Reading the next row from ``failed`` on fails. From ``place`` on it gives ``row`` (a row id, or
+    None). The range between them is halved until they are neighbours.
     """
     while place - failed > 1:
         middle = (failed + place) // 2

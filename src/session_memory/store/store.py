@@ -65,10 +65,11 @@ class Store:
         self.tasks = Tasks(db)
         self.figures = Figures(db)
         self.given_names = GivenNames(db, self.index)
-        # The user's own prices, read when something is priced. None: those of the user's
-        # configuration file, see `session_memory.pricing.own_prices`.
+        # Returns the user's own prices. It is called when something is priced. With None, the
+        # prices come from the configuration file (`session_memory.pricing.own_prices`).
         self.own_prices: Callable[[], Mapping[str, OwnPrice]] | None = None
-        # The user's setting of that name. None or an empty text: beside the store.
+        # Returns the setting ``archive_dir``. With None, or if it returns "", the archive is in a
+        # directory beside the store.
         self.archive_dir: Callable[[], str] | None = None
         # Copies of evicted sessions, see `session_memory.derive.archived`: ids with their times of
         # eviction, and the store in memory that has them.

@@ -5,7 +5,7 @@ other packages can use them.
 - `claude.ClaudeHome`, `codex.CodexHome`, `grok.GrokHome`: write logs as the agents write them
 - `collecting`: a store of such logs, and checks that hold for every store
 - `stores`, `postgres`: empty stores on SQLite and PostgreSQL, and a PostgreSQL server for tests
-- `agents.installed`: install and remove agents while a test runs
-- `planted`: sessions with a known mistake each, which a detector must find
+- `agents.installed`: replaces the installed adapters by others while a test runs, or adds some
+- `planted`: sessions in which a detector must find one known thing, and others with nothing to find
 - `secrets`: invented secrets, and texts that only look like secrets
 """

@@ -19,7 +19,7 @@ from session_memory.learn.digest.command_parts import (
     shared_words,
 )
 from session_memory.learn.digest.error_lines import ErrorLine
-from session_memory.learn.digest.resolutions import CERTAIN, LIKELY, FailedCheck, resolution_of
+from session_memory.learn.digest.resolutions import CERTAIN, LIKELY, FailedCall, resolution_of
 from session_memory.learn.digest.texts import Texts
 
 MOST_OPEN = 60
@@ -42,7 +42,7 @@ class EndedError(NamedTuple):
 class _OpenError:
     __slots__ = ("failure", "first", "number")
 
-    def __init__(self, failure: FailedCheck) -> None:
+    def __init__(self, failure: FailedCall) -> None:
         self.failure = failure
         self.first = failure.action.call.seq
         self.number = failure.action.number
@@ -72,21 +72,21 @@ class OpenErrors:
                 continue
             error = one.failure.error
             if error.kind in shown:
-                one.failure, one.number = FailedCheck(error, action), action.number
+                one.failure, one.number = FailedCall(error, action), action.number
             elif error.tool in tools or self._got_further(one.failure, action):
                 # The check ran and found something else, so this error is gone.
                 ended.append(self._end(mark, one, action, texts))
         for mark, error in found.items():
             if (known := self._open.get(mark)) is not None:
-                known.failure, known.number = FailedCheck(error, action), action.number
+                known.failure, known.number = FailedCall(error, action), action.number
             else:
                 if len(self._open) >= MOST_OPEN:
                     del self._open[next(iter(self._open))]
-                self._open[mark] = _OpenError(FailedCheck(error, action))
+                self._open[mark] = _OpenError(FailedCall(error, action))
         return ended
 
     @staticmethod
-    def _got_further(failure: FailedCheck, action: Action) -> bool:
+    def _got_further(failure: FailedCall, action: Action) -> bool:
         """Whether the call was changed and now fails for another reason.
 
         The same call again got no further, even if it prints another message.
@@ -128,7 +128,7 @@ class OpenErrors:
         is_soon = action.number - one.number <= _SOON
         return is_soon and one.failure.is_about_call and _replaces(one.failure, action)
 
-    def _checks(self, failure: FailedCheck, action: Action) -> bool:
+    def _checks(self, failure: FailedCall, action: Action) -> bool:
         if action.checks_again(failure.action):
             return True
         error = failure.error
@@ -161,7 +161,7 @@ def _ends_edit(failed: Action, action: Action, apart: int) -> bool:
     return apart <= _SOON and failed.call.tool == action.call.tool and failed.key != action.key
 
 
-def _replaces(failure: FailedCheck, action: Action) -> bool:
+def _replaces(failure: FailedCall, action: Action) -> bool:
     """Whether a command does what a similar command could not do, in another way."""
     failed = failure.action
     if failed.only_looks and "command not found" not in failure.error.text:

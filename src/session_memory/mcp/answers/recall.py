@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from session_memory.views.how import TaskSession
     from session_memory.views.search import ShownHit
 
-# On real sessions, a fit below LEAST means that a session is about something else; below WEAK it
-# often does.
+# Measured on real sessions: with a fit below LEAST, a session is about something else. With a fit
+# below WEAK, it often is.
 LEAST, WEAK = 0.15, 0.35
 # A session that fits so much less than the best one is left out.
 SHARE = 0.25
