@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from session_memory.collect.reading import SourceReading
     from session_memory.store.live_rows import LiveHead
 
-# Some agents put only so many characters of the session id in the name of a log.
+# Some agents put only this many characters of the session id in the name of a log.
 SHORT_ID = 8
 
 

@@ -217,7 +217,8 @@ class _Rebuilding:
             records = known.records if known is not None and known.row == row else None
             read_again(store, ingest, row, self._now, records)
         for session in inferred:
-            # Until it is derived, it keeps a parent that its log does not name.
+            # The log does not name this session's parent, which was inferred from shared records.
+            # Keep the parent until the session is derived.
             store.sessions.keep_parent(session)
         self.read |= sources
 
@@ -273,7 +274,7 @@ def read_again(
     for batch in iter(lambda: list(islice(records, BATCH)), []):
         counts.add(batch)
         if source.starts_at is None and source.role in LOGS:
-            # It was imported without its adapter.
+            # The time is missing if the source was imported without its adapter.
             source.starts_at = next((r.ts for r in batch if r.ts is not None), None)
         store.problems.add(source.id, problems_in(batch), now)
         ingest.add(source, batch)

@@ -21,7 +21,7 @@ class SessionKind(StrEnum):
 
 
 class SessionStatus(StrEnum):
-    """The status of a live session. ``closed`` ones are hidden; `erase_session` erases them."""
+    """The status of a live session. Closed sessions are hidden; `erase_session` erases sessions."""
 
     ACTIVE = "active"
     ARCHIVED = "archived"
@@ -31,7 +31,8 @@ class SessionStatus(StrEnum):
 class SubagentLifecycle(StrEnum):
     """When a subagent's session is closed.
 
-    ``ephemeral``: when it completes. ``linked``: with its parent. ``detached``: independently.
+    ``ephemeral``: when the subagent completes, or with its parent. ``linked``: only with its
+    parent. ``detached``: never by itself.
     """
 
     EPHEMERAL = "ephemeral"

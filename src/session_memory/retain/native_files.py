@@ -126,7 +126,7 @@ def _selected(
     if uids is None and with_live:
         rows += live_rows(store)
     elif live and (with_live or not rows):
-        # An imported session has a log of its own, which can be written back without its rows.
+        # If there are other logs, as for an imported session, they are written without the rows.
         rows += live_rows(store, sorted(live))
     rows = [
         row

@@ -24,7 +24,8 @@ from session_memory.store.sqlite import Sqlite
 from session_memory.store.sqlite_errors import translated
 from session_memory.store.store import Store, open_store
 
-# So many rows behind a damaged one are tried one by one. Then the steps between tried row ids grow.
+# This many rows behind a damaged one are tried one by one. Then the steps between tried row ids
+# grow.
 TRIED_ONE_BY_ONE = 1000
 LARGEST = 2**63 - 1
 Row = tuple[Any, ...]

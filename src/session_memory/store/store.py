@@ -103,7 +103,8 @@ class Store:
         if known is not None:
             return known
         row.id = 0
-        # Whether a rebuild of the other store has read it does not matter here.
+        # A negative version only says that a rebuild of the other store has not read the source
+        # yet.
         row.adapter_version = max(row.adapter_version, 0)
         with self.transaction():
             self.sources.save(row)

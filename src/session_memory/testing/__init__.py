@@ -1,5 +1,5 @@
 """Tools for testing adapters and code that uses the store. They are a part of the package, so that
-other packages can use them.
+other packages can use them. The main modules:
 
 - `adapters.AdapterContract`: a pytest suite that any adapter can run over its samples
 - `claude.ClaudeHome`, `codex.CodexHome`, `grok.GrokHome`: write logs as the agents write them

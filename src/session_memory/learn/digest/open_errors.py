@@ -97,7 +97,7 @@ class OpenErrors:
         """Add a call without errors, and return the earlier errors that are gone after it."""
         ended: list[EndedError] = []
         if action.is_poll:
-            # It only shows the progress of an earlier call.
+            # The call only shows the progress of an earlier call, so it resolves nothing.
             return ended
         for mark, one in list(self._open.items()):
             if action.number - one.number > MOST_APART:
@@ -165,8 +165,9 @@ def _replaces(failure: FailedCall, action: Action) -> bool:
     """Whether a command does what a similar command could not do, in another way."""
     failed = failure.action
     if failed.only_looks and "command not found" not in failure.error.text:
-        # To read another file does not replace a failed read, so both must name the same file.
-        # If the error does not name it, it is about the command, and both must be much alike.
+        # To read another file does not replace a failed read, so both commands must name the same
+        # file. If the error does not name this file, the commands must also have many words in
+        # common, because the error is then about the command.
         files = file_names(failed.command) & file_names(action.command)
         is_named = any(file in failure.error.text for file in files)
         return is_named or (bool(files) and shared_words(failed.command, action.command) >= _SOME)

@@ -28,7 +28,7 @@ SHARE = 0.25
 MOST_FILES = 3
 MOST_COMMANDS = 2
 MOST_WORDS = 4
-# At most so many parts of a session (title, prompt, …) are named for a matched word.
+# At most this many parts of a session (title, prompt, …) are named for a matched word.
 MOST_FIELDS = 3
 # A hash, a name in code or a path. Whoever asks for one wants to see an event that contains it.
 _IDENTIFIER = re.compile(r"\S*(?:[A-Za-z]\d|\d[A-Za-z]|[a-z][A-Z]|\w[_./:]\w)\S*")
