@@ -217,8 +217,8 @@ class _Rebuilding:
             records = known.records if known is not None and known.row == row else None
             read_again(store, ingest, row, self._now, records)
         for session in inferred:
-            # The log does not name this session's parent, which was inferred from shared records.
-            # Keep the parent until the session is derived.
+            # If the log names no parent, keep the parent that was inferred before, until the
+            # session is derived.
             store.sessions.keep_parent(session)
         self.read |= sources
 

@@ -29,10 +29,10 @@ class SessionStatus(StrEnum):
 
 
 class SubagentLifecycle(StrEnum):
-    """When a subagent's session is closed.
+    """When a subagent's session is closed, besides a call of `close_session` for it.
 
-    ``ephemeral``: when the subagent completes, or with its parent. ``linked``: only with its
-    parent. ``detached``: never by itself.
+    ``ephemeral``: when the subagent completes, or when its parent is closed. ``linked``: when its
+    parent is closed. ``detached``: never.
     """
 
     EPHEMERAL = "ephemeral"
