@@ -53,7 +53,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "conformance": BASE | {"adapters", "collect"},
     # The modules directly in the package.
     "__init__": BASE | {"live", "memory"},
-    "__main__": {"cli"},
+    "__main__": {"start"},
     "start": {"cli", "mcp", "hooks"},
 }
 

@@ -86,8 +86,8 @@ class BatchWriting:
         if run.is_forgotten(task.flavor, task.ref, row.path, row if row.id else None):
             return True
         if chunk.settled is not None:
-            # A worker made events of the records, so the lines of the session are not known here.
-            # The next sync reads the source again.
+            # A worker made events of the records, so this process does not have the records and
+            # cannot look for forgotten sessions. The next sync reads the source again.
             return True
         masks = run.forgotten.masks(task.flavor, chunk.records)
         return not set(masks) <= set(chunk.masks)

@@ -92,8 +92,8 @@ class EvictedSources:
         for row in others:
             ref = SourceRef(Path(row.path), row.role, row.home_path, row.session, row.agent)
             stat = Stat.of(ref.place.stat())
-            # Another task may have read this source from its old cursor. It has another row, and
-            # what it read is not written.
+            # Another task of this sync may have read the source from its old cursor. Its row no
+            # longer equals the stored one, so what it read is not written.
             self._run.tasks.append(
                 ReadTask(row.flavor, ref, row, stat, is_new=False, counted=False)
             )

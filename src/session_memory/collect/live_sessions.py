@@ -99,8 +99,9 @@ class LiveSync:
         if facts is None:
             return
         before = msgspec.json.decode(row.cursor_state) if row.cursor_state else {}
-        # An imported session is the same one whatever its date says: `_use_for_another` is for the
-        # others. Beginning it again would clear what the log of its origin says.
+        # Another date means another session with the same id. But an imported session, which has
+        # ``row.agent``, is never begun again: that would clear what the log of its origin says. If
+        # its id was given to a new session, `_use_for_another` was called.
         is_another = bool(before) and before["created_at"] != facts["created_at"] and not row.agent
         is_detached = before.get("parent_session_id") and not facts["parent_session_id"]
         if is_detached and not is_another and not row.agent:

@@ -23,7 +23,7 @@ from session_memory.core.text import escaped
 from session_memory.derive.readers import reader_of
 from session_memory.store.sources import SourceRow
 
-# Stored rows are loaded for so many sources at a time.
+# Stored rows are loaded for this many sources at a time.
 AT_ONCE = 500
 
 

@@ -24,8 +24,8 @@ from session_memory.store.sources import SourceRow
 from session_memory.store.word_query import entries_of
 
 TARGET = f"{__name__}:worker"
-# Up to so many records of a new log are held in memory until its end, to make events of them here.
-# Longer logs are sent in pieces, and the parent makes the events.
+# Up to this many records of a new log are held in memory until its end, to make events of them
+# here. Longer logs are sent in pieces, and the parent makes the events.
 MOST_SETTLED = 6000
 # The id of a dictionary that the parent stores with the first pack that uses it.
 _SENT = 0

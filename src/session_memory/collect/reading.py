@@ -110,7 +110,8 @@ class SourceReading(FileReading):
                 return
             self._evicted.bring_back(task)
             if task.is_evicted:
-                # Without its lines nobody knows which messages are new.
+                # The old lines are still evicted, so it is unknown which messages are new. Store
+                # the document as a new generation.
                 self._begin_generation(task)
         redact, row = self._run.config.redact, task.row
         masked = self._begins_masking(row, redact, row.read_to)

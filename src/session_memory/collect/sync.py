@@ -29,8 +29,8 @@ from session_memory.store.live_imports import LiveImports
 from session_memory.store.live_rows import LiveRows
 from session_memory.store.store import Store
 
-# A sync that finds nothing new must not load what reads, settles and writes: that takes longer than
-# to look at a thousand files.
+# A sync that finds nothing new must not load the modules that read, settle and write: that takes
+# longer than to look at a thousand files.
 if TYPE_CHECKING:
     from session_memory.collect.batch_writing import BatchWriting
     from session_memory.collect.evicted_sources import EvictedSources
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from session_memory.collect.reading import SourceReading
     from session_memory.store.live_rows import LiveHead
 
-# Some agents put only so many characters of the session id in the name of a log.
+# Some agents put only this many characters of the session id in the name of a log.
 SHORT_ID = 8
 
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.25, 600.0
-# A new directory is looked at a second time after so many seconds: files may have been put into it
-# before it was watched.
+# A new directory is looked at a second time after this many seconds: files may have been put into
+# it before it was watched.
 AGAIN_S = 1.0
 MOST_REMEMBERED = 10_000
 

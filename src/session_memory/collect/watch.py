@@ -50,10 +50,10 @@ from session_memory.store.store import Store
 WHOLE_LOOK_S = 600.0
 # How often live sessions are looked at.
 LIVE_S = 0.5
-# A batch reports at most so many changed sessions.
+# A batch reports at most this many changed sessions.
 SESSIONS_REPORTED = 500
 FIRST_RETRY_S, LONGEST_RETRY_S = 1.0, 60.0
-# After a look, the watch rests so many times as long as the look took.
+# After a look, the watch rests this many times as long as the look took.
 REST_POLLING, REST_UNKNOWN = 10, 3
 MOUNTS = Path("/proc/self/mounts")
 NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "afs", "9p", "ceph"})

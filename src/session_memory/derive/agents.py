@@ -1,7 +1,7 @@
-"""Facts about agents, for rooms above ``derive``: these never import an adapter.
+"""Facts about agents, for rooms that must not import an adapter (see ``tests/test_layers.py``).
 
-Every question has an answer for every flavor: a store may hold sessions of an agent whose adapter
-is not installed, and ``about(flavor).problem`` then says so.
+A store may hold sessions of an agent whose adapter is not installed. Every function has an answer
+for such a flavor, too, and ``about(flavor).problem`` says that the adapter is missing.
 """
 
 from typing import Any

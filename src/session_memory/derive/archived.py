@@ -15,7 +15,7 @@ from session_memory.store.store import Store
 
 # Compressed bytes. A session with more is not held in memory; it must be restored.
 LARGEST = 64 * 1024 * 1024
-# So many of these stores in memory are kept for later reads.
+# This many of these stores in memory are kept for later reads.
 KEPT = 4
 _UNREADABLE = (ArchiveError, SessionEvicted, StoreDamaged)
 
@@ -72,7 +72,8 @@ def _copy(store: Store, together: list[int]) -> Store:
             for source_id in (*store.sessions.source_ids(session_id), *mine):
                 _adopt(store, source_id, copy, mine)
         except _UNREADABLE:
-            # Without it, the events that a fork copied are shown as its own.
+            # The logs of this ancestor cannot be read. The events that a fork copied from it are
+            # shown as the fork's own.
             continue
     rebuild(copy, now_ms(), lambda repo, cwd: None, lambda source: None)
     return copy

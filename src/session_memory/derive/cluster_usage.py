@@ -97,7 +97,7 @@ class ClusterUsage:
                 and usage.session_id in index_of
                 and not self._counts_for_evicted(response, usage)
             ]
-            # There may be none: all its records may repeat the id of another record.
+            # ``logged`` is empty if all records with this response repeat the id of another record.
             logged.sort(key=lambda usage: self._rows[index_of[usage.session_id]].uid)
             for group in same.groups(logged):
                 holders = 0

@@ -15,7 +15,7 @@ from session_memory.store.store import Store
 
 # Deriving a session again is quicker than looking up more records one by one.
 MOST_LOOKUPS = 100
-# Looking up one record takes as long as reading so many events in their order.
+# Looking up one record takes as long as reading this many events in their order.
 LOOKUP_COST = 8
 
 

@@ -43,7 +43,8 @@ def _parts(event: NativeEvent) -> Iterable[bytes]:
         yield _bytes(event.native_kind)
         yield _bytes(event.summary)
         return
-    # What one session counts as a decision of a person is a remark of the system in another.
+    # The same event may be a decision of a person in one session, and a remark of the system in
+    # another.
     yield _bytes("system" if event.kind == "decision" else event.role)
     yield b"error" if event.is_error else b""
     # The tool of a result comes from its call, which a copy of a part may not have.

@@ -35,7 +35,7 @@ from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 
 BATCH = 2000
-# The sessions that are written in one piece have about so many events. Each session counts as
+# The sessions that are written in one piece have about this many events. Each session counts as
 # `PER_SESSION` further events, because of its other rows.
 PIECE_EVENTS, PER_SESSION = 1000, 20
 
@@ -203,7 +203,8 @@ class Derivation:
         reset(row)
         self._ingest.rename(row, None)
         if row.parent_uid is None and inferred[0] and self._store.sessions.is_evicted(inferred[0]):
-            # It is a copy of an evicted session, whose records are not here to be compared.
+            # The session copied an evicted session, whose records are not here to be compared. Keep
+            # the parent that was inferred before.
             row.parent_uid, row.relation = inferred
         inherited: list[int] = []
 

@@ -20,7 +20,7 @@ NO_END = 1 << 62
 
 
 class Forgotten:
-    """All tombstones (hashes of forgotten ids) of a store at one moment. False without any."""
+    """All tombstones (hashes of forgotten ids) of a store at one moment. Falsy without any."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -95,8 +95,8 @@ class Ingest:
             # This must come first: who owns a copied record depends on who names whom as parent.
             self._add_origin(row, records)
         if row.stale or row.evicted_at is not None:
-            # The records are in the stored log. Those of an evicted session are derived when it
-            # is restored.
+            # Derive no events now. They are derived from the stored log later: for an evicted
+            # session when it is restored.
             row.stale = 1
             self._store.sessions.save(row)
             self._store.sessions.link_source(row.id, source.id)
@@ -200,7 +200,7 @@ class Ingest:
         uid = make_uid(flavor, native)
         row = self._store.sessions.row(uid)
         if row is not None and row.host is None and source.host:
-            # So far only its rows as a live session were known, and these are on no machine.
+            # Until now the store knew only the rows of the session, which are on no machine.
             row.host = source.host
         if row is None:
             row = CollectedSession(
@@ -242,7 +242,8 @@ class Ingest:
         self._apply_facts(row, state)
         self.placement.place(row, record.parent_session)
         if base_of(row) is not None and not row.has_shared and row.evicted_at is None:
-            # A new fork gets what it inherits also if it has no record of its own yet.
+            # Derive a new fork even if it has no record of its own yet, so that it gets the events
+            # that it inherits.
             row.stale = 1
         self.save(row)
         self.placement.place_children(row)

@@ -57,8 +57,8 @@ class Owners:
         common = sum(count for held, count in self._shared_counts.items() if held & mask == mask)
         # A session whose every record is in all holders was copied whole, so it came first.
         whole = [index for index in holders if self._totals[index] == common]
-        # An origin that was forked at several places shares all its records, but not all of them
-        # with every fork.
+        # If an origin was forked at several places, each of its records is in some fork, but not in
+        # every fork. So a holder without records of its own may be the origin.
         shared = [index for index in holders if not self._counts[1 << index]]
         return min(
             whole or shared or holders,

@@ -35,8 +35,8 @@ class Placement:
         elif parent:
             self._place_subagent(row, facts, parent)
         elif relation == "subagent" and "relation" in facts:
-            # It states that it is a subagent but not whose. A parent inferred from copied records
-            # would be wrong.
+            # The log says that the session is a subagent, but not of which session. Set no parent:
+            # one that is inferred from copied records would be wrong.
             row.parent_uid, row.relation, row.spawn_depth = None, relation, 0
         if (row.parent_uid, row.relation) == before:
             return

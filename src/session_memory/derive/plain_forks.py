@@ -60,7 +60,7 @@ def _is_named_otherwise(store: Store, row: CollectedSession, origin: CollectedSe
 def _holds_all_of(store: Store, origin: CollectedSession, writing: SessionWriting) -> bool:
     """Whether the new session copied every record of its origin, which inherited none itself.
 
-    Then the origin is, as before or for the first time, a session that was copied whole.
+    If so, the origin counts as copied whole, even if it did not before, and owns these records.
     """
     if not origin.has_shared:
         return len(writing.shared_records) == origin.own_records

@@ -87,7 +87,8 @@ class _Rebuilding:
         store = self._store
         with store.transaction():
             store.figures.discard()
-        # What an interrupted sync left stale must not be derived together with the first group.
+        # Derive the sessions that an interrupted sync left stale now, not with the first group.
+        # Those that stay stale have no usable adapter. They are in `_left` and are not derived.
         derive_stale(store, self._now, self._repositories)
         self._left = set(store.sessions.stale())
         self._unread = self._marked()
@@ -103,12 +104,12 @@ class _Rebuilding:
             store.index.drop_orphans()
             self._repositories.rename_all()
 
-    def _batches(self) -> Iterator[list["_Group"]]:
+    def _batches(self) -> Iterator[list["_ConnectedLogs"]]:
         """Groups of connected sessions, as many at a time as have `READ_TOGETHER` bytes of logs.
 
         A transaction takes as long for one small group as for ten.
         """
-        batch: list[_Group] = []
+        batch: list[_ConnectedLogs] = []
         for session_id, flavor in self._store.sessions.outermost_first():
             if session_id in self._done or flavor in self._skipped:
                 continue
@@ -117,7 +118,7 @@ class _Rebuilding:
             if sources.isdisjoint(self._unread):
                 continue
             with self._skipping():
-                batch.append(_Group(sessions, flavor, self._loaded(sources)))
+                batch.append(_ConnectedLogs(sessions, flavor, self._loaded(sources)))
             if sum(group.loaded.size for group in batch) >= READ_TOGETHER:
                 yield batch
                 batch = []
@@ -154,7 +155,7 @@ class _Rebuilding:
         write_in_pieces(self._store.transaction, (row.id for row in present), sources.mark_unread)
         return {row.id for row in every}
 
-    def _rebuild(self, groups: list["_Group"]) -> None:
+    def _rebuild(self, groups: list["_ConnectedLogs"]) -> None:
         """Make some groups again. Their small logs were read before the transactions begin."""
         loaded = {one.row.id: one for group in groups for one in group.loaded.sources}
         read = set(self.read)
@@ -216,7 +217,8 @@ class _Rebuilding:
             records = known.records if known is not None and known.row == row else None
             read_again(store, ingest, row, self._now, records)
         for session in inferred:
-            # Until it is derived, it keeps a parent that its log does not name.
+            # If the log names no parent, keep the parent that was inferred before, until the
+            # session is derived.
             store.sessions.keep_parent(session)
         self.read |= sources
 
@@ -251,7 +253,7 @@ class _LoadedLogs(NamedTuple):
     sources: list[_LoadedLog]
 
 
-class _Group(NamedTuple):
+class _ConnectedLogs(NamedTuple):
     """Connected sessions. ``flavor`` is that of the first."""
 
     sessions: set[int]
@@ -272,7 +274,7 @@ def read_again(
     for batch in iter(lambda: list(islice(records, BATCH)), []):
         counts.add(batch)
         if source.starts_at is None and source.role in LOGS:
-            # It was imported without its adapter.
+            # The time is missing if the source was imported without its adapter.
             source.starts_at = next((r.ts for r in batch if r.ts is not None), None)
         store.problems.add(source.id, problems_in(batch), now)
         ingest.add(source, batch)

@@ -6,7 +6,7 @@ from session_memory.adapters.base import Record
 
 
 class Needs(msgspec.Struct, frozen=True):
-    """What some records need: ``order`` if earlier records of the session matter.
+    """What some records need. ``order``: earlier records of the session matter for them.
 
     ``ordinal`` is the lowest ordinal of these records; None if they have none.
     """

@@ -49,7 +49,7 @@ class RecordSettling:
                 children = (record.link, *record.more_links)
                 self.links += [(link.child, link.call_id) for link in children]
             if record.events and record.key in stored:
-                # Its usage is stored as well, with the first copy of the record.
+                # The record is stored already, and its usage too. Only note another place of it.
                 self.copies.extend(_repeated(record, source_id))
                 continue
             rows = settling.settle(record, source_id, mine)

@@ -81,7 +81,8 @@ class _IndexBuilding:
         self._unmerged = 0
         with store.transaction():
             store.index.claim_next(self._name)
-        # Guarded too: what is there may be what another process has begun since the claim.
+        # Check the claim here, too: another process may have claimed the index since, and begun a
+        # new one that must not be deleted.
         run_in_pieces(self._building, store.index.unfinished_removed())
         with self._building():
             store.index.begin_next()
@@ -197,7 +198,8 @@ def docs_of(store: Store, session_id: int, uid: str) -> Iterator[tuple[int, str]
                     yield doc, body.text
         except AdapterError as error:
             note_substitute(store, source.flavor, str(error))
-    # Events in another session's source, and those that their adapter could not read.
+    # The rest is read one by one: events in another session's source, and those that their adapter
+    # could not read.
     left = {event_of(doc): doc for doc in waiting.values()}
     bodies = Bodies(store)
     for hit in Hits(store.db, store.names).of(sorted(left)).values():

@@ -33,8 +33,8 @@ _TEMPORARY = re.compile(
 )
 _DRIVE = re.compile(r"[A-Za-z]:(?=/|\Z)")
 _ID = re.compile(r"[0-9a-f]{4,40}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-# A worktree beside its repository, ``app-wt-fix``, and a directory of them, ``app-worktrees``.
-# There are tools called ``git-worktree-…``.
+# A worktree beside its repository, ``app-wt-fix``, and a directory of them, ``app-worktrees``. A
+# directory ``git-worktree-…`` is no worktree but the repository of a tool with that name.
 _BESIDE = re.compile(r"(?P<repo>(?!git[-_.])[^/]+?)[-_.](?:wt|worktrees?)[-_.][^/]+")
 _ALL_BESIDE = re.compile(r"(?P<repo>(?!git[-_.])[^/]+?)[-_.](?:wt|worktrees?)")
 _SHARED = ("/conductor/workspaces/",)

@@ -41,7 +41,8 @@ class Lines:
             counts = used.input_tokens, used.cache_read_tokens, used.cache_write_tokens
             self._inputs.add(hash((response, counts)))
             self._inputs.add(hash((response, counts, family_of(record.session))))
-            # The stored figures of a turn that includes its subagents are without theirs.
+            # If a turn includes its subagents, the stored figures are without them. So they never
+            # equal those of the line.
             if record.ts is not None and not used.includes_subagents:
                 buckets = tuple(getattr(used, name) for name in BUCKETS)
                 self._equals.add(hash((response, record.ts, buckets)))

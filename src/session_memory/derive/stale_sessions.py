@@ -18,7 +18,7 @@ from session_memory.derive.repository_names import DomainOf, RepositoryNames
 from session_memory.store.pieces import run_in_pieces
 from session_memory.store.store import Store
 
-# So many bytes of logs are read before they are written: a commit takes as long for one small
+# This many bytes of logs are read before they are written: a commit takes as long for one small
 # session as for ten.
 READ_TOGETHER = 2 * 1024 * 1024
 TRIES = 3
@@ -34,7 +34,7 @@ def derive_stale(
     """Derive every stale session, with those it shares records with. Returns their number.
 
     Sessions in ``without`` stay stale, and so do sessions that no adapter can read. Both keep their
-    events; `readers.substituted` names the second.
+    events. `readers.substituted` names the agents without a usable adapter.
     """
     if not isinstance(repositories, RepositoryNames):
         repositories = RepositoryNames(store, repositories)
@@ -120,7 +120,8 @@ class _StaleSessions:
         a transaction open all the time.
         """
         for place, work in enumerate(works):
-            # No write of this process can have changed what was read for the first one.
+            # For the first work an unchanged mark is enough: this process has written nothing since
+            # the logs were read.
             is_mark_enough = place == 0
             while True:
                 is_same = mark is None or self._store.db.write_mark() == mark
@@ -128,7 +129,8 @@ class _StaleSessions:
                     break
                 self._has_written = is_mark_enough = True
                 if not work.write(self._now, self._repositories):
-                    # It is no plain fork, so it is derived with those it shares records with.
+                    # The new session is no plain fork. It is derived later, together with the
+                    # sessions that it shares records with.
                     self._shared.update(work.sessions)
                     break
                 if work.is_done:

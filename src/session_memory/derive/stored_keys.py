@@ -15,7 +15,7 @@ class StoredKeys:
         self._responses: set[str] = set()
 
     def add_if_new(self, records: list[bytes], responses: set[str]) -> bool:
-        """Add the keys; whether none of them was there before."""
+        """Add the keys. Returns whether none of them was there before."""
         is_new = self._records.isdisjoint(records) and self._responses.isdisjoint(responses)
         self._records.update(records)
         self._responses.update(responses)

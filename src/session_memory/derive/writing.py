@@ -92,7 +92,8 @@ class SessionWriting(RecordSettling):
         if len(set(keys)) < len(keys) and not have_same_contents(records):
             raise NeedsDerivation(set())
         if keys and self._row.has_shared and not self._row.own_records:
-            # All its records so far are shared. A first record of its own may change who owns them.
+            # All records that the session has so far are shared. If the new records are the first
+            # of its own, another session may become the owner of the shared ones.
             raise NeedsDerivation(set())
         sources = self._store.sessions.source_ids(self._row.id) if self._row.id else []
         has_others = bool(sources) and sources != [self._source.id]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 MOST_READ = 8
-# If one error has so many fixes and all differ, none of them is given.
+# If one error has this many fixes and all differ, none of them is given.
 FEW = 3
 LONGEST_GENERAL = 100
 _MAY_BE_SECRET = re.compile(r"(?i)pass|pwd|token|secret|_key|api.?key|auth|bearer|@|[a-z0-9+]{24}")
@@ -244,7 +244,8 @@ def _ref_if_held(stored: StoredFixes, one: ErrorOfSession, error: "dict[str, Any
     places = stored.places(one.uid, [*failed, *fixed[:1], how["succeeded"]])
     name = stored.short_name(one.uid)
     if how["succeeded"] not in places:
-        # An evicted session has only its digest.
+        # The events of an evicted session are not in the store, so their order is unknown. Only an
+        # error that occurred once surely did not come back.
         return name if error["count"] == 1 else None
     if error["count"] > len(failed):
         return None

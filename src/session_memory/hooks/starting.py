@@ -1,4 +1,6 @@
-"""The event ``start``: a line about the tools, or after a compaction what it may have lost.
+"""The event ``start``: give the agent a line about the tools of the memory.
+
+After a compaction, give it a text about what the compaction may have removed from the context.
 
 It is off unless it was installed.
 """

@@ -3,6 +3,7 @@
 - ``given``: an empty file for each text that a session got
 - ``ended``: a file for each session that waits to be collected
 - ``failures.jsonl``: the latest reasons why a hook had no answer, without text of a transcript
+- ``collect.lock``: locked by the background process that collects sessions
 """
 
 import os

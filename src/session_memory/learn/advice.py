@@ -43,6 +43,6 @@ def _place(locus: str) -> str:
 def how(fix: Fix) -> str:
     """Describe what resolved an error, such as "the command `pip install torch`".
 
-    The text reports what a session did. It tells nobody to do the same.
+    The text only says what a session did. It does not tell an agent to do the same.
     """
     return _HOW.get(fix.kind, "{text}").format(text=quoted(fix.text))

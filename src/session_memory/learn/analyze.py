@@ -56,15 +56,16 @@ def analyze(
     keep_going: Callable[[], bool] = lambda: True,
     jobs: int = 1,
 ) -> Analyzed:
-    """Analyze the sessions whose digest is missing or out of date; with ``uids``, those sessions.
+    """Analyze the sessions whose digest is missing or out of date.
 
-    A digest is out of date if the session, the prices or the analysis code changed. ``now`` is
-    stored as the time of the analysis. ``on_begin`` is called once with the number of sessions and
-    events to read, ``on_session`` after each session with its number of events. When
-    ``keep_going`` returns False, the sessions read so far are stored, and the others wait for the
-    next analysis. If some sessions cannot be read, `AnalysisFailed` is raised after all others
-    were analyzed. ``jobs`` is the number of worker processes that read when there are many events;
-    0 means one for each processor. The stored result does not depend on ``jobs``.
+    With ``uids``, these sessions are analyzed in any case, except evicted ones. A digest is out of
+    date if the session, the prices or the analysis code changed. ``now`` is stored as the time of
+    the analysis. ``on_begin`` is called once with the number of sessions and events to read,
+    ``on_session`` after each session with its number of events. When ``keep_going`` returns False,
+    the sessions read so far are stored, and the others wait for the next analysis. If some sessions
+    cannot be read, `AnalysisFailed` is raised after all others were analyzed. ``jobs`` is the
+    number of worker processes that read when there are many events; 0 means one for each processor.
+    The stored result does not depend on ``jobs``.
     """
     with store.db.operation_lock(shared=True):
         return _analyze(store, uids, now, on_session, on_begin, keep_going, jobs)

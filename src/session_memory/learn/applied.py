@@ -1,4 +1,4 @@
-"""Write lessons to the user's instruction files (CLAUDE.md, AGENTS.md), and undo each write.
+"""Write lessons to the user's instruction files, such as CLAUDE.md, and undo each write.
 
 Before a file is changed, a copy of it is kept, so that the undo restores every byte. The journal of
 `AppliedRegistry` records every write.

@@ -2,9 +2,9 @@
 
 This is a permutation test. Sessions of one day are alike (the same task, the same broken
 dependency), so days are exchanged and not sessions. The days before and after a lesson are
-exchanged in every possible way. The result is the share of exchanges whose change is at least as
-large as the real one. Problems also come in bursts of several days, so neighbouring days can be
-kept together as one block.
+exchanged in every possible way, or in many random ways if there are too many. The result is the
+share of exchanges whose change is at least as large as the real one. Problems also come in bursts
+of several days, so neighbouring days can be kept together as one block.
 """
 
 from collections.abc import Iterator, Sequence

@@ -42,7 +42,7 @@ class SessionDetector(_DetectorFields, frozen=True, kw_only=True):
 class FleetDetector(_DetectorFields, frozen=True, kw_only=True):
     """A detector whose function finds signals by comparing sessions.
 
-    They are computed on every request and never stored.
+    These signals are not stored. They are computed again whenever patterns are computed.
     """
 
     find: Callable[[Fleet], Iterator[Signal]]

@@ -99,8 +99,8 @@ class ErrorQuestion:
     def own_share(self, error: ErrorSnippet) -> float:
         """Return the share of the question's terms that are in the error's own line (0 to 1).
 
-        Rare terms count more, or all terms the same if that gives more: the terms of an error that
-        most sessions have are frequent.
+        The share is computed twice: rare terms count more, or all terms count the same. The higher
+        share is returned, because the terms of an error that most sessions have are all frequent.
         """
         own = set(terms_in(error.sample[:LONGEST]))
         shared = [rarity for term, rarity in self._terms.items() if term in own]

@@ -28,9 +28,9 @@ MOST_LINES = 400
 MOST_SESSIONS = 40
 SHORTEST_LINE = 8
 LEAST_ALIKE = 0.25
-# If the same error was found, or one that is nearly the same was resolved, a similar one is shown
-# only if it is at least this much alike, and its own line as well: the text around an error and the
-# call that failed are the same for many errors.
+# If the same error was found, a similar error is shown only if it is at least this much alike, and
+# its own line, too. If only a nearly same error was resolved, this holds for the own line alone.
+# The own line decides, because many errors have the same failed call and the same text around them.
 LEAST_BESIDE = 0.5
 NEARLY_SAME = 0.9
 LEAST_OF_BEST = 0.5
@@ -110,8 +110,11 @@ def known_errors(
 
 
 def _only_line(text: str) -> str:
-    """Return the text if it is one line: whoever asks for it means it, even if it is a mere hint
-    such as "hint: 'git pull' before pushing again."."""
+    """Return the text if it is one line, else "".
+
+    A single line is what the question is about, even if it has not the form of an error, such as
+    "hint: 'git pull' before pushing again.".
+    """
     line = text.strip()
     return "" if "\n" in line else line[:SAMPLE]
 
@@ -119,8 +122,8 @@ def _only_line(text: str) -> str:
 def _close(found: list[ErrorOccurrence]) -> list[ErrorOccurrence]:
     """Remove the errors that are not worth showing beside better ones.
 
-    If the same error was found, similar ones must be much alike, and so must their own lines. Their
-    own lines must be alike, too, if there is a good answer.
+    If the same error was found, similar errors stay only if they are much alike, and their own
+    lines, too. If only a nearly same error was resolved, their own lines must be much alike.
     """
     if not found:
         return found
@@ -145,8 +148,11 @@ def _close(found: list[ErrorOccurrence]) -> list[ErrorOccurrence]:
 def _with_success(
     found: list[tuple[float, ErrorOccurrence]], command: str
 ) -> list[tuple[float, ErrorOccurrence]]:
-    """Raise the scores of the same errors: the more sessions resolved them in the same way, the
-    more, and once more if the same command failed."""
+    """Raise the scores of the same errors that were resolved.
+
+    The gain grows with the share of sessions that resolved the error in the same way. It is larger
+    if the same command failed.
+    """
     rated = [
         (place, Rated(one.session_uid, one.resolution))
         for place, (_, one) in enumerate(found)

@@ -1,8 +1,8 @@
 """Write the text of a lesson: what to do, in one or two sentences.
 
 For an error there is a text only if the same thing resolved it in three sessions or more: the same
-command, the same change of the call, or an edit of the same file. Other texts a person has to
-write.
+command, the same change of the call, or an edit of the same file. Otherwise a person has to write
+the text.
 """
 
 import re

@@ -235,8 +235,8 @@ def _sightings(store: Store, fleet: Fleet, shown: PatternRef) -> Iterator[tuple[
 
 
 def _ids(signal: Signal) -> tuple[str, str]:
-    """Return the ids of the two patterns that a signal may belong to: that of all repositories, and
-    that of its repository."""
+    """Return the ids of the two patterns that a signal may belong to: the pattern of all
+    repositories, and the pattern of its repository."""
     kind, locus = signal.type, signal.locus
     return pattern_id(kind, locus), pattern_id(kind, locus, signal.repo)
 

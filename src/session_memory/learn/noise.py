@@ -10,10 +10,10 @@ Noise is true, but nothing that a repository or its owner can change:
 
 Each detector says whether its type is about the session or about a tool (`learn/detector.py`).
 
-Rare is what only one session had. An error of two sessions is rare, too, because it usually belongs
-to one task that took both, such as a failing test that an edit fixed. It is not rare if another
-command resolved it in both sessions, or in one of them and it occurred on two days: then later
-sessions can do the same.
+A pattern is rare if only one session has it. An error of two sessions is rare, too, because both
+sessions usually worked on one task, such as a failing test that an edit fixed. It is not rare if
+another call or a command resolved it in both sessions, or in one of them and it occurred on two
+days: then later sessions can do the same.
 """
 
 from collections.abc import Iterable
@@ -36,7 +36,8 @@ def is_noise(
 ) -> bool:
     """Whether a pattern of type ``kind`` is noise.
 
-    ``tools`` are the tools whose calls had its errors; None is an error without a call.
+    ``tools`` are the tools whose calls had the errors of the pattern; None stands for an error
+    without a call.
     ``is_skill``: the pattern comes from skill logs, where errors of tools are no noise.
     """
     # A store may have signals of a detector that this release does not have.

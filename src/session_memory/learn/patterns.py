@@ -168,7 +168,7 @@ EVERYWHERE = ""
 def _shared(groups: dict[_Key, list[Signal]]) -> dict[_Key, list[Signal]]:
     """Join the groups of an error that recurs in two repositories or more into one group.
 
-    Groups of an error with a single session are removed: in that repository it does not recur.
+    A group with only one session is removed: the error does not recur in that repository.
     """
     by_error: dict[tuple[str, str], list[_Key]] = defaultdict(list)
     for key in groups:

@@ -1,4 +1,4 @@
-"""Propose what an instruction file (CLAUDE.md, AGENTS.md) would contain with its lessons.
+"""Propose what an instruction file (such as CLAUDE.md) would contain with its lessons.
 
 Nothing is written here. The lessons form one block of the file. The block starts with a fixed text:
 a person accepted the lessons, and quotes from transcripts are no instructions.
@@ -92,13 +92,16 @@ def propose(
     around: tuple[bytes, bytes] = (b"", b""),
     force: bool = False,
 ) -> Proposal:
-    """Make the proposal for a file, with every lesson that fits it.
+    """Return what a file would contain with its lessons.
 
-    With the lesson ids ``only``, just these lessons and those of ``also`` that fit are in the file.
-    A lesson of ``only`` that does not fit raises an error; other accepted lessons that do not fit
-    are in ``skipped``. ``floors`` is the number of sessions that a lesson needs, and ``evidence``
-    the current number of sessions of each pattern. ``around`` are the line ends that were added
-    around the block; they are removed with it if no lesson is left.
+    Without ``only``, these are all of ``lessons`` that fit the file. With ``only`` (lesson ids),
+    these are the lessons of ``only``, and those lessons of ``also`` (in the file now) that still
+    fit. If a lesson of ``only`` does not fit, this raises an error. Other accepted lessons that do
+    not fit are in ``skipped``.
+
+    ``floors`` says how many sessions must show the pattern of a lesson, and ``evidence`` how many
+    sessions show each pattern now; ``force`` ignores both. ``around`` are the line ends that the
+    last write added around the block. They are removed with the block when no lesson is left.
     """
     fitting, skipped = [], []
     for lesson in lessons:

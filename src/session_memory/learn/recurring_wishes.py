@@ -4,8 +4,8 @@ A wish is a clause of a prompt that asks for something. Wishes form a group if t
 words ("update changelog"), a word or a pair with "not" or "should", or one word that begins a
 prompt ("commit"). Words of every task ("add", "file") and names of the session's files do not form
 a group. A group needs three sessions, or two if its words are telling. They must be on two days,
-because what is asked twice on one day is one task. What most of the sessions begin with is their
-task as well, unless it says how to work ("should", "not").
+because what is asked twice on one day is one task. If most sessions of a group begin with the wish,
+it is their task, too, and no group, unless it says how to work ("should", "not").
 """
 
 import re
@@ -139,7 +139,7 @@ def _keys(words: tuple[str, ...], wish: Wish) -> Iterator[tuple[tuple[str, ...],
             yield from (((mark, *pair), count == len(pair)) for mark in marks)
     yield from (((mark, word), False) for mark in marks for word in told if len(word) > 4)
     if len(plain) == 1 and wish.opens and plain[0] not in _FLOW:
-        # If prompts of two sessions begin with the same single word, that is no accident, unless
+        # If the clause is only this word, two sessions that begin with it are no accident, unless
         # the word is very short.
         yield (head,), len(head) > _SHORT and " " not in wish.text
 
@@ -173,8 +173,8 @@ def is_told_by(text: str, words: Iterable[str]) -> bool:
     """
     own, shared = set(wish_words(text)), set(words)
     if any(not word.isascii() for word in own):
-        # Here every two neighbouring characters are a word, so there are about as many words as
-        # characters.
+        # The text may be Chinese, where every two neighbouring characters count as a word. So there
+        # are about as many words as characters.
         return len(own & shared) > LEAST_TOLD_CJK * len(own)
     return len(own & shared) > LEAST_TOLD * len(own)
 

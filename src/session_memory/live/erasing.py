@@ -32,11 +32,11 @@ class EraseOperations(StatusOperations):
     ) -> int:
         """Delete a session and its subagents from the database; return how many were deleted.
 
-        Open, archived and closed sessions can be erased. Messages, usage and everything that was
-        collected from them are gone, and their ids are free. Detached subagents stay and lose
-        their parent; without ``cascade`` all subagents do. `SessionInUse` is raised if a session
-        is pinned or a fork continues its messages, and `LeaseHeld` if somebody else works on it;
-        then nothing is erased.
+        Open, archived and closed sessions can be erased. This deletes their messages, their usage
+        and everything that was collected from them; new sessions may use their ids. Detached
+        subagents stay and lose their parent. Without ``cascade``, this is so for all subagents.
+        `SessionInUse` is raised if a session is pinned or a fork continues its messages, and
+        `LeaseHeld` if somebody else works on it; then nothing is erased.
         """
         if not is_usable(session_id):
             return 0
@@ -55,10 +55,11 @@ class EraseOperations(StatusOperations):
     ) -> int:
         """Hide a session and its subagents; return how many sessions were closed.
 
-        Detached subagents stay open and lose their parent; without ``cascade`` all subagents do.
-        Nothing is erased: the usage still counts, and the session can be read by its id. A store
-        that was opened with ``closing="erase"`` erases them, except those that `erase_session`
-        refuses; they are hidden.
+        Detached subagents stay open and lose their parent. Without ``cascade``, this is so for all
+        subagents.
+        Nothing is erased: the usage still counts, and the session can be read by its id. But a
+        store that was opened with ``closing="erase"`` erases the sessions, except those that
+        `erase_session` refuses; these are hidden.
         """
         if self.closing == HIDE:
             return super().close_session(session_id, cascade=cascade, fence=fence)

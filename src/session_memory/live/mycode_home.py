@@ -95,14 +95,14 @@ class MycodeHome:
         self._live.close()
 
     def _is_here(self, row: SessionRow) -> bool:
-        """Whether a session belongs to this home, or to one that is gone: it may have been
-        moved."""
+        """Whether a session belongs to this home, or to a home that no longer exists: the home may
+        have been moved to this place."""
         if self._home is None:
             return True
         home, origin = (row.metadata.get(name) for name in ("data_dir", "imported_from"))
         if isinstance(home, str):
             return home == self._home or not Path(home).is_dir()
-        # Other runtimes have sessions in the same store.
+        # Other runtimes may have sessions in the same store. These do not belong to this home.
         return FORMAT in row.metadata or str(origin).startswith("mycode:")
 
     def _labelled(self) -> dict[str, str]:
@@ -142,7 +142,7 @@ class MycodeHome:
     def _remove_tool_output(self, session_id: str) -> None:
         directory = self.session_dir(session_id)
         if self.messages_path(session_id).exists():
-            # mycode's own log refers to these files.
+            # Keep the files: mycode's own log refers to them.
             return
         shutil.rmtree(self.tool_output_dir(session_id), ignore_errors=True)
         # The directory stays if it holds other files, or if the session has begun again.

@@ -28,7 +28,7 @@ class SessionLock:
         path = Path(self._handle.name)
         with suppress(OSError):
             if [entry.name for entry in path.parent.iterdir()] == [path.name]:
-                # The file first: somebody who has it open notices that it is no longer there.
+                # Delete the file first: a process that has it open notices that it is gone.
                 path.unlink()
                 path.parent.rmdir()
         self._handle.close()

@@ -21,7 +21,7 @@ class SessionKind(StrEnum):
 
 
 class SessionStatus(StrEnum):
-    """The status of a live session. ``closed`` ones are hidden; `erase_session` erases them."""
+    """The status of a live session. Closed sessions are hidden; `erase_session` erases sessions."""
 
     ACTIVE = "active"
     ARCHIVED = "archived"
@@ -29,9 +29,10 @@ class SessionStatus(StrEnum):
 
 
 class SubagentLifecycle(StrEnum):
-    """When a subagent's session is closed.
+    """When a subagent's session is closed, besides a call of `close_session` for it.
 
-    ``ephemeral``: when it completes. ``linked``: with its parent. ``detached``: independently.
+    ``ephemeral``: when the subagent completes, or when its parent is closed. ``linked``: when its
+    parent is closed. ``detached``: never.
     """
 
     EPHEMERAL = "ephemeral"

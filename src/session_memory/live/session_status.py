@@ -69,7 +69,8 @@ class StatusOperations(SessionOperations):
     ) -> int:
         """Hide a session and its subagents; return how many sessions were closed.
 
-        Detached subagents stay open and lose their parent; without ``cascade`` all subagents do.
+        Detached subagents stay open and lose their parent. Without ``cascade``, this is so for all
+        subagents.
         Nothing is erased: the usage still counts, and the session can be read by its id.
         """
         with self._writing():

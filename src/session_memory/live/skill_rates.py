@@ -82,19 +82,24 @@ class PassRate(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def evidence(self) -> int:
-        """The number of calls that the advice rests on; for one model, of its attempts."""
+        """The number of calls that the advice rests on: those that passed or failed.
+
+        For one model, it is the number of its attempts if that is larger.
+        """
         finished = self.passed + self.failed
         return finished if self.model is None else max(finished, self.attempts)
 
     @property
     def advice(self) -> str:
-        """Which model to use: ``fast`` for a high rate, ``thinking`` for a low one.
+        """Which model to use: ``fast`` if the rate is high, ``thinking`` if low, else ``sample``.
 
-        For one model its attempts decide: most calls that it failed were ended by another model.
+        The rate is the number of good calls or attempts, divided by ``evidence``. For one model,
+        attempts count as well: if an attempt fails, another model often ends the call.
         """
         if self.evidence < FEWEST:
             return SAMPLE
-        # A run confirms an attempt. Where nothing is run, a call that passed counts.
+        # An attempt is good if a run confirmed it. If the output of a skill is never run, the calls
+        # that passed count instead.
         good = self.passed if self.model is None else max(self.passed, self.verified)
         rate = good / self.evidence
         return FAST if rate >= FAST_FROM else THINKING if rate < THINKING_BELOW else SAMPLE

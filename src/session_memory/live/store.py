@@ -2,7 +2,7 @@
 
 Every operation is one transaction. When it returns, it is on disk; a killed process leaves no
 partial operation. Nothing is overwritten, so a rewind, a fold and a close can be undone. Only
-`erase_session` deletes.
+`erase_session` deletes, and closing a session in a store that was opened with ``closing="erase"``.
 """
 
 from pathlib import Path

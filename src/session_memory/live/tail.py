@@ -12,7 +12,7 @@ from session_memory.store.database import Row
 
 # How many messages are read first. Most tails are shorter.
 FIRST_LOOK = 16
-# So many messages in a row without a call or a result belong to no unfinished answer.
+# This many messages in a row without a call or a result belong to no unfinished answer.
 LONGEST_SILENCE = 60
 
 _ROLE, _BLOCKS, _CALLS, _CALL_ID = 2, 5, 6, 7

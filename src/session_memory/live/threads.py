@@ -21,7 +21,7 @@ Work = tuple[asyncio.AbstractEventLoop, "asyncio.Future[Any]", Callable[[], Any]
 Queue = SimpleQueue[Work | None]
 Batches = Callable[[], AbstractContextManager[Batch]]
 
-# A batch ends after so many operations or so much time, so that nobody waits for long.
+# A batch ends after this many operations or this much time, so that nobody waits for long.
 LARGEST_BATCH, LONGEST_BATCH_S, LONGEST_WAIT_S = 128, 0.01, 0.002
 
 

@@ -418,6 +418,7 @@ class Operations(OpenMemory):
         found = find_roots(self.config, given, only)
         if given:
             return found
-        # In a store with the demo, some sessions worked in a repository of the demo.
+        # In a store with the demo, some sessions name repositories of the demo. Do not look for
+        # logs there.
         in_repositories = repository_roots(self.store, self.config, only)
         return [*found, *(one for one in in_repositories if not is_demo_path(str(one.path)))]

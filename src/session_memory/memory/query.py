@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from session_memory.store import Store
     from session_memory.views.sessions import Filter, SessionList
 
-# So many sessions are priced together, when the cost of one of them is asked for.
+# This many sessions are priced together, when the cost of one of them is asked for.
 PRICED_TOGETHER = 100
 
 

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from session_memory.memory.memory import Memory
 
 EVERY_S = 60.0
-# So often the watch looks whether another program collected something, and if retention is due.
+# In seconds: how often the watch looks whether another program collected something, and if
+# retention is due.
 CHECK_S = 600.0
 # After each failure in a row the pause is twice as long, up to this.
 LONGEST_PAUSE_S = 3600.0

@@ -32,8 +32,8 @@ def charges(
     A key is ``day``, ``hour``, ``session``, ``repo``, ``outcome``, ``usage``, ``seq`` or
     ``reported`` (the agent's own figure). A day is a number counted from 1970. ``clock`` decides
     where days begin: for a time span it returns the offsets from UTC in milliseconds, each with the
-    moment it starts. Hours are in UTC. A key is None without a time or a repo. ``own`` are prices
-    to use instead of the user's own prices.
+    moment it starts. Hours are in UTC. A key that the usage does not have, such as a time or a
+    repo, is None. ``own`` are prices to use instead of the user's own prices.
     """
     filters = filters or UsageFilter()
     if own is None and clock is not None and filters.uids is None:

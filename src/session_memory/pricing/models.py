@@ -115,9 +115,9 @@ def _spelled(table: PriceTable, flavor: str, name: str) -> Iterator[tuple[str, s
 
 
 def _found(table: PriceTable, provider: Provider, name: str) -> tuple[Provider, PricedModel] | None:
-    """Return a provider's model with this name, and whose price counts.
+    """Return the model with this name, and the provider whose price counts.
 
-    If the provider only serves the model of another provider, that one's price counts.
+    That is ``provider``, or another provider whose model ``provider`` only serves.
     """
     dashed = _COMPACT_DATE.sub(r"-\1-\2-\3", name)
     for spelled in dict.fromkeys((name, dashed)):

@@ -31,8 +31,8 @@ _STEMS = {word: size or len(word) for word, size in _STEMS.items()}
 WORDS = tuple(_STEMS)
 
 _LONGEST_NAME = 60
-# After so many values that are no secrets, the words inside of the last one are skipped. Otherwise
-# a hostile text could have every value judged again from each of its words.
+# After this many values that are no secrets, the words inside of the last one are skipped.
+# Otherwise a hostile text could have every value judged again from each of its words.
 MOST_FAILURES = 4
 _NAME_SIGNS = string.ascii_letters + string.digits + "_.-"
 _REST = lazy_pattern(

@@ -77,7 +77,7 @@ _ANY_CASE = tuple(sorted(_words(any_case=True) | {*WORDS, *FLAGS}))
 _NUMBERED = (*TOKEN_WORDS, *_ANY_CASE)
 _KEY_RANK = next(rank for rank, rule in enumerate(RULES) if rule.kind == "private-key")
 _KEY_WORD = RULES[_KEY_RANK].words[0]
-# Rules about assigned names have the lowest rank, because a token's own format says more.
+# Rules about assigned names come after all others, because a token's own format says more.
 NAMED = len(RULES)
 # The rules that recognize a secret by the text around it.
 AROUND_RANKS = frozenset(

@@ -20,7 +20,7 @@ _UUID = lazy_pattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | 
 _BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
-# Only so many characters of a value are examined: some rules match thousands.
+# Only this many characters of a value are examined: some rules match thousands.
 _EXAMINED = 256
 
 

@@ -1,4 +1,4 @@
-"""The rules: the format of each kind of secret. An earlier rule in `RULES` has a higher rank.
+"""The rules: the format of each kind of secret. An earlier rule in `RULES` is preferred.
 
 A rule is applied only where one of its words occurs in the text, so its words must be rare. Every
 repetition is bounded, which limits the work on hostile text. The formats are published by their

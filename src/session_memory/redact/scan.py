@@ -47,8 +47,8 @@ def scanner(exact: tuple[str, ...], any_case: tuple[str, ...]) -> Scan:
     return scan
 
 
-# Compiling for hyperscan takes as long as searching so many characters without it. Beginning a
-# search takes as long as searching so many.
+# Compiling for hyperscan takes as long as searching this many characters without it. Beginning a
+# search takes as long as searching this many.
 _COMPILING, _BEGINNING = 250_000, 250
 
 

@@ -22,7 +22,7 @@ from session_memory.redact.detection import (
 )
 from session_memory.redact.wrapping import Break, is_indented, is_sure, joins
 
-# A view covers so many characters before and after a mark, and the whole runs of characters that
+# A view covers this many characters before and after a mark, and the whole runs of characters that
 # may be a token. If it shows a private key, it is made again with more text.
 AROUND = 512
 _BESIDE = 64

@@ -1,4 +1,4 @@
-"""Retention and care of a store.
+"""Retention and care of a store. The main modules:
 
 - keep it small: `units`, `passes`, `evict`, `retention_run`, `restore`, `archive_check`
 - forget sessions: `forget_plan`, `forget_traces`, `forget`, `archive_edit`, `proof`

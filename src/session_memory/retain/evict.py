@@ -91,7 +91,7 @@ def _evict_group(
     with store.transaction():
         gone += _drop(store, owning, safe, now)
         for other in others if gone else ():
-            # It becomes the owner of events that it shared. Its own log has them, too.
+            # This session may become the owner of events that it shared: its log has them, too.
             store.sessions.mark_stale(other)
         derive_stale(store, now, domain_of)
     return gone

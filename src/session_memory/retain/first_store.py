@@ -1,4 +1,5 @@
-"""Read the store of the first collector: records of schema version 1 in files of JSON.
+"""Read the store of the first collector, the program before this one: JSON files with records of
+schema version 1.
 
 Everything in it may be wrong, because it may come from anybody. The content of a file decides what
 it is, not its name: sessions, events, digests, alone or in lists, one per file or one per line. The
@@ -214,9 +215,10 @@ class FirstStore:
 
 
 class _Calls:
-    """Gives a call and its result the same id, because version 1 has no ids of calls.
+    """Gives a call and its result the same id. Records of schema version 1 have no ids of calls.
 
-    A result belongs to the call that is its parent, else to the oldest open call of its tool.
+    A result belongs to the call that is its parent. Without such a call, it belongs to the oldest
+    open call of its tool, or of any tool if the result names none.
     """
 
     def __init__(self) -> None:

@@ -78,9 +78,9 @@ def _records(store: Store, source: SourceRow, natives: set[str]) -> Iterator[byt
 def _unknown_dictionaries(
     store: Store, archive: Archive | None, selection: Selection
 ) -> set[bytes]:
-    """Dictionaries that may come from a forgotten log whose raw is not available.
+    """Dictionaries that may come from a forgotten log whose bytes are not available.
 
-    These are all dictionaries of its flavor that are not the start of a kept log.
+    These are all dictionaries of the log's flavor that are not the start of a kept log.
     """
     lost = {row.flavor for row in selection.whole if _is_raw_lost(store, archive, row)}
     if not lost:

@@ -36,8 +36,8 @@ _WRONG = (
 def live_rows(store: Store, natives: Iterable[str] | None = None) -> list[SourceRow]:
     """Return a source row for each live session, with the size of its lines; origins before forks.
 
-    ``None`` means all live sessions, closed ones too. Otherwise the sessions are added that those
-    in ``natives`` continue.
+    With ``natives``, the result has these sessions and the sessions that they continue. Without, it
+    has all live sessions, closed ones too.
     """
     if natives is None:
         natives = [head.session_id for head in LiveRows(store.db).heads()]

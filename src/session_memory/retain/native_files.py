@@ -126,7 +126,7 @@ def _selected(
     if uids is None and with_live:
         rows += live_rows(store)
     elif live and (with_live or not rows):
-        # An imported session has a log of its own, which can be written back without its rows.
+        # If there are other logs, as for an imported session, they are written without the rows.
         rows += live_rows(store, sorted(live))
     rows = [
         row
@@ -236,10 +236,11 @@ def _as_named(text: str) -> str:
 def _each_once(
     store: Store, targets: list[Target], left_out: list[DamagedLog] | None
 ) -> list[Target]:
-    """Drop logs whose path another log has already, if their bytes are the same.
+    """Drop each log that has the path and the bytes of an earlier log.
 
-    An imported log with other bytes is added to ``left_out`` if the first log is of its machine.
-    The others stay, and are refused later.
+    A log with the path of an earlier log and other bytes cannot be written. If it was imported from
+    the machine of the earlier log, it is added to ``left_out``, unless that is None. Otherwise it
+    stays in the result, and the caller refuses it.
     """
     kept: dict[Path, Target] = {}
     others = []

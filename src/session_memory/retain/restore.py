@@ -25,7 +25,7 @@ from session_memory.store.pieces import end_of_piece
 from session_memory.store.store import Store
 
 AT_ONCE = 50
-# If so many forks of a group had to be derived together with others, the rest of the group is
+# If this many forks of a group had to be derived together with others, the rest of the group is
 # restored at once.
 MOST_TOGETHER = 3
 

@@ -119,7 +119,8 @@ def _copy_with_relatives(store: Store, uid: str, scratch: Store) -> list[str]:
         return []
     tables = [source for session in cluster for source in store.sources.read_by(session)]
     if any(is_reordered(store, source) for source in tables if is_table(source)):
-        # The rows were reordered since they were read. The next sync derives the session again.
+        # A row was inserted before rows that were already read, so the stored events are outdated.
+        # Do not compare them: the next sync derives the session again.
         return []
     uids = []
     for session_id in cluster:

@@ -1,4 +1,4 @@
-"""The store: raw packs, events, usage, sources and problems in SQLite or PostgreSQL.
+"""The store: stored logs, events, usage, sources and problems in SQLite or PostgreSQL.
 
 Each module holds one table or operation together with its SQL.
 """

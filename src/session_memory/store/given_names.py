@@ -21,7 +21,7 @@ class GivenNames:
         self._index = index
 
     def set(self, uid: str, name: str | None, now: int) -> None:
-        """Name a session of the store, for lists and for the search. None takes the name away."""
+        """Name a session of the store, for lists and for the search. None removes the name."""
         self._db.execute(_UNSET, {"uid": uid})
         found = self._db.one(_SESSION, {"uid": uid})
         if found is None:

@@ -30,7 +30,7 @@ CLASSES = ("message", "summary", "call", "output")
 NEXT, OLD = f"{TABLE}_next", f"{TABLE}_old"
 WRITE_AT_BYTES = 16 * 1024 * 1024
 ALL = 1 << 62
-# After so many transactions that wrote to it, the index is merged.
+# After this many transactions that wrote to it, the index is merged.
 MERGE_EVERY = 8
 
 _STATE = "select name, value from search_state"
@@ -109,7 +109,7 @@ class WordIndex:
         is_ours = self._words.loads_faster_alone
         if is_ours:
             with self._db.transaction():
-                # Only one of several processes that load the same store at once.
+                # If several processes load the same store at once, only one of them may do this.
                 if is_ours := self.is_complete:
                     self.declare(complete=False)
                     self._words.stop_finding()

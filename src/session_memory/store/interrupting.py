@@ -5,9 +5,9 @@ from session_memory.store.database import Database
 
 
 def interrupt(db: Database) -> None:
-    """Stop the running statement, which then raises an error.
+    """Stop the running statement of a SQLite store, which then raises an error.
 
-    A statement on a server goes on: there each thread has a connection of its own.
+    For PostgreSQL this does nothing, because each thread has a connection of its own.
     """
     if not is_postgres(db.name):
         connection = getattr(db, "connection", None)

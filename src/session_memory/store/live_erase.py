@@ -15,7 +15,7 @@ from session_memory.store.retention_forget import delete_live, delete_sessions
 from session_memory.store.store import Store
 
 LIVE = "live"
-# Its rows are in the store, so they belong to no machine.
+# The host of a live session: its rows are in the store, so they belong to no machine.
 _NOWHERE = ""
 _UNNAME = tuple(
     f"update live_sessions set {name} = null, revision = revision + 1 where {name} = :session"

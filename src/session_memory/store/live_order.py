@@ -27,7 +27,7 @@ class LiveItem(NamedTuple):
 
 
 def item_at(place: int) -> LiveItem:
-    """The item whose ``place`` this is."""
+    """Return the item that has this `LiveItem.place`."""
     return LiveItem(place % KINDS, place // KINDS)
 
 

@@ -139,7 +139,7 @@ class LiveRows:
         if key is not None and began_at is not None and key[2] > began_at:
             beginning = f"{session_id[:LONGEST_KEPT_ID]}{CLOSED}"
             then = {"beginning": beginning, "length": len(beginning), "at": began_at}
-            # There is none if a clock was set back.
+            # If a clock was set back, no such session is found.
             key = self._db.one(_SET_ASIDE, then) or key
         if key is None:
             return b""

@@ -161,9 +161,10 @@ class PostgresWordEngine:
         return sql, params
 
     def stable_docs(self) -> AbstractContextManager[None]:
-        """Nothing to do: ids are never reused here.
+        """Do nothing: PostgreSQL never gives the id of a deleted event to another event.
 
-        A snapshot would be harmful, because an index that was swapped in later would look empty.
+        A snapshot would do harm. If a reindex swaps the index after the snapshot began, the new
+        index looks empty in the snapshot.
         """
         return nullcontext()
 

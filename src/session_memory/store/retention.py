@@ -22,7 +22,7 @@ FORGOTTEN_LIVE = "live"
 UNSWEPT = "unswept"
 """The tombstone that notes that free pages may hold deleted data."""
 DISTILLED = tuple(re.findall(r"^create table (\w+)", step5_learn.SQL, re.MULTILINE))
-"""The tables of tier 2. Retention never deletes from them."""
+"""The tables with the results of analyses. Retention never deletes from them."""
 DAY_MS = 86_400_000
 
 
@@ -169,7 +169,7 @@ class Retention:
         return {source for (source,) in self._db.all(_OWN_ROWS)}
 
     def distilled_bytes(self) -> int:
-        """The approximate size of tier 2: all values in its tables."""
+        """The approximate size of all values in the tables `DISTILLED`."""
         total = 0
         for table in DISTILLED:
             if self._db.has_table(table):

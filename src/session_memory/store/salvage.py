@@ -24,7 +24,8 @@ from session_memory.store.sqlite import Sqlite
 from session_memory.store.sqlite_errors import translated
 from session_memory.store.store import Store, open_store
 
-# So many rows behind a damaged one are tried one by one. Then the steps between tried row ids grow.
+# This many rows behind a damaged one are tried one by one. Then the steps between tried row ids
+# grow.
 TRIED_ONE_BY_ONE = 1000
 LARGEST = 2**63 - 1
 Row = tuple[Any, ...]
@@ -177,9 +178,10 @@ def _next_readable(connection: apsw.Connection, select: str, first: int) -> int 
 def _nearest(
     connection: apsw.Connection, select: str, failed: int, place: int, row: int | None
 ) -> int | None:
-    """Find the first row that can be read between ``failed`` and ``place``, by halving the range.
+    """Return the id of the first readable row after the row ``failed``, or None if there is none.
 
-    Reading from ``place`` on succeeded and gave ``row``.
+    Reading the next row from ``failed`` on fails. From ``place`` on it gives ``row`` (a row id, or
+    None). The range between them is halved until they are neighbours.
     """
     while place - failed > 1:
         middle = (failed + place) // 2

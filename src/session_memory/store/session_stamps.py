@@ -30,5 +30,6 @@ _NEWEST = """
 def newest_revisions(db: Database, limit: int) -> dict[str, tuple[int, int]]:
     """The newest sessions by uid: the revision and the number of events of each.
 
-    A session that is written to is among them, so two such answers tell which ones changed."""
+    A session that gets new events is among them. So two results show which sessions changed.
+    """
     return {row[0]: (row[1], row[2]) for row in db.all(_NEWEST, {"limit": limit})}

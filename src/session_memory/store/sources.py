@@ -48,7 +48,7 @@ class SourceRow(msgspec.Struct, kw_only=True):
 
     @property
     def is_imported(self) -> bool:
-        """Whether it came with an import and was not compared with the file on its machine yet."""
+        """Whether an import brought the source, and no sync compared it with the file yet."""
         return self.inode == NO_INODE
 
 

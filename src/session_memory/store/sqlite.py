@@ -134,7 +134,8 @@ class Sqlite:
         connection.set_busy_handler(self.late_sync.retry)
         connection.execute(f"pragma page_size = {PAGE_BYTES}")
         if self.in_memory or _is_unwritten(self.path):
-            # Later it would write to the file. An older file gets the setting with a `vacuum`.
+            # Set only for a new file, because later this would write to the file. An older file
+            # gets the setting with a `vacuum`.
             connection.execute(f"pragma auto_vacuum = {INCREMENTAL}")
         level = "full" if self.durability == "full" else "normal"
         connection.execute(f"pragma synchronous = {level}")

@@ -29,10 +29,10 @@ from session_memory.store.sqlite_waiting import RETRY_S, busy_until, retry, retr
 if TYPE_CHECKING:
     from session_memory.store.sqlite import Sqlite
 
-# At most so many pages are moved and cleared under the write lock. If there are more, they are
+# At most this many pages are moved and cleared under the write lock. If there are more, they are
 # first cleared without it.
 FEW_PAGES = 200
-# After so many rounds, all remaining pages are cleared under the lock. Otherwise beside busy
+# After this many rounds, all remaining pages are cleared under the lock. Otherwise beside busy
 # writers it might never end.
 MOST_ROUNDS = 20
 LOCK_S = 1.0
@@ -57,7 +57,8 @@ def left_open(file: Path) -> int:
 def cleared(db: "Sqlite", file: Path) -> bool:
     """Clear all deleted data from a file. False if other readers prevented it."""
     if db.value("pragma journal_mode") != "wal":
-        # It could not be switched to a WAL. Then others wait for each other in any case.
+        # The file could not be switched to a WAL. Then other processes wait for each other anyway,
+        # so the file is rewritten as a whole.
         rewrite(db)
         return True
     try:

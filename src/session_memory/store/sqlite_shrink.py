@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 INCREMENTAL = 2
 """With this setting SQLite keeps track of which page belongs where, so that it can move pages."""
-# So many pages are moved in one step.
+# This many pages are moved in one step.
 PAGES = 50
-# The write lock is held at most so long to wait for readers.
+# The write lock is held at most this many milliseconds to wait for readers.
 HELD_MS = 50
 
 

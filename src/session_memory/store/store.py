@@ -65,10 +65,11 @@ class Store:
         self.tasks = Tasks(db)
         self.figures = Figures(db)
         self.given_names = GivenNames(db, self.index)
-        # The user's own prices, read when something is priced. None: those of the user's
-        # configuration file, see `session_memory.pricing.own_prices`.
+        # Returns the user's own prices. It is called when something is priced. With None, the
+        # prices come from the configuration file (`session_memory.pricing.own_prices`).
         self.own_prices: Callable[[], Mapping[str, OwnPrice]] | None = None
-        # The user's setting of that name. None or an empty text: beside the store.
+        # Returns the setting ``archive_dir``. With None, or if it returns "", the archive is in a
+        # directory beside the store.
         self.archive_dir: Callable[[], str] | None = None
         # Copies of evicted sessions, see `session_memory.derive.archived`: ids with their times of
         # eviction, and the store in memory that has them.
@@ -102,7 +103,8 @@ class Store:
         if known is not None:
             return known
         row.id = 0
-        # Whether a rebuild of the other store has read it does not matter here.
+        # A negative version only says that a rebuild of the other store has not read the source
+        # yet.
         row.adapter_version = max(row.adapter_version, 0)
         with self.transaction():
             self.sources.save(row)

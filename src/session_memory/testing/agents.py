@@ -1,4 +1,4 @@
-"""Install and remove agents while a test runs."""
+"""Replace the installed adapters by others while a test runs, or add some."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,11 +14,11 @@ from session_memory.adapters.agent import Agent
 def installed(
     *agents: Agent, beside_ours: bool = False, broken: dict[str, Exception] | None = None
 ) -> Iterator[None]:
-    """Within this context, exactly these agents are installed; with ``beside_ours``, the installed
-    ones stay, too.
+    """Within this context, exactly the adapters of these agents are installed. With
+    ``beside_ours``, the adapters that were installed before stay, too.
 
-    ``broken`` maps flavors to exceptions. Loading such an agent raises the exception, as for a
-    plugin that cannot be imported.
+    ``broken`` maps flavors to exceptions. Loading the adapter of such a flavor raises the
+    exception, as for a plugin that cannot be imported.
     """
     found = dict(registry.loaders()) if beside_ours else {}
     for agent in agents:

@@ -65,7 +65,7 @@ def _keep(store: Store) -> bool:
         if len(store.figures.marked(known.id, _few() + 1)) > _few():
             _write(store, known)
     except StoreBusy:
-        # Another process writes for a long time.
+        # Another process writes for a long time, so the counts are not saved now.
         return False
     return True
 

@@ -65,8 +65,8 @@ class _Waiting:
 
     def __init__(self) -> None:
         self.size = 0
-        # Each item, and what it is if none of its texts has a secret: shortened texts lose a cut
-        # word even then.
+        # Pairs: an item, and the item to show if none of its texts has a secret. They differ if a
+        # text was shortened, because its last word, which may be cut, is removed.
         self._items: list[tuple[TranscriptItem, TranscriptItem]] = []
         # Each text, with the numbers of the items that contain it.
         self._texts: dict[str, list[int]] = {}

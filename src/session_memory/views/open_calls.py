@@ -6,7 +6,7 @@ from session_memory.derive.agents import about
 from session_memory.store import Store
 
 LONG_MS = 60_000
-# Only so many last events are read: a response has few calls, and their results follow soon.
+# Only this many last events are read: a response has few calls, and their results follow soon.
 LOOKED_AT = 60
 _LAST = """
     select e.ts, k.name, m.name, t.name, e.call_id, e.summary from events e

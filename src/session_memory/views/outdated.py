@@ -14,8 +14,9 @@ def outdated(store: Store) -> int:
 
 
 def waiting(store: Store) -> int:
-    """Count the sessions without a digest of their present state that this release made.
+    """Return how many sessions have to be analyzed, without looking at each of them.
 
-    Digests that were made with other prices are not counted.
+    This is the number of new or changed sessions, or the number of digests by older analysis code,
+    whichever is larger. Digests that only have other prices are not counted.
     """
     return max(Digests(store.db).count_waiting(), outdated(store))

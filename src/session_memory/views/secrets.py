@@ -37,7 +37,7 @@ LONGEST_LINE = 8 * 1024 * 1024
 OVERLAP = 64 * 1024
 AROUND = 60
 MOST_NUMBERED = 100_000
-# After so many bytes, the store notes what was searched, so that the next search can skip it.
+# After this many bytes, the store notes what was searched, so that the next search can skip it.
 KEPT_EVERY = 256 * 1024 * 1024
 
 

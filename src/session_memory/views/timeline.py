@@ -171,8 +171,8 @@ class _TimelineBuilder:
     def moments(self, events: Iterator[SessionEvent]) -> Iterator[TimelineEntry]:
         for event in events:
             if is_bookkeeping(event):
-                # For example a change of the mode. An agent logs it with the next prompt, long
-                # after the turn ended.
+                # Such an event, for example a change of the mode, is not counted as a part of the
+                # turn: an agent may log it with the next prompt, long after the turn ended.
                 continue
             if event.is_a("user_msg"):
                 yield from self._turn_ended()

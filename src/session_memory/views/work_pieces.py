@@ -73,6 +73,6 @@ def _halved(pieces: list[OutlinePiece]) -> list[OutlinePiece]:
         longer = max(first, second, key=lambda one: one.end - one.start)
         halved.append(OutlinePiece(longer.who, first.start, second.end, first.seq))
     if len(halved) == len(pieces):
-        # There are only gaps between the pieces, so every second piece is left out.
+        # No two pieces could be joined, because of gaps between them. Leave out every second piece.
         return pieces[::2]
     return halved

@@ -6,7 +6,7 @@ from threading import Lock
 
 
 class OneAtATime:
-    """One lock for each thing that is being made."""
+    """While one thread is inside ``of(what)``, other threads with the same ``what`` wait."""
 
     def __init__(self) -> None:
         self._locks: dict[Hashable, tuple[Lock, int]] = {}

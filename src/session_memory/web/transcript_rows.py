@@ -67,8 +67,11 @@ class ShownImage(msgspec.Struct, frozen=True):
 
 
 class EventShown(msgspec.Struct, frozen=True, kw_only=True):
-    """One event as a template shows it. ``sort`` decides how; ``label`` is the line that names a
-    call. ``before`` is a line above a prompt: what the turn before it used.
+    """One event, as the template ``event_rows.html`` shows it.
+
+    ``sort`` selects the layout: prompt, answer, thinking, call, result or note. ``label`` is the
+    line that names a call, or the line of a note. ``before`` is a line above a prompt: number,
+    duration, output tokens and cost of the turn before it.
     """
 
     sort: str

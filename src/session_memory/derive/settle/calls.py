@@ -142,8 +142,8 @@ class CallSettling:
         event.exit_code = stored.exit_code
         _apply(outcome, event)
         if self.reads_timeline and event.is_error != stored.is_error:
-            # Whether a result is an error decides which later calls are retries. They are settled
-            # already, without this outcome.
+            # Whether a result is an error decides which later calls are retries. Later calls were
+            # settled without this outcome, so the session must be derived again.
             self._settled.needs_derivation = True
         amend, seq = self._settled.amend, stored.seq
         amend(seq, "kind", event.kind)

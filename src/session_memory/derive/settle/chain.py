@@ -22,8 +22,8 @@ class ParentChain:
         parent_id = record.parent_id
         if parent_id is None:
             return None
-        # Hidden records come first: a record with the same id may have events, and it is recent or
-        # stored, depending on how far the log was read before.
+        # A record with events may have the same id as a hidden record. Search hidden records first:
+        # otherwise the result depends on whether the other record is in this batch or stored.
         for hidden, seq in self._state.hidden:
             if hidden == parent_id:
                 parent = seq

@@ -32,7 +32,7 @@ def note_session(state: SettleState, record: Record) -> None:
 
 
 def note_facts(state: SettleState, record: Record, chain: ParentChain) -> None:
-    """Note the repository, costs, titles, and a summary if it is of this session.
+    """Note the repository, costs, titles, and a summary if it is about this session.
 
     Claude Code writes summaries of other sessions into a log. A summary counts when its ``leaf``
     is a record of this session; one whose leaf is not read yet waits.
@@ -47,7 +47,7 @@ def note_facts(state: SettleState, record: Record, chain: ParentChain) -> None:
         state.task_branch = one_line(facts["task_ref"])
     if facts.get("pull_request") and not state.task_pull:
         state.task_pull = task_at(facts["pull_request"])
-    # Until an answer names its model.
+    # This model counts until an answer names its own.
     state.model = state.model or facts.get("model")
     for name in ("custom_title", "ai_title", "agent_name"):
         if facts.get(name) and (name == "custom_title" or not is_notice(facts[name])):

@@ -79,7 +79,7 @@ class Settling:
             note_time(state, record.ts)
         rows = self._rows(record, source_id, parent, owned)
         if not rows:
-            # All its events are repeated ones.
+            # The record has no rows, because all its events repeat earlier ones.
             self._chain.append_hidden(record, parent)
             return []
         self._chain.append(record, state.next_seq - 1)

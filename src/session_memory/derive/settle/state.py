@@ -179,8 +179,11 @@ class SettleState(msgspec.Struct, array_like=True):
         return self.custom_title or guess or name or from_documents or self.summary or work
 
     def task(self, branch: str | None) -> str | None:
-        """What the session works on: what its branch says, else the first prompt or commit that
-        names a task. ``branch`` is the last one."""
+        """The task that the session works on, such as an issue.
+
+        It is the task that a branch names, else the one that a prompt, the agent's pull request or
+        a commit names, in this order. ``branch`` is the last branch of the session.
+        """
         return (
             self.task_branch
             or task_in_branch(branch)

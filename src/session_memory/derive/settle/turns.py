@@ -152,11 +152,11 @@ class TurnSettling:
         given = sum(not event.is_repeated for event in events)
         self.usage_seq = max(self._state.next_seq + given - 1, 0)
         if usage.is_of_session:
-            # It belongs to the first event, whatever of the log was read before it.
+            # Usage of the whole session belongs to its first event, however much was read before.
             self.usage_seq = 0
             return
         if usage.is_reported:
-            # It is no usage of an answer here. It belongs to the call that started the subagent.
+            # Usage of a subagent belongs to the call that started it, not to an answer here.
             call = self._state.open_calls.get(record.link.call_id) if record.link else None
             self.usage_seq = self.usage_seq if call is None else max(call.seq - 1, 0)
             return

@@ -1,4 +1,4 @@
-"""Detect sessions that used many times the tokens that similar sessions use."""
+"""Detect sessions that used many times the usual tokens of their repository, or of their agent."""
 
 from collections import defaultdict
 from collections.abc import Iterator

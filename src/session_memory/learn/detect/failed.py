@@ -1,4 +1,6 @@
-"""Detect sessions that ended without success: with failing tests, an error or a complaint."""
+"""Detect sessions that failed: they ended with failing tests, an error or a complaint, or the agent
+gave up.
+"""
 
 from collections.abc import Iterator
 

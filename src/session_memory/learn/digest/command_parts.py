@@ -49,8 +49,8 @@ _PREFIXES_WORDS = """
     time nice nohup command exec env sudo stdbuf
 """
 _PREFIXES = frozenset(_PREFIXES_WORDS.split())
-# Of these programs only so many subcommands identify a check: the arguments behind them are texts
-# or numbers that differ each time.
+# To recognize a command of these programs again, compare only this many words after the program.
+# The later words are texts or numbers that differ each time.
 _BY_VERB = {"git": 1, "gh": 2, "docker": 1, "kubectl": 1}
 # Subcommands of git with subcommands of their own, and options that make a command another check.
 _TWO_VERBS = frozenset({"stash", "submodule", "worktree", "remote", "bisect", "config", "notes"})

@@ -20,8 +20,8 @@ _TOOL = re.compile(
     r"(?:^|_)(?:git_(?P<git>commit|push)|(?:create|merge)_(?:pull|merge)_request)$", re.IGNORECASE
 )
 _WHOLE = ("commit", "push", "gh ", "glab ", "hub ")
-# A command whose summary is cut may deliver something in the part that is missing. These words in
-# the beginning make that possible.
+# The summary of a long command is cut. If the part that is left has one of these texts, the missing
+# part may deliver something.
 _CUT = (*_WHOLE, "git", "&&", "cd ")
 
 

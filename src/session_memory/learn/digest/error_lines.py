@@ -127,7 +127,8 @@ def _without_summary(
 def error_line(text: str, *, masked: bool = True) -> str:
     """Return the line of an output that says best what went wrong, at most `SAMPLE` characters.
 
-    If no line says what went wrong, the first line that is no noise, such as "1 failed".
+    If no line says what went wrong, return the first line that is not noise. That may be a line
+    such as "1 failed".
     """
     lines = cleaned_lines(text, masked=masked)
     return _telling_line(lines) or _status_line(lines)

@@ -60,7 +60,8 @@ def asks_memory(finished: FinishedCall) -> bool:
     """Whether the call asked Session Memory itself about earlier sessions, and got an answer.
 
     A tool of its MCP server is known by its name or, if the agent renamed it, by the first line of
-    the answer. In a shell, the command must run Session Memory and else only programs that look.
+    the answer. A shell command counts if it runs Session Memory, and otherwise only programs that
+    look at things.
     """
     call, result = finished.call, finished.result
     if is_own_tool(call.tool or "") or is_own_answer(result.summary):
@@ -72,8 +73,8 @@ def asks_memory(finished: FinishedCall) -> bool:
 
 def command_only_looks(command: str) -> bool:
     """Whether every program in a shell text only looks at things."""
-    # `programs` lists a program before those that it starts. Only the first of a command counts:
-    # a program that starts others is none that only looks.
+    # `programs` lists a program before the programs that it starts. Only the first program of each
+    # command is checked: if it starts others, it is not one of those that only look.
     started = {id(one.command): one for one in reversed(list(programs(command)))}
     return bool(started) and all(map(_looks, started.values()))
 

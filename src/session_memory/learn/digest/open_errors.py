@@ -23,7 +23,7 @@ from session_memory.learn.digest.command_parts import (
     shared_words,
 )
 from session_memory.learn.digest.error_lines import ErrorLine
-from session_memory.learn.digest.resolutions import CERTAIN, LIKELY, FailedCheck, resolution_of
+from session_memory.learn.digest.resolutions import CERTAIN, LIKELY, FailedCall, resolution_of
 from session_memory.learn.digest.texts import Texts
 
 MOST_OPEN = 60
@@ -47,7 +47,7 @@ class EndedError(NamedTuple):
 class _OpenError:
     __slots__ = ("failure", "first", "number")
 
-    def __init__(self, failure: FailedCheck) -> None:
+    def __init__(self, failure: FailedCall) -> None:
         self.failure = failure
         self.first = failure.action.call.seq
         self.number = failure.action.number
@@ -77,7 +77,7 @@ class OpenErrors:
                 continue
             error = one.failure.error
             if error.kind in shown:
-                one.failure, one.number = FailedCheck(error, action), action.number
+                one.failure, one.number = FailedCall(error, action), action.number
             elif error.tool in tools:
                 # The check ran and found something else, so this error is gone.
                 ended.append(self._end(mark, one, action, texts))
@@ -90,15 +90,15 @@ class OpenErrors:
                     ended.append(end)
         for mark, error in found.items():
             if (known := self._open.get(mark)) is not None:
-                known.failure, known.number = FailedCheck(error, action), action.number
+                known.failure, known.number = FailedCall(error, action), action.number
             else:
                 if len(self._open) >= MOST_OPEN:
                     del self._open[next(iter(self._open))]
-                self._open[mark] = _OpenError(FailedCheck(error, action))
+                self._open[mark] = _OpenError(FailedCall(error, action))
         return ended
 
     @staticmethod
-    def _got_further(failure: FailedCheck, action: Action) -> bool:
+    def _got_further(failure: FailedCall, action: Action) -> bool:
         """Whether the call was changed and now fails for another reason.
 
         The same call again got no further, even if it prints another message.
@@ -109,7 +109,7 @@ class OpenErrors:
         """Add a call without errors, and return the earlier errors that are gone after it."""
         ended: list[EndedError] = []
         if action.is_poll:
-            # It only shows the progress of an earlier call.
+            # The call only shows the progress of an earlier call, so it resolves nothing.
             return ended
         for mark, one in list(self._open.items()):
             if action.number - one.number > MOST_APART:
@@ -156,7 +156,7 @@ class OpenErrors:
             for each in self._recent
         )
 
-    def _checks(self, failure: FailedCheck, action: Action) -> bool:
+    def _checks(self, failure: FailedCall, action: Action) -> bool:
         if action.checks_again(failure.action):
             return True
         error = failure.error
@@ -177,7 +177,7 @@ def _after_failure(how: Resolution, action: Action) -> Resolution | None:
     finds errors.
     """
     has_worked = action.is_check and not any(
-        FailedCheck(one, action).is_about_call for one in action.errors
+        FailedCall(one, action).is_about_call for one in action.errors
     )
     if how.kind in ("instead", "again") and not has_worked:
         return None
@@ -197,12 +197,13 @@ def _ends_edit(failed: Action, action: Action, apart: int) -> bool:
     return apart <= _SOON and failed.call.tool == action.call.tool and failed.key != action.key
 
 
-def _replaces(failure: FailedCheck, action: Action) -> bool:
+def _replaces(failure: FailedCall, action: Action) -> bool:
     """Whether a command does what a similar command could not do, in another way."""
     failed = failure.action
     if failed.only_looks and "command not found" not in failure.error.text:
-        # To read another file does not replace a failed read, so both must name the same file.
-        # If the error does not name it, it is about the command, and both must be much alike.
+        # To read another file does not replace a failed read, so both commands must name the same
+        # file. If the error does not name this file, the commands must also have many words in
+        # common, because the error is then about the command.
         files = file_names(failed.command) & file_names(action.command)
         is_named = any(file in failure.error.text for file in files)
         return is_named or (bool(files) and shared_words(failed.command, action.command) >= _SOME)

@@ -143,7 +143,7 @@ class Ending:
     def delivered(self, delivered: list[Delivery], finished: FinishedCall) -> None:
         """Note that a call committed, pushed or opened a pull request, or tried to."""
         if "human_intervention" in finished.result.marks:
-            # A person refused the call.
+            # A person refused the call, so it counts neither as delivered nor as failed.
             return
         for one in delivered:
             if one.arrived:

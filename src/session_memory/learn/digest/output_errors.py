@@ -61,7 +61,8 @@ def errors_in_output(text: str, *, failed: bool, masked: bool = True) -> list[Er
         # Tests that pass may print lines that look like errors, so only assertions count.
         return [one for one in found if _ASSERTION.match(one.text)]
     if found or text.count("\n") > _SHORT or _TESTS_RAN.search(text):
-        # What tests print while they run is not the error if a filter cut off the error.
+        # If no line has the form of an error, no other line of a long output or of a test run is
+        # taken for it: a filter may have cut off the error.
         return found
     line = telling_line(text, masked=masked)
     return [ErrorLine(line)] if line and not _FOUND.match(line) else []

@@ -22,8 +22,8 @@ from session_memory.store.brief_events import BriefEvent
 
 MOST_TERMS = 300
 LONGEST_FIELD = 4_000
-# The whole text of the last answer is used, but only the summaries of the others, because reading
-# texts takes long. Of many answers, so many at the beginning and so many at the end count.
+# The whole text of the last answer is used. Of the other answers only the summaries are used,
+# because reading texts takes long. These are the numbers of summaries at the beginning and the end.
 FIRST_SUMMARIES, LAST_SUMMARIES = 40, 8
 LONGEST_ANSWER = 300
 MOST_PLANS = 3

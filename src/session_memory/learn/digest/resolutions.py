@@ -59,8 +59,11 @@ _CATCHING_UP = frozenset({"pull", "fetch", "rebase", "merge"})
 _NOTES = ("/plans/", "/memory/", "/memories/", "/.claude/projects/")
 
 
-class FailedCheck(NamedTuple):
-    """An error, and the last call that had it."""
+class FailedCall(NamedTuple):
+    """An error, and the last call that failed with it or with another error of its kind.
+
+    For an error that a person reported, ``action`` is the first call after the report.
+    """
 
     error: ErrorLine
     action: Action
@@ -91,7 +94,7 @@ class _Candidate(NamedTuple):
 
 
 def resolution_of(
-    failure: FailedCheck, between: Sequence[Action], success: Action, texts: Texts
+    failure: FailedCall, between: Sequence[Action], success: Action, texts: Texts
 ) -> Resolution | None:
     """Return what resolved an error, or None if no change can have resolved it.
 
@@ -125,7 +128,7 @@ def resolution_of_report(
     if not after:
         return None
     names = names_in(f"{error.text} {error.near}")
-    failure = FailedCheck(error, after[0])
+    failure = FailedCall(error, after[0])
     changes = [one for one in after if not one.finished.failed]
     found = [one for each in changes if (one := _candidate(failure, each, names)) is not None]
     kind = "edit" if any(one.kind == "edit" for one in found) else "command"
@@ -141,7 +144,7 @@ def resolution_of_report(
     return _made(kind if found[0].score else "edit", chosen, chosen[-1], certainty, failure, texts)
 
 
-def _of_edit(failure: FailedCheck, between: Sequence[Action], success: Action) -> Resolution | None:
+def _of_edit(failure: FailedCall, between: Sequence[Action], success: Action) -> Resolution | None:
     """Return why a failed call of an edit or a read succeeded later, or None if that is unknown.
 
     The file was read first (``look``), or a shell command did the same (``instead``).
@@ -157,7 +160,7 @@ def _of_edit(failure: FailedCheck, between: Sequence[Action], success: Action) -
     return None
 
 
-def _candidate(failure: FailedCheck, action: Action, names: frozenset[str]) -> _Candidate | None:
+def _candidate(failure: FailedCall, action: Action, names: frozenset[str]) -> _Candidate | None:
     if action.is_edit and not _is_scratch(action):
         score = _edit_score(failure, action, names)
         return _Candidate(score, "edit", action) if score else None
@@ -173,7 +176,7 @@ def _is_scratch(action: Action) -> bool:
     return path.endswith(".md") and any(name in path for name in _NOTES)
 
 
-def _edit_score(failure: FailedCheck, action: Action, names: frozenset[str]) -> float:
+def _edit_score(failure: FailedCall, action: Action, names: frozenset[str]) -> float:
     error = failure.error
     if error.about == "format":
         return 0
@@ -194,7 +197,7 @@ def _edit_score(failure: FailedCheck, action: Action, names: frozenset[str]) -> 
     return score
 
 
-def _is_subject(failure: FailedCheck, files: Iterable[str]) -> bool:
+def _is_subject(failure: FailedCall, files: Iterable[str]) -> bool:
     """Whether the failed command names one of these files, or a failed test is named after one."""
     if failure.is_about_call:
         return False
@@ -207,7 +210,7 @@ def _is_subject(failure: FailedCheck, files: Iterable[str]) -> bool:
     return any(len(stem) > _SHORTEST_STEM and stem in words for stem in stems)
 
 
-def _command_score(failure: FailedCheck, action: Action, names: frozenset[str]) -> float:
+def _command_score(failure: FailedCall, action: Action, names: frozenset[str]) -> float:
     error, parts = failure.error, action.parts
     if any(part.is_fixing for part in parts) and error.about in ("lint", "format"):
         return 5 if error.about == "format" else 3
@@ -231,7 +234,7 @@ def _is_setting(action: Action) -> bool:
     return any(word in ("config", "remote", "auth", "login", "export", "chmod") for word in words)
 
 
-def _changed_call(failure: FailedCheck, success: Action) -> _Candidate | None:
+def _changed_call(failure: FailedCall, success: Action) -> _Candidate | None:
     if success.repeats(failure.action):
         return None
     if failure.is_about_call:
@@ -243,7 +246,7 @@ def _changed_call(failure: FailedCheck, success: Action) -> _Candidate | None:
 
 
 def _fallback(
-    failure: FailedCheck, between: Sequence[Action], success: Action, texts: Texts
+    failure: FailedCall, between: Sequence[Action], success: Action, texts: Texts
 ) -> Resolution | None:
     """Return the most likely resolution if no change has a score, or None.
 
@@ -270,7 +273,7 @@ def _made(
     chosen: Sequence[Action],
     success: Action,
     certainty: str,
-    failure: FailedCheck,
+    failure: FailedCall,
     texts: Texts,
 ) -> Resolution:
     names = names_in(f"{failure.error.text} {failure.error.near}")
@@ -291,7 +294,7 @@ def _made(
     )
 
 
-def _passed(failure: FailedCheck, chosen: Sequence[Action], success: Action) -> str:
+def _passed(failure: FailedCall, chosen: Sequence[Action], success: Action) -> str:
     """Return the command of the check that passed, or "" if no such check is known."""
     is_check = success.is_shell and (success.is_test or success.checks_again(failure.action))
     if success.errors or success.finished.failed or success in chosen or not is_check:
@@ -299,7 +302,7 @@ def _passed(failure: FailedCheck, chosen: Sequence[Action], success: Action) -> 
     return one_line(escaped(mask(success.command[: 4 * LONGEST_TEXT])), LONGEST_TEXT)
 
 
-def _text(kind: str, chosen: Sequence[Action], failure: FailedCheck | None = None) -> str:
+def _text(kind: str, chosen: Sequence[Action], failure: FailedCall | None = None) -> str:
     """Return the text of a resolution: the edited files, or the command with its new settings."""
     if kind == "edit":
         paths = dict.fromkeys(

@@ -60,9 +60,10 @@ class ResponseUsage:
     def tokens(self, prompts: int, calls: int) -> TokenSums:
         """Return sums of tokens between two events of the session.
 
-        ``prompts`` and ``calls`` are the numbers of these events. A turn with a tool call takes at
-        least two responses. A session with tool calls that has no more rows than prompts comes from
-        an agent that logs usage for whole turns; then a turn's tokens are spread over its events.
+        ``prompts`` and ``calls`` are the numbers of prompts and tool calls of the session. A turn
+        with a tool call takes at least two responses. So if a session with tool calls has no more
+        rows of usage than prompts, its agent logs usage for whole turns. Then the tokens of a turn
+        are spread over its events.
         """
         return TokenSums(self._rows, spread=bool(calls) and len(self._rows) <= max(1, prompts))
 

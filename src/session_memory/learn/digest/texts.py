@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from session_memory.core.injected import without_injected
 from session_memory.core.text import SUMMARY, escaped
+from session_memory.derive.detecting import command_of
 from session_memory.learn.digest.error_lines import reason_line
 from session_memory.redact import mask
 from session_memory.store.brief_events import BriefEvent
@@ -62,7 +63,8 @@ class Texts:
         """Return the text of a call. It is not masked, so classify it and never store it."""
         if len(event.summary) < SUMMARY and not event.summary.endswith("…"):
             return event.summary
-        return self._text(event)[: 2 * LONGEST] or event.summary
+        text, given = self.call(event)
+        return (command_of(event.tool or "", given) or text)[: 2 * LONGEST] or event.summary
 
     def ending(self, event: BriefEvent) -> str:
         """Return the end of a message. It is not masked, so classify it and never store it."""

@@ -120,8 +120,9 @@ class Resolution(msgspec.Struct, frozen=True):
 
     ``kind`` is ``edit``, ``command`` (it fixed, installed or set something), ``instead`` (the call
     was changed), ``look`` (the file was read before it was edited) or ``again`` (the same call
-    succeeded without any change). ``text`` has the edited files or the command. ``event_uids`` are
-    the calls that made the change, ``succeeded`` is the result that shows the success.
+    succeeded without any change). ``text`` has the edited files, the command or, in a skill log,
+    the other model; for ``again`` it is empty. ``event_uids`` are the calls that made the change,
+    ``succeeded`` is the result that shows the success.
     ``certainty`` is ``certain``, ``likely`` or ``possible``. ``said`` is what the model said before
     the change, and ``lines`` are the changed lines that matter most. ``passed`` is the command of
     the check that succeeded after the change. It is empty if that call is the change itself, or if

@@ -180,7 +180,7 @@ def _clauses(text: str) -> Iterator[str]:
 
 
 def _unquoted(clause: str) -> str:
-    """Remove quotes around a clause, and one without its partner, which the cut left behind."""
+    """Remove quotes around a clause, and a single quote whose partner was cut off."""
     for quotes in ('"', "`", "“”"):
         count = sum(clause.count(quote) for quote in quotes)
         if count % 2 or (clause[:1] in quotes and clause[-1:] in quotes):

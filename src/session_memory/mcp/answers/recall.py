@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from session_memory.views.how import TaskSession
     from session_memory.views.search import ShownHit
 
-# On real sessions, a fit below LEAST means that a session is about something else; below WEAK it
-# often does.
+# Measured on real sessions: with a fit below LEAST, a session is about something else. With a fit
+# below WEAK, it often is.
 LEAST, WEAK = 0.15, 0.35
 # A session that fits so much less than the best one is left out.
 SHARE = 0.25
 MOST_FILES = 3
 MOST_COMMANDS = 2
 MOST_WORDS = 4
-# At most so many parts of a session (title, prompt, …) are named for a matched word.
+# At most this many parts of a session (title, prompt, …) are named for a matched word.
 MOST_FIELDS = 3
 # A hash, a name in code or a path. Whoever asks for one wants to see an event that contains it.
 _IDENTIFIER = re.compile(r"\S*(?:[A-Za-z]\d|\d[A-Za-z]|[a-z][A-Z]|\w[_./:]\w)\S*")

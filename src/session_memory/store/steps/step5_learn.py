@@ -1,6 +1,6 @@
 """Step 5: the tables for digests, error fingerprints and signals.
 
-They are tier 2: they are kept when a session's raw is evicted and when events are rebuilt. So they
+Their rows are kept when the logs of a session are evicted and when events are rebuilt. So they
 refer to sessions by uid. A digest's ``body`` is JSON compressed with zstd; the other columns are
 for queries over many sessions.
 

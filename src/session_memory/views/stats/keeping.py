@@ -25,7 +25,7 @@ from session_memory.views.stats.kept import (
 )
 from session_memory.views.stats.parts import LISTED, SUMMED, CountedParts, LocalDays
 
-# A store with few but long sessions has sums, too: so many events count like one session.
+# A store with few but long sessions has sums, too: this many events count like one session.
 _EVENTS_EACH = 10
 _PIECE = 500
 _ALL = 1 << 40
