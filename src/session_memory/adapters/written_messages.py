@@ -75,5 +75,5 @@ def _name(own: str, times: int) -> str:
 
 
 def _print(event: NativeEvent) -> int:
-    told = (event.kind, event.role, event.call_id, event_text(event), str(event.arguments))
-    return crc32(repr(told).encode("utf-8", "surrogatepass"))
+    content = (event.kind, event.role, event.call_id, event_text(event), str(event.arguments))
+    return crc32(repr(content).encode("utf-8", "surrogatepass"))

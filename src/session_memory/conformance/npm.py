@@ -158,8 +158,8 @@ def why_failed(errors: str) -> str:
     """Return the most useful line of npm's errors, without the names of local directories."""
     lines = re.findall(r"^(?:npm error )+(?:notarget )?(.+)", errors, re.MULTILINE)
     missing = [line for line in lines if line.startswith("No matching version")]
-    told = [line for line in lines if not line.startswith(("code ", "path "))]
-    return next(iter(missing or told), errors[-200:])
+    other = [line for line in lines if not line.startswith(("code ", "path "))]
+    return next(iter(missing or other), errors[-200:])
 
 
 def _lacks_a_package(failure: str) -> bool:
@@ -175,8 +175,8 @@ def _program_of(package: Path, name: str) -> Path | None:
 
 
 def _version_of(node: Path) -> tuple[int, ...]:
-    told = subprocess.run([node, "--version"], text=True, capture_output=True).stdout
-    return tuple(map(int, re.findall(r"\d+", told)))
+    printed = subprocess.run([node, "--version"], text=True, capture_output=True).stdout
+    return tuple(map(int, re.findall(r"\d+", printed)))
 
 
 def _note(place: Path) -> dict[str, str]:

@@ -45,8 +45,8 @@ class PyPi:
         done = self._run([str(place / "bin" / "pip"), "install", "--quiet", "--upgrade", spec])
         found = _found(driver, place)
         if found is None:
-            told = re.findall(r"ERROR: (.+)", done.stderr)
-            return self._failed(place, f"{spec} does not install: {(told or ['?'])[0]}")
+            errors = re.findall(r"ERROR: (.+)", done.stderr)
+            return self._failed(place, f"{spec} does not install: {(errors or ['?'])[0]}")
         return found
 
     def _failed(self, place: Path, remark: str) -> Installed:

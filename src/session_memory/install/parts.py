@@ -19,11 +19,23 @@ JSON, TOML, WHOLE = "json", "toml", "whole"
 
 
 @dataclass(frozen=True)
-class Member:
-    """A member of a JSON object. Keys of ``value`` are set; other keys of the member stay."""
+class _Keys:
+    """Keys with values at a place of a file. Other keys there stay."""
 
     path: tuple[str, ...]
     value: dict[str, Any]
+
+    def is_in(self, values: Any) -> bool:
+        found = _at(values, self.path)
+        return isinstance(found, dict) and self.value.items() <= found.items()
+
+    def any_in(self, values: Any) -> Any:
+        return _at(values, self.path)
+
+
+@dataclass(frozen=True)
+class Member(_Keys):
+    """Keys in a member of a JSON object."""
 
     def put(self, text: str) -> tuple[str, Created]:
         old = json_edit.find(parse(text), self.path)
@@ -36,13 +48,6 @@ class Member:
 
     def remove(self, text: str) -> str:
         return json_edit.remove(text, self.path)
-
-    def is_in(self, values: Any) -> bool:
-        found = _at(values, self.path)
-        return isinstance(found, dict) and self.value.items() <= found.items()
-
-    def any_in(self, values: Any) -> Any:
-        return _at(values, self.path)
 
 
 @dataclass(frozen=True)
@@ -98,24 +103,14 @@ class Hook:
 
 
 @dataclass(frozen=True)
-class Table:
-    """A table of a TOML file. Keys of ``value`` are set; other keys of the table stay."""
-
-    path: tuple[str, ...]
-    value: dict[str, Any]
+class Table(_Keys):
+    """Keys in a table of a TOML file."""
 
     def put(self, text: str) -> tuple[str, Created]:
         return toml_edit.put_table(text, self.path, self.value), []
 
     def remove(self, text: str) -> str:
         return toml_edit.remove_table(text, self.path)
-
-    def is_in(self, values: Any) -> bool:
-        found = _at(values, self.path)
-        return isinstance(found, dict) and self.value.items() <= found.items()
-
-    def any_in(self, values: Any) -> Any:
-        return _at(values, self.path)
 
 
 @dataclass(frozen=True)

@@ -117,7 +117,7 @@ def _keys(words: tuple[str, ...], wish: Wish) -> Iterator[tuple[tuple[str, ...],
     marks = [word for word in words if word in _MARKS]
     plain = [word for word in words if word not in _MARKS]
     is_short = len(plain) <= _SHORT
-    told = {
+    distinctive = {
         word
         for word in plain
         if word not in _COMMON and word not in _FLOW and (is_short or word not in wish.topics)
@@ -127,7 +127,7 @@ def _keys(words: tuple[str, ...], wish: Wish) -> Iterator[tuple[tuple[str, ...],
     for pair in combinations(sorted(plain), 2):
         if any(not _JOINING.isdisjoint(word) for word in pair):
             continue
-        count = len(told.intersection(pair))
+        count = len(distinctive.intersection(pair))
         is_whole = is_short and len(plain) == len(pair) and not _FLOW.issuperset(pair)
         if (head in pair or is_cjk) and (count or is_whole):
             yield pair, count == len(pair) or bool(is_whole and count and wish.opens)
@@ -137,7 +137,7 @@ def _keys(words: tuple[str, ...], wish: Wish) -> Iterator[tuple[tuple[str, ...],
             yield pair, (bool(marks) or is_object) and not _is_name(pair, wish.text)
         if count:
             yield from (((mark, *pair), count == len(pair)) for mark in marks)
-    yield from (((mark, word), False) for mark in marks for word in told if len(word) > 4)
+    yield from (((mark, word), False) for mark in marks for word in distinctive if len(word) > 4)
     if len(plain) == 1 and wish.opens and plain[0] not in _FLOW:
         # If the clause is only this word, two sessions that begin with it are no accident, unless
         # the word is very short.

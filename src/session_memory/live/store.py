@@ -6,7 +6,6 @@ partial operation. Nothing is overwritten, so a rewind, a fold and a close can b
 """
 
 from pathlib import Path
-from types import TracebackType
 
 from session_memory.config import default_store
 from session_memory.core.time import now_ms
@@ -78,10 +77,5 @@ class SessionStore(
     def __enter__(self) -> "SessionStore":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         self.close()

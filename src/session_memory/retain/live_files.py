@@ -7,7 +7,6 @@ their types, and read there as a runtime would read them. Only then are the rows
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import IO
 
 import msgspec
@@ -149,12 +148,7 @@ class PortableSessions:
     def __enter__(self) -> "PortableSessions":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         if self._scratch is not None:
             self._scratch.close()
         self._directory.cleanup()

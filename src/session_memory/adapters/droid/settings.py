@@ -37,8 +37,8 @@ def _tag(ref: SourceRef, state: DroidSums, record: Record, tag: dict[str, Any]) 
 
 def _around(ref: SourceRef, state: DroidSums, record: Record, members: dict[str, Any]) -> None:
     state.model = model_named(members.get("model")) or state.model
-    told = mapping(members.get("tokenUsage"))
-    totals = tuple(usable_count(count_of(told.get(name))) for name in _FIGURES)
+    usage = mapping(members.get("tokenUsage"))
+    totals = tuple(usable_count(count_of(usage.get(name))) for name in _FIGURES)
     added = tuple(max(new - old, 0) for new, old in zip(totals, state.counted, strict=True))
     if not any(added):
         return

@@ -53,7 +53,7 @@ def _other(payload: Payload, record: Record, state: VibeState) -> None:
     return
 
 
-def _tell(state: VibeState, at: Any) -> None:
+def _note_time(state: VibeState, at: Any) -> None:
     if type(at) is int and 0 <= at <= MAX_MS:
         state.at = at
 
@@ -61,9 +61,9 @@ def _tell(state: VibeState, at: Any) -> None:
 def _input(payload: Payload, record: Record, state: VibeState) -> None:
     """Note in ``state`` that a person interrupts the turn. Other records repeat all other inputs to
     the agent's core."""
-    told = mapping(payload.get("input"))
-    _tell(state, mapping(told.get("determinism")).get("time_unix_ms"))
-    command = mapping(told.get("command"))
+    given = mapping(payload.get("input"))
+    _note_time(state, mapping(given.get("determinism")).get("time_unix_ms"))
+    command = mapping(given.get("command"))
     if command.get("type") == "interrupt":
         state.is_stopped = True
 
@@ -101,7 +101,7 @@ def _delta(payload: Payload, record: Record, state: VibeState) -> None:
     for change in map(mapping, items(payload.get("delta"))):
         entry = mapping(change.get("entry"))
         if entry and entry.get("generationStatus") != "in_progress":
-            _tell(state, entry.get("createdAt"))
+            _note_time(state, entry.get("createdAt"))
             record.events += _entry(entry)
         if change.get("op") == "set_envelope":
             _envelope(mapping(change.get("state")), record, state)
@@ -109,10 +109,10 @@ def _delta(payload: Payload, record: Record, state: VibeState) -> None:
 
 def _envelope(envelope: Payload, record: Record, state: VibeState) -> None:
     session, turn = mapping(envelope.get("session")), mapping(envelope.get("latestTurn"))
-    _tell(state, session.get("updatedAt"))
-    told = figures(mapping(session.get("tokenUsage")))
-    if told is not None and told != state.total:
-        state.total = told
+    _note_time(state, session.get("updatedAt"))
+    total = figures(mapping(session.get("tokenUsage")))
+    if total is not None and total != state.total:
+        state.total = total
         record.usage = running_total(state, record)
     name, status = name_in(turn.get("id")), string(turn.get("status"))
     if status in _ENDINGS and name != state.turn:

@@ -31,11 +31,11 @@ def request_used(used: dict[str, Any], action: str, record: Record, state: VibeS
     record.more_usage = [running_total(state, record)]
 
 
-def figures(told: dict[str, Any]) -> tuple[int, ...] | None:
+def figures(totals: dict[str, Any]) -> tuple[int, ...] | None:
     """Return the figures of a session: input, cached input and output. None if there are none or
     one cannot be true."""
-    found = tuple(count_of(told.get(name)) for name in _TOTALS)
-    return found if told and all(map(is_possible, found)) else None
+    found = tuple(count_of(totals.get(name)) for name in _TOTALS)
+    return found if totals and all(map(is_possible, found)) else None
 
 
 def running_total(state: VibeState, record: Record) -> NativeUsage:

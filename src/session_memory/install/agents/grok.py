@@ -55,7 +55,7 @@ def _has_server(place: InstallPlace, request: Request) -> bool:
     try:
         settings: Any = read_values(TOML, read_text(path), path)
     except InstallError:
-        # Whoever installs Grok is told so when the file is edited.
+        # A message says so when the file is edited.
         return True
     for key in ("compat", READ, "mcps"):
         settings = settings.get(key) if isinstance(settings, dict) else None

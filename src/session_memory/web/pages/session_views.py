@@ -85,7 +85,7 @@ def digest(asked: Asked) -> Response:
     value = shown.digest
     uid = found.session_uid
 
-    def told(text: str, event: str, note: str = "") -> Telling:
+    def linked(text: str, event: str, note: str = "") -> Telling:
         return Telling(text, event_address(uid, event), note)
 
     return session_page(
@@ -97,19 +97,19 @@ def digest(asked: Asked) -> Response:
         reason=value.outcome.reason,
         evidence=[event_address(uid, event) for event in value.outcome.evidence],
         is_stored=shown.is_stored,
-        prompts=[told(one.text, one.event_uid) for one in value.prompts],
-        commits=[told(one.text, one.event_uid) for one in value.commits],
-        decisions=[told(one.text, one.event_uid) for one in value.decisions],
+        prompts=[linked(one.text, one.event_uid) for one in value.prompts],
+        commits=[linked(one.text, one.event_uid) for one in value.commits],
+        decisions=[linked(one.text, one.event_uid) for one in value.decisions],
         errors=[
             {
-                "error": told(
+                "error": linked(
                     one.sample,
                     one.event_uids[0] if one.event_uids else "",
                     f"{one.count} times" if one.count > 1 else "",
                 ),
                 "fix": None
                 if one.resolution is None
-                else told(
+                else linked(
                     one.resolution.text, one.resolution.event_uids[0], one.resolution.certainty
                 )
                 if one.resolution.event_uids
@@ -119,10 +119,10 @@ def digest(asked: Asked) -> Response:
         ],
         files=value.files[:40],
         commands=[
-            told(one.text, one.event_uid, plural(one.runs, "run")) for one in value.commands[:40]
+            linked(one.text, one.event_uid, plural(one.runs, "run")) for one in value.commands[:40]
         ],
         tests=[
-            told(one.command, one.event_uid, _test(one.passed, one.failed_count))
+            linked(one.command, one.event_uid, _test(one.passed, one.failed_count))
             for one in value.tests[:40]
         ],
     )
