@@ -49,8 +49,8 @@ STORE_VARIABLE = "SESSION_MEMORY_STORE"
 
 
 class SourceConfig(msgspec.Struct, forbid_unknown_fields=True):
-    """The logs of one agent. ``roots`` replace the directories where the agent keeps its logs;
-    only files whose path matches ``glob`` are read."""
+    """Which logs of one agent are read. ``roots`` replace the directories where the agent keeps
+    its logs. Only files whose path matches ``glob`` are read."""
 
     enabled: bool = True
     roots: list[str] = []
@@ -58,7 +58,7 @@ class SourceConfig(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Exclusions(msgspec.Struct, forbid_unknown_fields=True):
-    """Logs that are never read, by a pattern of their path or by the repository."""
+    """Patterns of paths and of repository names. A log that matches one is not collected."""
 
     paths: list[str] = []
     repos: list[str] = []
@@ -68,9 +68,10 @@ class RetentionConfig(msgspec.Struct, forbid_unknown_fields=True):
     """How many compressed bytes of logs the store keeps, and for how long; see docs/retention.md.
 
     The limits are suggestions until retention is turned on. With ``after_sync`` they apply once a
-    day after a sync. A configuration file that sets a limit turns it on too, unless it says
-    ``after_sync = false``; then its limits apply when ``session-memory retain`` is run. With
-    ``archive_small`` sessions are evicted even if their archive takes more space than they free.
+    day after a sync. A configuration file that sets one of `RETENTION_LIMITS` turns ``after_sync``
+    on. If it also says ``after_sync = false``, its limits apply only to ``session-memory retain``.
+    With ``archive_small`` sessions are evicted even if their archive takes more space than they
+    free.
     """
 
     raw_max_age_days: Annotated[float, msgspec.Meta(ge=0)] = 45
@@ -98,9 +99,10 @@ RETENTION_LIMITS = ("raw_max_age_days", "raw_soft_cap_bytes", "raw_hard_cap_byte
 class LessonsConfig(msgspec.Struct, forbid_unknown_fields=True):
     """The folder of lessons, and how many sessions a step needs; see docs/lessons.md.
 
-    - ``promote_sessions``: so many must show a pattern before it may become a lesson
-    - ``distribute_sessions``: so many, before the lesson may be written to a file
-    - ``measure_sessions``: so many before that and as many after it are needed to judge its effect
+    - ``promote_sessions``: so many sessions must show a pattern before it may become a lesson
+    - ``distribute_sessions``: so many must show it before the lesson may be written to a file
+    - ``measure_sessions``: so many before the lesson was written to a file, and so many afterwards,
+      are needed to judge the effect of the lesson
     """
 
     dir: str = ""
@@ -112,7 +114,7 @@ class LessonsConfig(msgspec.Struct, forbid_unknown_fields=True):
 class Config(msgspec.Struct, forbid_unknown_fields=True):
     """The settings of the configuration file. ``store`` is the path or address of the database;
     empty means the default place. With ``redact`` secrets are masked before anything is stored.
-    ``jobs`` worker processes read in a sync or an analysis; 0 means one for each processor."""
+    ``jobs`` is the largest number of worker processes; 0 means one for each processor."""
 
     store: str = ""
     host: str = ""
@@ -127,15 +129,15 @@ class Config(msgspec.Struct, forbid_unknown_fields=True):
     lessons: LessonsConfig = msgspec.field(default_factory=LessonsConfig)
 
     def source(self, flavor: str) -> SourceConfig:
-        """The settings for one agent; the defaults where the file has none."""
+        """The settings for one agent; the defaults if the file has no section for this agent."""
         return self.sources.get(flavor) or SourceConfig()
 
     def excludes(self, path: str, directory_fits: Callable[[str, str], bool] = fnmatchcase) -> bool:
-        """Whether this log must not be read, because of its path or of its repository.
+        """Whether the log at ``path`` must not be read, because of a pattern or of its repository.
 
-        Some agents name a log's directory after the repository they worked in, so an excluded
-        repository is skipped before its log is read. ``directory_fits(name, repo)`` knows how the
-        agent writes such a name.
+        Some agents name a log's directory after the repository they worked in. So the log of an
+        excluded repository is skipped before it is read. ``directory_fits(name, repo)`` says
+        whether the directory ``name`` is named after ``repo``.
         """
         if any(fnmatchcase(path, pattern) for pattern in self.exclude.paths):
             return True
@@ -171,8 +173,8 @@ def home(environ: Mapping[str, str] = os.environ) -> Path:
 def load_config(path: Path | None = None) -> Config:
     """The configuration in a file, by default the user's. Without a file, the defaults.
 
-    A file that ``SESSION_MEMORY_CONFIG`` names must exist. Otherwise its prices and exclusions
-    would silently not apply.
+    If ``SESSION_MEMORY_CONFIG`` names a file that does not exist, this raises `ConfigError`. With
+    the defaults, the user's prices and exclusions would silently not apply.
     """
     is_named = path is None and bool(os.environ.get(CONFIG_VARIABLE))
     path = path or config_path()
@@ -204,7 +206,8 @@ def load_config(path: Path | None = None) -> Config:
 
 
 def _with_retention_switch(values: dict[str, Any]) -> dict[str, Any]:
-    """Turn ``retention.after_sync`` on if the file sets a limit and does not set that switch."""
+    """Return ``values`` with ``retention.after_sync`` on if the file sets one of
+    `RETENTION_LIMITS` and does not set ``after_sync``."""
     given = values.get("retention")
     if not isinstance(given, dict) or "after_sync" in given:
         return values
@@ -225,7 +228,7 @@ def default_store(
     return named or str(home(environ) / ".session-memory" / "memory.db")
 
 
-# Tables whose keys the user invents. An error of msgspec does not name these keys.
+# Tables with any keys, and the type of their values. An error of msgspec does not name the key.
 _TABLES_BY_NAME: dict[str, type] = {"prices": OwnPrice, "sources": SourceConfig, "domains": str}
 _TYPE_NAMES = {
     "float": "a number",
@@ -238,7 +241,8 @@ _TYPE_NAMES = {
 
 
 def _readable(message: str, values: dict[str, Any]) -> str:
-    """Reword an error of msgspec: ``prices."house-model".input: expected a number, got a text``."""
+    """Return an error of msgspec in the words of a user. An example of the result:
+    ``prices."house-model".input: expected a number, got a text``."""
     fact, _, place = message.partition(" - at `$")
     fact = re.sub(r"`([a-z| ]+)`", _type_name, fact[:1].lower() + fact[1:]).removeprefix("object ")
     place = place.rstrip("`").removeprefix(".")

@@ -10,8 +10,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from session_memory import Memory
+from session_memory.config import Config
 from session_memory.core.schema import Session
 from session_memory.core.time import now_ms, parse_time
+from session_memory.learn import kept_patterns
 from session_memory.pricing import shown as money
 from session_memory.store import open_store
 from session_memory.testing.claude import ClaudeHome, call
@@ -258,3 +260,21 @@ def test_every_link_of_our_pages_leads_somewhere(client: TestClient) -> None:
             found.update(link.replace("&amp;", "&") for link in links)
         waiting = sorted(found - seen)[:: max(len(found) // 150, 1)] if step == 0 else []
     assert len(seen) > 40
+
+
+def test_a_page_of_many_sessions_shows_patterns_when_they_are_found(
+    demo_store: Path, tmp_path: Path, client_of: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Memory(str(demo_store), Config(), create=False) as memory:
+        memory.backup(tmp_path / "memory.db")
+        shown = memory.patterns(noise=True).patterns[0].id
+    # Each client has a server of its own, so that no page comes from the cache of the other one.
+    whole = client_of(tmp_path / "memory.db").get("/learn?noise=1").text
+    client = client_of(tmp_path / "memory.db")
+    monkeypatch.setattr(kept_patterns, "LEAST_SESSIONS", 0)
+    waiting = client.get("/learn?noise=1").text
+    assert shown in whole and shown not in waiting
+    assert 'data-part="/learn?noise=1&amp;now=1" data-block="found"' in waiting
+    # What the page fetches, and where its link leads without JavaScript.
+    assert shown in client.get("/learn?noise=1&now=1", headers={"X-Part": "found"}).text
+    assert client.get("/learn?noise=1").text == client.get("/learn?noise=1&now=1").text == whole

@@ -1,8 +1,8 @@
 """What an agent declares about itself. Each adapter package exports one ``Agent`` as ``AGENT``.
 
-Everything that differs between agents is a field here, so that no code outside of ``adapters``
-names an agent. A field with a default is optional. Heavy functions are declared as
-``lazy("module:function")``: reading a field must not import the code that reads logs.
+The code that collects, stores and shows sessions names no agent. It reads what differs between
+agents from these fields. A field with a default is optional. Heavy functions are declared as
+``lazy("module:function")``, because reading a field must not import the code that reads logs.
 """
 
 import re
@@ -84,8 +84,8 @@ class HandoffTarget(msgspec.Struct, frozen=True, kw_only=True):
       reading a file, and the arguments of the call.
     - ``make(session, root)``: returns the files of the new session, below ``root``. It writes
       nothing.
-    - ``import_command``: the command that imports a session file, for an agent that has one. The
-      path of the file is added to it.
+    - ``import_command``: the command of the agent that imports a session file; empty if the agent
+      has none. The path of the file is added as the last argument.
     """
 
     tested: str
@@ -100,15 +100,17 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     Collecting:
 
     - ``flavor``: the name of the agent, as in ``[sources.<flavor>]`` and ``<flavor>:<id>``.
-    - ``version``: raise it whenever the same bytes give other events. Stores then offer a rebuild.
-    - ``roots(environ, home)``: where the agent keeps its sessions, best first. They need not exist.
+    - ``version``: the version of the adapter. Raise it whenever the same bytes give other events.
+      Stores then offer a rebuild.
+    - ``roots(environ, home)``: the directories in which the agent keeps its sessions. A handoff
+      writes into the first one that exists. None of them needs to exist.
     - ``discover(root)``: every source (a log or document) below a root.
     - ``recognizes(head)``: whether a file whose first bytes are ``head`` looks like a log of this
       agent. ``discover`` calls it for files in a directory that may hold logs of other agents.
     - ``read(source, cursor)``: the records of a source after the cursor, each with the cursor
       from which the next reading continues.
-    - ``texts(line)``: a faster way to the texts of one line: the text and the arguments of each of
-      its events, the same that ``read`` gives. None if only ``read`` can read this line.
+    - ``texts(line)``: the text and the arguments of each event of one line. They are the same as
+      those from ``read``, but ``texts`` is faster. None if only ``read`` can read this line.
     - ``bookkeeping``: the kinds of records that give no events.
     - ``dump(database, ref)``: all rows of a database as lines, for an agent that keeps a database.
     - ``rows(ref, cursor)``: for a source that is one session in a database: a line for each
@@ -120,25 +122,27 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     - ``directories``: names of the agent's own directories, such as ``.claude``.
     - ``outside(root)``: directories outside of a root in which ``discover(root)`` finds sources
       too. The command ``watch`` watches them as well.
-    - ``in_repositories``: paths of the logs that the agent keeps in each repository, below its top
-      directory. A sync looks for them in the repositories of the sessions in the store.
+    - ``in_repositories``: paths, relative to the top directory of a repository, at which the agent
+      keeps logs. A sync looks for them in the repositories of the sessions in the store.
     - ``worktrees``: where the agent puts git worktrees, such as ``/.claude/worktrees/``.
     - ``directory_fits(name, pattern)``: whether a directory of logs is named after a repository
       that fits the pattern.
-    - ``keeps_days(root)``: after how many days the agent deletes a log; None when it never does.
-    - ``resume_command``: the program and options that resume a session; its id is added.
-    - ``resumes_without_id``: the command takes no id; the agent continues the session of the
-      directory in which it is started.
-    - ``resumable_ids``: a prefix. Only sessions whose id begins with it can be resumed. The others
-      are from an older program of this flavor.
-    - ``copies_are_resumes(agent_version)``: whether a session that begins with a copy of another
-      session's history resumes that session. Otherwise it is a fork.
-    - ``instruction_files``: the files of a project that the agent reads, its main one first.
-    - ``provider``: who sells the models that this agent uses, as the price table names it.
-    - ``model_prefix``: a prefix of the names of its models, which is left out in tables to save
+    - ``keeps_days(root)``: after how many days the agent deletes a log; None if it never does.
+    - ``resume_command``: the program and options that resume a session. The session's id is added
+      as the last argument.
+    - ``resumes_without_id``: ``resume_command`` takes no id. The agent continues the session of the
+      directory in which the command is started.
+    - ``resumable_ids``: only sessions whose id begins with this text can be resumed. Sessions with
+      other ids are from an older program of this flavor.
+    - ``copies_are_resumes(agent_version)``: True if a session that begins with a copy of another
+      session's history resumes that session, False if it is a fork.
+    - ``instruction_files``: the files of a project with instructions for the agent, the main file
+      first.
+    - ``provider``: the seller of the models that this agent uses, as the price table names it.
+    - ``model_prefix``: a prefix of the names of the agent's models. Tables leave it out to save
       space.
-    - ``usage_note``: what its logs leave out of tokens and costs, as half a sentence after the
-      agent's name: "logs no tokens". Reports of costs print it.
+    - ``usage_note``: which tokens or costs the agent's logs lack. The text continues a sentence
+      that begins with the agent's name: "logs no tokens". Reports of costs print it.
     - ``has_statusline``: whether the agent runs a program to fill its status line.
     - ``decision_tools``: tools whose result is a person's decision.
     - ``plan_tools``: those of ``decision_tools`` with which a person accepts or refuses a plan.
@@ -146,20 +150,23 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     - ``changes_asked(arguments, text, path)``: the changes to files that a call asks for.
     - ``changes_noted(record)``: the changes to files that the record of a result reports.
     - ``log_at(path)``: the log at a path that a user names, for an agent whose sessions can
-      continue as live sessions.
-    - ``history(log, documents, name, uid)``: the conversation of such a session, for the import as
-      a live session: made from the objects in the log and the bytes of the documents beside it.
-      ``name`` is the agent's own name of the session. ``uid`` is its uid in the store, if it is
-      there.
-    - ``histories(log, documents)``: the same for all sessions of a log that has several.
+      continue as live sessions. None if ``path`` is no session of this agent.
+    - ``history(log, documents, name, uid)``: the conversation of a session, for its import as a
+      live session. ``log`` holds the objects in the log, ``documents`` the bytes of the documents
+      beside the log. ``name`` is the agent's own name of the session, ``uid`` its uid in the store
+      or None.
+    - ``histories(log, documents)``: the conversations of all sessions in a log, for an agent whose
+      log holds several sessions.
     - ``settings(database)``: ``config`` and ``round_index`` of each session of a database, by the
-      session's name. Only an import as live sessions needs them; they are not collected.
+      session's native id. Only an import as live sessions needs them; they are not collected.
     - ``hidden_kinds``: native kinds of events that ``show`` leaves out and ``show --all`` shows,
       such as changes of a mode. ``"attachment"`` also means every ``"attachment/…"``.
     - ``readable(text)``: the text that a person sees, without the tags that the agent adds.
-    - ``handoff``: set if the agent can continue a session of another agent.
+    - ``handoff``: how a handoff makes a session of this agent; None if the agent cannot continue a
+      session of another agent.
     - ``preamble``: matches the text that the agent writes before a prompt. A title leaves it out.
-    - ``problem``: why the adapter cannot be used, if this is only a substitute for it.
+    - ``problem``: the reason why the real adapter cannot be used, if this ``Agent`` is a substitute
+      for it (`session_memory.adapters.neutral`); else "".
     """
 
     flavor: str

@@ -19,7 +19,7 @@ from session_memory.core.time import MAX_MS, MIN_MS
 Time = Annotated[int, msgspec.Meta(ge=MIN_MS, le=MAX_MS)]
 """Milliseconds since the epoch, in the years 1 to 9999."""
 Duration = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
-"""Milliseconds. Sums of millions of them still fit into both databases."""
+"""Milliseconds. Sums of millions of such durations still fit into both databases."""
 Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 31)]
 Integer = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
 """An integer that fits into both databases."""
@@ -36,7 +36,7 @@ TOKEN_COUNTS = (
 
 
 class Cursor(msgspec.Struct, frozen=True):
-    """How far a source has been read: a byte offset, and the adapter's state at it as text."""
+    """How far a source has been read: a byte offset, and the adapter's state there as a text."""
 
     offset: int = 0
     state: str = ""
@@ -45,13 +45,14 @@ class Cursor(msgspec.Struct, frozen=True):
 class SourceRef(msgspec.Struct, frozen=True):
     """A source that an adapter discovered: a native file, or one session in a database.
 
-    - ``home_path``: its path below the user's home.
-    - ``session``, ``agent``: the native ids of its session and of its subagent, where known.
+    - ``home_path``: the path of the file below the user's home.
+    - ``session``, ``agent``: the native id of the session, and the id of the subagent whose log
+      this is; empty if the path does not tell them.
     - ``companions``: files beside the log that belong to the same session.
     - ``at``: where the file is now, if not at ``path``. An agent may move a finished log to its
       archive, or compress it (then the name ends in ``.zst``). It stays the same source.
-    - ``stamp``: for a session in the database ``at``: a number that changes whenever its rows
-      change. A sync reads the rows (`Agent.rows`) only if it changed.
+    - ``stamp``: for a session in the database ``at``: a number that changes whenever a row of the
+      session changes. A sync reads the rows (`Agent.rows`) only if the number changed.
     """
 
     path: Path
@@ -79,18 +80,20 @@ class Readable(Protocol):
 class NativeEvent(msgspec.Struct, gc=False):
     """One block of a native record, as an event whose place in a session is not known yet.
 
-    ``derive.settle`` gives it that place. The fields ``text``, ``arguments``, ``is_shell``,
+    ``derive.settle`` finds the place. The fields ``text``, ``arguments``, ``is_shell``,
     ``ends_turn``, ``is_prompt``, ``is_interrupt``, ``has_words``, ``mode``, ``queued`` and
-    ``is_repeated`` are input for it and are not stored.
+    ``is_repeated`` are input for ``derive.settle``; the store has no columns for them.
 
     - ``body``: the whole text of the block, if ``text`` and ``arguments`` do not hold all of it.
+    - ``is_shell``: a call runs a command in a shell. In the result of such a call: the command has
+      ended, so a missing exit status of a success is 0.
     - ``has_words``: a person wrote something when refusing this call.
-    - ``mode``: the mode that is on from here, such as ``plan``. A change of it is a decision.
+    - ``mode``: the agent's mode from here on, such as ``plan``. A change of the mode is a decision.
     - ``queued``: ``typed`` for a prompt that a person typed while the agent worked; ``taken_back``
-      when the person takes back all prompts that wait; ``repeated`` for a text that is no prompt
-      here, but may repeat one that waited.
-    - ``is_repeated``: an earlier record has this block too, so it becomes no event. It stays in
-      the list, because an event is found again by the number of its block in the record.
+      if the person took back all such prompts; ``repeated`` for a text that is no prompt itself but
+      may repeat a ``typed`` one.
+    - ``is_repeated``: an earlier record has this block too, so the block becomes no event. It stays
+      in the list, because an event is found again by the number of its block in the record.
     """
 
     kind: str
@@ -125,22 +128,22 @@ class NativeUsage(msgspec.Struct, gc=False):
     ``input_tokens`` includes no cached tokens. ``reasoning_tokens`` and ``cache_write_1h_tokens``
     are parts of ``output_tokens`` and ``cache_write_tokens``.
 
-    Token counts are checked here and nowhere else, so adapters pass the figures as they were
-    logged. A figure below 0, above ``MOST_TOKENS`` or not a whole number becomes 0. ``rejected``
-    names it, and the sync stores a problem for it. All other figures count.
+    Adapters read each figure with `count_of` and do not check it themselves. A figure below 0,
+    above ``MOST_TOKENS`` or not a whole number becomes 0 here. ``rejected`` names this figure, and
+    the sync stores a problem for it. All other figures count.
 
-    - ``includes_subagents``: the figures are of a whole turn with its subagents, whose sessions
-      ``subagents`` names. ``derive`` subtracts the subagents that are in the store. If
-      ``subagents`` names the session itself, the figures are of the session since its beginning,
-      and ``derive`` subtracts its other responses.
-    - ``is_reported``: the response is another session's, and this log only repeats its figures, as
-      the log of a parent does for its subagents. It counts for the session with this log unless
-      the log of another session has the response itself.
+    - ``includes_subagents``: the figures are those of a whole turn, together with the subagents
+      whose sessions ``subagents`` names. ``derive`` subtracts the usage of the subagents that are
+      in the store. If ``subagents`` names the session itself, the figures are those of the session
+      since its beginning, and ``derive`` subtracts the session's other responses.
+    - ``is_reported``: the response belongs to another session, and this log only repeats its
+      figures, as the log of a parent does for its subagents. The response counts for the session
+      with this log until a log that has the response itself is collected.
     - ``is_of_session``: the figures belong to the whole session and to no answer. They are in a
       document beside the log, which may be read before or after the log.
-    - ``reported_cost``: the cost of the response that the agent logged, in micro-dollars (use
-      `session_memory.adapters.reported_costs.microdollars`). None if the log has none. It is
-      stored beside our own amount and is in no total.
+    - ``reported_cost``: the cost of the response in micro-dollars, if the agent logged it (use
+      `session_memory.adapters.reported_costs.microdollars`); else None. It is stored beside the
+      amount that is computed from prices, and no total includes it.
     """
 
     usage_id: str
@@ -181,7 +184,7 @@ class NativeUsage(msgspec.Struct, gc=False):
     def reject_impossible(self) -> None:
         """Set every token count that cannot be true to 0, and name it in ``rejected``.
 
-        A reported cost that cannot be true becomes None.
+        A reported cost that cannot be true becomes None, and ``rejected`` names it too.
         """
         rejected = []
         for name in TOKEN_COUNTS:
@@ -201,7 +204,7 @@ class NativeUsage(msgspec.Struct, gc=False):
 
 
 class CallOutcome(msgspec.Struct, gc=False):
-    """Facts about a call from a record other than its result. None: the record does not say."""
+    """What a record other than the result says about a call. A field is None if it says nothing."""
 
     call_id: str
     is_error: bool | None = None
@@ -211,8 +214,8 @@ class CallOutcome(msgspec.Struct, gc=False):
 
 
 class Base(msgspec.Struct, gc=False):
-    """The history that a session continues without a copy of it in its own log: the records of
-    ``session`` whose number is below ``ordinal``."""
+    """The history that a log continues but does not hold: the records of the session ``session``
+    whose number (`Record.ordinal`) is below ``ordinal``."""
 
     session: str
     ordinal: Integer
@@ -223,8 +226,8 @@ MOST_BETWEEN = 64 * 1024
 
 
 class ChildLink(msgspec.Struct, gc=False):
-    """Link a subagent to the call that started it: ``child`` is the id of the subagent's session,
-    ``call_id`` the call in the parent session."""
+    """The link from a call to the subagent that it started: ``child`` is the native id of the
+    subagent's session, ``call_id`` the call in the parent session."""
 
     child: str
     call_id: str
@@ -233,31 +236,33 @@ class ChildLink(msgspec.Struct, gc=False):
 class Record(msgspec.Struct, gc=False):
     """One native record of a source: where it is (``offset``, ``length``) and what it holds.
 
-    A record has ``events``; or it is ``bookkeeping`` (a kind that the agent lists) or a
-    ``problem``; or it only has ``facts`` from a document. Bookkeeping may also have ``usage`` of
-    the answers before it, ``outcomes`` of calls, facts and links.
+    A record of a log has ``events``, or is ``bookkeeping`` (a kind that the agent lists), or is a
+    ``problem``. The record of a document may have ``facts`` alone. Bookkeeping may also have
+    ``usage`` of the answers before it, ``outcomes`` of calls, facts and links.
 
-    - ``session``: the native id of the session. If the session's own id is no valid id, this is
-      a substitute, and ``unfit_name`` is the session's own id.
-    - ``native_id``: the agent's id of the record, the same in every copy of it. No other record of
-      any session or agent may have it. Two records with the same id and different content are
-      no copies of each other.
-    - ``check``: a checksum of the line, which distinguishes records without an id. ``derive`` sets
-      ``key``, the identity of the record.
-    - ``parent_session``: the session that started this one, or that it continues. ``relation``
-      says how they are related; without it, this one is a subagent. The first record that names a
-      parent counts. ``parent_flavor`` is the agent of the parent, if it is another one.
+    - ``session``: the native id of the session. If the agent's own id is not valid here, this is a
+      hash of it, and ``unfit_name`` is the agent's own id.
+    - ``native_id``: the agent's id of the record. All copies of a record have the same id, and
+      different records have different ids, even in sessions of other agents. (If two records with
+      different content have the same id, both are stored, and one is listed as a problem.)
+    - ``check``: a checksum of the line, which distinguishes records without an id.
+    - ``key``: the identity of the record. ``derive`` sets it.
+    - ``parent_session``: the session that started this session, or that this session continues.
+      ``relation`` says how the two are related; if it is None, this session is a subagent. The
+      first record that names a parent counts. ``parent_flavor`` is the flavor of the parent, if the
+      parent is a session of another agent.
     - ``follows``: the log has no links between its records, so the parent of this record is the
       last record on the session's path.
-    - ``ordinal``: the number of the record in its session, for a `Base` of another session.
-    - ``turns_undone``: a person went back by this many prompts.
-    - ``back_to_prompt``: a person went back to before this prompt of the path, counted from 0.
-    - ``stands_at``: the log says that the session continues after the record with this id, or at
-      its beginning if it is "". All records that do not lead to it are abandoned.
-    - ``remark``: something is odd, but the record could be read. It is stored as a problem too.
+    - ``ordinal``: the number of the record in its session, to which a `Base` refers.
+    - ``turns_undone``: a person took back this many prompts, the last ones of the path.
+    - ``back_to_prompt``: a person took back this prompt of the path, counted from 0, and all
+      prompts after it.
+    - ``stands_at``: the log says that the session continues after the record with this id, or from
+      its beginning if this is "". All records that do not lead there are abandoned.
+    - ``remark``: something is odd, but the record could be read. The remark is stored as a problem.
     - ``lenient``: fields of a wrong type were left out.
-    - ``more_usage``: one for each further model that answered in the turn.
-    - ``more_links``: one for each further subagent that the record names.
+    - ``more_usage``: the usage of further models or responses, if the record has several.
+    - ``more_links``: a link for each further subagent that the record names.
     - ``continues``: the record is the next chunk of the message that the last event of its session
       holds, and ``text`` is the chunk. Such a record is bookkeeping. Chunks have at most
       `MOST_BETWEEN` bytes between them and no record of another session, because everything from

@@ -1,8 +1,8 @@
 """Read a source with the adapter of its agent, and check what adapters of other packages yield.
 
 A wrong record becomes a problem with its place; the store keeps its bytes. A wrong cursor could
-lose or repeat lines, so reading the file stops with an error. The records of our own adapters are
-not checked, because that would slow down a sync; tests check them instead.
+lose or repeat lines, so reading the file stops with an error. The records of built-in adapters are
+not checked here, because that would slow down a sync; tests check them instead.
 """
 
 import sys
@@ -50,7 +50,7 @@ def records_of(
 def reading_of(agent: Agent, ref: SourceRef) -> Reading:
     """Return the function that reads the source ``ref``. Call that function in `adapter_failures`.
 
-    A caller that reads many parts of one source finds the function only once.
+    A caller that reads many parts of one source calls `reading_of` only once.
     """
     if first_schema.is_first_schema(ref):
         return lambda source, cursor, end: first_schema.read(source, cursor)
@@ -62,9 +62,10 @@ def reading_of(agent: Agent, ref: SourceRef) -> Reading:
 
 
 def texts_of(agent: Agent, ref: SourceRef) -> Callable[[bytes], EventTexts | None] | None:
-    """Return the agent's fast function for the texts of one line, or None if there is none.
+    """Return the agent's function ``texts``, or None if the source must be read with ``read``.
 
-    None for adapters of other packages too: only the records that they read are checked.
+    It is None for adapters of other packages too, because nothing checks what their ``texts``
+    returns.
     """
     is_log = ref.role in LOGS and not first_schema.is_first_schema(ref)
     return agent.texts if is_log and is_ours(agent) else None
@@ -72,12 +73,12 @@ def texts_of(agent: Agent, ref: SourceRef) -> Callable[[bytes], EventTexts | Non
 
 def adapter_failures(flavor: str, path: str) -> AbstractContextManager[None]:
     """Turn an exception of the adapter into an ``AdapterFailed`` that names it and the file."""
-    # The adapter raises neither: a caller that stops reading does, or the store.
+    # GeneratorExit comes from a caller that stops reading, StoreError from the store.
     return adapter_failing(flavor, path, passing=(GeneratorExit, StoreError))
 
 
 def is_ours(agent: Agent) -> bool:
-    """Whether the agent is one of this package, or our substitute for a missing one."""
+    """Whether the agent is built in, or is a substitute for an adapter that cannot be used."""
     own = getattr(sys.modules.get(f"{__package__}.{agent.flavor}"), "AGENT", None)
     if own is None or agent.problem:
         return bool(agent.problem)
@@ -132,8 +133,11 @@ def _problem(
     between: tuple[int, int],
     end: int,
 ) -> Record:
-    """Return a problem that stands for a wrong record: at the record's own place if it has a
-    possible one, else at the bytes that the cursor passed."""
+    """Return a problem in place of the wrong record ``given``.
+
+    Its place is that of ``given`` if that is inside the data, else the bytes ``between`` the last
+    two cursors.
+    """
     place, length = between[0], between[1] - between[0]
     own = (getattr(given, "offset", None), getattr(given, "length", None))
     match own:

@@ -1,7 +1,8 @@
 """Translate the chat messages of agent runtimes into events.
 
 The content of a message is a list of blocks or a text; one block is one event. This module does
-not know which runtime wrote a message. Adapters handle what differs, such as where usage is logged.
+not know which runtime wrote a message. The adapters handle the differences between runtimes, such
+as where usage is logged.
 """
 
 import re
@@ -29,8 +30,8 @@ _PATHS = ("path", "file_path", "filename", "file", "notebook_path")
 
 
 class ConversationMessage(msgspec.Struct, kw_only=True, gc=False):
-    """One message of a conversation. ``is_injected``: neither a person nor a model wrote it, but
-    the runtime."""
+    """One message of a conversation. ``is_injected``: the runtime wrote the message, no person and
+    no model."""
 
     role: str
     content: Any = None
@@ -46,7 +47,7 @@ class ConversationMessage(msgspec.Struct, kw_only=True, gc=False):
 def events_of(message: ConversationMessage) -> list[NativeEvent]:
     """Return one event for each block and each call of a message, in order.
 
-    An empty message is one event too.
+    An empty message gives one event, and so does a message with the result of a call.
     """
     events = list(_events(message))
     if not events:
@@ -166,8 +167,8 @@ def _result(call_id: str, text: str, is_error: bool, label: str) -> NativeEvent:
 
 
 def result_text(block: Mapping[str, Any]) -> str:
-    """Return the text of a tool's result: the one for the model, else the one for people, else
-    the texts in its content."""
+    """Return the text of a tool's result: the text for the model, else the text for people, else
+    the texts in the block's content."""
     for name in ("output", "model_text", "display_text"):
         if isinstance(value := block.get(name), str) and value:
             return value
@@ -191,8 +192,8 @@ def usage_of(usage_id: str, model: str | None, logged: Mapping[str, Any]) -> Nat
     """Return the token counts of a response from ``logged``, whose field names differ between
     providers and runtimes.
 
-    Only with Anthropic's names for cached tokens (``cache_…_input_tokens``) does the input not
-    include them. Otherwise they are subtracted from it.
+    If cached tokens have Anthropic's names (``cache_…_input_tokens``), the logged input does not
+    include them. With all other names it does, so they are subtracted.
     """
     details = _first(logged, "prompt_tokens_details", "input_tokens_details")
     inner = details if isinstance(details, Mapping) else {}
@@ -227,7 +228,7 @@ def _first(logged: Mapping[str, Any], *names: str) -> Any:
 
 
 def word(value: Any) -> str:
-    """Return a name from a log, short and printable; ``untyped`` if it is no text."""
+    """Return a logged name, cut to 40 characters; ``untyped`` if it is blank or no text."""
     return one_line(escaped(value), 40) if isinstance(value, str) and value.strip() else "untyped"
 
 

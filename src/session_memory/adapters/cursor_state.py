@@ -1,4 +1,4 @@
-"""Keep what an adapter remembers from line to line as text in the cursor."""
+"""Keep the state that an adapter needs from line to line as a text in the cursor."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -15,7 +15,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class StateText(Generic[S]):
-    """Convert an adapter's state to the text in a cursor and back. An empty text is a new state."""
+    """Converts an adapter's state to the text in a cursor and back. No text gives a new state."""
 
     def __init__(self, shape: type[S]) -> None:
         self._new = shape
@@ -34,7 +34,7 @@ def read_lines(
     texts: StateText[S],
     from_line: Callable[[SourceRef, S, int, int, bytes | None], Record],
 ) -> Iterator[tuple[Cursor, Record]]:
-    """Yield the records after ``cursor`` of a log whose lines can only be translated with a state.
+    """Yield the records after ``cursor`` of a log whose lines need the state of the lines before.
 
     ``from_line`` translates one line and changes the state, which is then saved in the cursor.
     """
@@ -46,7 +46,7 @@ def read_lines(
 
 
 def bounded(entries: dict[str, Any], most: int) -> dict[str, Any]:
-    """Return ``entries`` with room for one more: at ``most`` entries, drop the oldest one.
+    """Remove the oldest of ``entries`` if there are ``most``, and return ``entries``.
 
     The state of an adapter is saved after every record, so it must not grow with the log.
     """

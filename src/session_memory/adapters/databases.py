@@ -1,11 +1,12 @@
 """Open the SQLite databases of agents for reading. This writes nothing and stops no agent.
 
-- A database without a write-ahead log is closed. It is opened as a file that does not change;
-  whoever reads it checks afterwards whether that was true.
+- A database without a write-ahead log is taken for closed. It is opened as a file that does not
+  change. `reading_database` checks afterwards that the file did not change.
 - A database with a write-ahead log and the index of this log (``-wal`` and ``-shm``) is in use, or
-  its program was killed. It is opened read-only and read in short transactions. These never stop a
+  its program was killed. It is opened read-only and read in short transactions, which never stop a
   writer.
-- Any other database is read from a copy, because opening it would create files beside it.
+- A database with a write-ahead log but without the index is read from a copy, because opening it
+  would create files beside it. So is a database that cannot be opened in its way above.
 """
 
 import base64
@@ -28,13 +29,13 @@ PART = "#"
 """Separates the path of a database from the name of a session in it."""
 LONGEST_VALUE = 64 * 1024 * 1024
 MAGIC = b"SQLite format 3\0"
-# How often a database is copied, if somebody writes to it meanwhile.
+# A database is copied at most this many times, if somebody writes to it meanwhile.
 TRIES = 5
 BUSY_MS = 2000
 _LOG_HEAD = 32
 
 FileState = tuple[tuple[int, int, int], bytes]
-"""Size, time and inode of a database, and the head of its write-ahead log."""
+"""Size, time of change and inode of a database, and the first bytes of its write-ahead log."""
 
 
 class _Opened:
@@ -48,7 +49,7 @@ class _Opened:
         if copied:
             self._directory = _scratch()
             path = _copied(path, Path(self._directory.name))
-        # A copy is ours, so its write-ahead log may be read in the ordinary way.
+        # Nobody else uses a copy, so its write-ahead log may be read in the ordinary way.
         how = "" if copied else "?mode=ro" if self.is_live else "?immutable=1"
         flags = apsw.SQLITE_OPEN_URI
         flags |= apsw.SQLITE_OPEN_READWRITE if copied else apsw.SQLITE_OPEN_READONLY
@@ -70,9 +71,9 @@ class _Opened:
         return _state(self.path) == self.state
 
     def is_sound(self) -> bool:
-        """Whether all rows that were read are of one moment.
+        """Whether all rows that were read show the database at one moment.
 
-        A write-ahead log that appeared meanwhile does no harm.
+        If a write-ahead log appeared meanwhile, they still do: the file itself did not change.
         """
         return self.is_live or self._directory is not None or _file(self.path) == self.state[0]
 
@@ -84,7 +85,7 @@ class _Opened:
 
 
 class _Databases:
-    """Keeps the last database open while any caller is in `databases_kept`."""
+    """Keeps the database that was opened last open while any caller is in `databases_kept`."""
 
     def __init__(self) -> None:
         self._depth = 0
@@ -117,8 +118,8 @@ _databases = _Databases()
 
 @contextmanager
 def databases_kept() -> Iterator[None]:
-    """Within this context, keep the last database open, so that it is not opened for each session
-    again."""
+    """Within this context, keep the last database open, so that it is opened once and not for each
+    of its sessions."""
     _databases.enter()
     try:
         yield
@@ -128,10 +129,11 @@ def databases_kept() -> Iterator[None]:
 
 @contextmanager
 def reading_database(path: Path) -> Iterator[apsw.Connection]:
-    """Give a connection to the database in a read transaction. Raises OSError if it cannot be read.
+    """Give a connection to the database at ``path``, in a read transaction. Raises OSError if the
+    database cannot be read.
 
-    It also raises OSError at the end if somebody wrote to a database that seemed to be closed.
-    Then the caller must drop what it read; the next sync reads it again.
+    Leaving the context also raises OSError if somebody wrote to a database that seemed to be
+    closed. Then the caller must drop all rows that it read; the next sync reads them again.
     """
     with databases_kept():
         opened = _database_at(path)
@@ -176,8 +178,8 @@ def _scratch() -> "tempfile.TemporaryDirectory[str]":
 def _copied(path: Path, directory: Path) -> Path:
     """Copy a database and its write-ahead log; return the path of the copy.
 
-    The copy is made again if the database changed meanwhile. The write-ahead log may grow
-    meanwhile: SQLite ignores a transaction that is cut off in the copy.
+    If the database changed meanwhile, it is copied again. The write-ahead log may grow meanwhile,
+    because SQLite ignores a transaction that is cut off in the copy.
     """
     import shutil  # noqa: PLC0415
 
@@ -236,9 +238,9 @@ def sessions_in_database(
 ) -> Iterator[SourceRef | Unlisted]:
     """Yield a source for each session of a database, if ``is_ours`` accepts its tables.
 
-    ``stamps`` gives the sessions and their stamps. ``is_certain``: the database is where the agent
-    keeps its own. Only then is a file that cannot be read a problem; elsewhere it may belong to
-    another program.
+    ``stamps`` returns the id and the stamp of each session. ``is_certain``: ``path`` looks like the
+    agent's own database. Then a file that cannot be read is yielded as a problem. Any other such
+    file may belong to another program and is skipped.
     """
     try:
         with path.open("rb") as file:

@@ -1,7 +1,7 @@
 """Check the declarations of an adapter when it is loaded.
 
-A wrong declaration makes this adapter alone unusable. Without the check, it could fail later, in a
-command that is about another agent.
+A wrong declaration makes only this adapter unusable. Without the check, the adapter could fail
+later, in a command that is about another agent.
 """
 
 import re

@@ -1,7 +1,8 @@
 """Decode a line into a typed value: strictly if possible, else leniently.
 
-The strict decoder is fast and reads nearly every line. The lenient one leaves out the fields that
-have a wrong type, and tells the caller. The stored logs keep the whole line in both cases.
+The strict decoder is fast and reads nearly every line. The lenient decoder leaves out the fields
+that have a wrong type. `decode_line` returns which of the two was used. The stored logs keep the
+whole line in both cases.
 """
 
 import json
@@ -94,7 +95,8 @@ def decode_leniently(
 
 
 def _drop(record: dict[str, Any], place: str) -> bool:
-    """Remove the field that ``place`` points to. For a place inside a list, the list is removed."""
+    """Remove the field at ``place``, and return whether there was one. For a place inside a list,
+    remove the whole list."""
     rest = place.partition("[")[0].strip(".")
     owner: Any = record
     while isinstance(owner, dict):
@@ -112,7 +114,7 @@ def _drop(record: dict[str, Any], place: str) -> bool:
 
 def _representable(value: Any, name: str = "") -> Any:
     """Return the value of the field ``name`` without what strict JSON and the databases cannot
-    hold: NaN, infinities, integers over 64 bits, lone surrogates."""
+    hold: NaN, infinities and integers over 64 bits become None, lone surrogates escapes."""
     if isinstance(value, str):
         return escaped(value)
     if isinstance(value, dict):

@@ -26,7 +26,7 @@ S = TypeVar("S", bound=msgspec.Struct)
 def read_document(
     source: Readable, cursor: Cursor, from_body: Callable[[SourceRef, bytes], Record]
 ) -> Iterator[tuple[Cursor, Record]]:
-    """Yield the single record of a document; nothing if the document was read before."""
+    """Yield the single record of a document; nothing if it is empty or was read before."""
     with source.open(cursor.offset) as stream:
         body = stream.read(LONGEST_DOCUMENT)
     # An empty document was only just created, and the agent has not written it yet.
@@ -52,11 +52,11 @@ class DocumentReader(msgspec.Struct, Generic[S]):
 
     - ``session(ref, state)``: returns the native id of the session.
     - ``message(ref, state, record, message)``: fills in the record of a new or changed message.
-    - ``around(ref, state, record, members)``: fills in the record of the fields that stand before
-      or after the list of messages.
+    - ``around(ref, state, record, members)``: fills in the record of the document's fields before
+      or after its list of messages. ``members`` are these fields.
     - ``back(ref, state, record, message)``: fills in the record for a document that lost its last
-      messages. ``message`` is the one it ends with now, which was read before; None if none is
-      left.
+      messages. ``message`` is the last message that is left, which was read before; None if no
+      message is left.
     """
 
     session: Callable[[SourceRef, S], str]
@@ -68,8 +68,8 @@ class DocumentReader(msgspec.Struct, Generic[S]):
 def read_messages(
     source: Readable, cursor: Cursor, texts: StateText[S], reader: DocumentReader[S]
 ) -> Iterator[tuple[Cursor, Record]]:
-    """Yield the records after ``cursor`` of a document that is stored as lines (its role is
-    ``rewritten``)."""
+    """Yield the records after ``cursor`` of a document that is stored as lines (a source with the
+    role ``rewritten``)."""
 
     def from_line(ref: SourceRef, state: S, offset: int, length: int, line: bytes | None) -> Record:
         record = new_record(offset, length, reader.session(ref, state))
@@ -104,7 +104,8 @@ def _translate(
             reader.message(ref, state, record, message)
 
 
-# A head ends with the opening bracket of the list, unless the document has no list.
+# What completes the head of a document, which ends with the opening bracket of its list of
+# messages. The head of a document without such a list is complete.
 _ENDINGS = ("]}", "]", "")
 
 

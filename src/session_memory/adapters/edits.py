@@ -1,8 +1,8 @@
 """Read from the arguments of a tool call which changes to files it asks for.
 
-Agents use similar arguments under different names; this module knows all of the names. Arguments
-hold only the lines that change, without the rest of the file. The result that an agent logs may
-say more; ``Agent.changes_noted`` reads it.
+Agents use similar arguments under different names; this module knows the names of all built-in
+agents. Most arguments hold only the lines that change, without the rest of the file. The result of
+a call may say more; ``Agent.changes_noted`` reads the result.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,8 @@ MOST_EDITS = 1000
 def changes_asked(arguments: Any, text: str = "", path: str | None = None) -> list[Change]:
     """Return the changes to files that a call asks for.
 
-    ``text`` is the call as text, ``path`` its file; they are used if ``arguments`` do not have it.
+    ``text`` is the call as a text, and ``path`` the file that it changes. Each of them is used if
+    ``arguments`` do not have it.
     """
     if isinstance(arguments, Mapping):
         if found := _edit(arguments, path):
@@ -80,8 +81,8 @@ def _replacements(arguments: Mapping[str, Any]) -> Iterator[Replacement]:
 
 
 def _diff_lines(diff: str) -> tuple[str, ...]:
-    """Return the lines of a diff without its headers (``+++``, ``---`` and other lines before a
-    hunk)."""
+    """Return the lines of a diff that begin with ``@@``, ``+``, ``-`` or a blank. Lines that begin
+    with ``+++`` or ``---`` and a blank are left out as headers."""
     return tuple(
         line
         for line in diff.splitlines()
@@ -105,8 +106,8 @@ def _first(
 
 
 def _words(arguments: Mapping[str, Any]) -> str:
-    """Return a command that is logged as a list of words, one word a line. One of the words may
-    be a patch."""
+    """Return a command that is logged as a list of words, with each word on its own line, because
+    one of the words may be a patch; "" if there is no such list."""
     for name in ("command", "cmd"):
         words = arguments.get(name)
         if isinstance(words, list):

@@ -12,11 +12,14 @@ EventTexts = list[tuple[str, object]]
 
 
 class NoText(Exception):
-    """A call has no text, so the caller uses the event's summary."""
+    """Raised for an event that has no text. The caller uses the event's summary instead."""
 
 
 def strings_in(value: Any, depth: int = 0) -> Iterator[str]:
-    """Yield every text and number in a JSON value, in order, without the names of fields."""
+    """Yield the texts and numbers in a JSON value in order, without the names of fields.
+
+    Empty texts are left out, and so is everything more than ``DEEPEST`` levels deep.
+    """
     match value:
         case str():
             if value:
@@ -34,9 +37,9 @@ def strings_in(value: Any, depth: int = 0) -> Iterator[str]:
 
 
 def text_with_arguments(text: str, arguments: object) -> str:
-    """Return the text of a call: ``text``, then every text and number in its arguments.
+    """Return the text of a call: ``text``, then every text and number in ``arguments``.
 
-    Raises `NoText` if there is none.
+    Raises `NoText` if there is neither.
     """
     given = "\n".join(_given(arguments))
     text = f"{text}\n{given}" if text and text != given else given or text
@@ -46,7 +49,8 @@ def text_with_arguments(text: str, arguments: object) -> str:
 
 
 def event_text(event: NativeEvent) -> str:
-    """Return the whole text of an event: what was said or printed, and the arguments of a call."""
+    """Return the whole text of an event: what was said or printed, and the arguments of a call; the
+    summary if there is neither."""
     text = event.body or event.text
     if event.arguments is None:
         return text or event.summary

@@ -2,7 +2,8 @@
 
 `session_memory.retain.first_store` writes one log for each session of such a store: a line for each
 event with its payload, lines for digests, and at the end the session itself. The sessions keep
-their agent's flavor. Only the end of the log's name tells that it is not in the agent's own format.
+their agent's flavor. Only the end of its name (``ENDING``) tells such a log from a log in the
+agent's own format.
 """
 
 from collections.abc import Iterator
@@ -126,8 +127,7 @@ def _session(session: dict[str, Any], record: Record) -> None:
 def _usage(session: dict[str, Any], cost: dict[str, Any]) -> NativeUsage | None:
     """Return the tokens of the whole session; None if there are none.
 
-    Most records of version 1 do not say which cached tokens were written. Then all of them count
-    as read.
+    Most sessions of version 1 have one number for all cached tokens. It counts as cache reads.
     """
     read, written = cost.get("cache_read_tokens"), cost.get("cache_write_tokens")
     cached = count_of(cost.get("cache_tokens"))
@@ -144,9 +144,9 @@ def _usage(session: dict[str, Any], cost: dict[str, Any]) -> NativeUsage | None:
 
 
 def _id_of(line: bytes | None) -> str:
-    """Return a hash of a line as its native id.
+    """Return a native id for a line: a hash of its content.
 
-    A second import of a changed session repeats most lines; they get the same ids again.
+    A second import of a changed session repeats most lines, and a repeated line gets the same id.
     """
     return f"schema-v1/{blake2b((line or b'').strip(), digest_size=16).hexdigest()}"
 

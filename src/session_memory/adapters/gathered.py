@@ -1,8 +1,8 @@
 """List the files below a directory, and tell whether the directory belongs to an agent.
 
-Somebody may have copied logs of several agents into one directory. An adapter opens files to see
-whether they are its own logs only in such a directory. In a home directory, every adapter would
-open the logs of all other agents.
+Somebody may have copied logs of several agents into one directory. There, an adapter opens each
+file to see whether it is a log of its agent. In a directory that belongs to an agent, adapters do
+not do that: each of them would open the logs of all other agents.
 """
 
 import os
@@ -13,15 +13,16 @@ from session_memory.adapters.registry import own_directories
 
 
 def is_an_agents(root: Path) -> bool:
-    """Whether ``root`` is a home with agents in it, an agent's directory, or a part of one.
+    """Whether ``root`` is an agent's directory, lies directly in one, or directly contains one.
 
-    A directory that may not be opened counts as an agent's: its own adapter reports it.
+    An agent's directory is recognized by its name, such as ``.codex``. A directory that cannot be
+    read counts too, because that agent's adapter reports the problem.
     """
     names = own_directories()
     if not names.isdisjoint((root.name, root.parent.name)):
         return True
     try:
-        # Listing the directory takes one call; asking for each name would take one per name.
+        # Listing the directory takes one call. Looking for each name would take a call per name.
         with os.scandir(root) as entries:
             return any(entry.name in names and entry.is_dir() for entry in entries)
     except (FileNotFoundError, NotADirectoryError):
@@ -31,9 +32,10 @@ def is_an_agents(root: Path) -> bool:
 
 
 def files_below(directory: str) -> Iterator[tuple[str, str]]:
-    """Yield ``(path, problem)`` for every file below a directory; ``problem`` is mostly empty.
+    """Yield ``(path, problem)`` for every file below a directory.
 
-    A directory that links lead to several times is entered once.
+    ``problem`` is the reason why the path cannot be read as a file, "" for most paths. A directory
+    that can be reached in several ways, through links, is entered once.
     """
     seen: set[tuple[int, int]] = set()
     waiting = [directory]

@@ -1,9 +1,9 @@
 """Guard the functions of an adapter, so that one broken adapter does not stop the others.
 
-`guarded` wraps the functions of an agent. If one raises an exception or returns a wrong value, the
-failure is noted, and the wrapper returns the default of this function. Functions without a default
-raise ``AdapterFailed``.
-``roots``, ``discover`` and ``read`` are not wrapped: `collect` calls them and stores problems.
+`guarded` wraps functions of an agent. If a wrapped function raises an exception or returns a wrong
+value, the failure is noted, and the wrapper returns the default of this function. Functions without
+a default raise ``AdapterFailed``. ``roots``, ``discover`` and ``read`` are not wrapped, because
+their callers use `adapter_failing` or `guarded_items`.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -28,7 +28,7 @@ from session_memory.core.errors import AdapterFailed, SessionMemoryError
 from session_memory.core.text import escaped, short_repr
 
 MOST_DAYS = 2**31 - 1
-# An agent without optional functions.
+# An agent without optional functions. Its functions are the defaults.
 _PLAIN = Agent(
     flavor="plain",
     version=1,
@@ -38,7 +38,7 @@ _PLAIN = Agent(
     read=lambda source, cursor: iter(()),
 )
 _END = object()
-# For each flavor the first failure of each of its functions.
+# The first failure of each function that failed, by flavor and function.
 _NOTED: dict[str, dict[str, str]] = {}
 
 
@@ -51,7 +51,8 @@ def adapter_failing(
 ) -> Iterator[None]:
     """Within this context, turn whatever an adapter raises into ``AdapterFailed``, even SystemExit.
 
-    Ctrl-C is passed on, because the user stops the command, and so are exceptions in ``passing``.
+    Ctrl-C is passed on, because the user stops the command. Exceptions in ``passing`` are passed
+    on too.
     """
     passing += (KeyboardInterrupt, AdapterFailed)
     try:
@@ -70,10 +71,10 @@ def guarded_items(
     function: str = "",
     passing: tuple[type[BaseException], ...] = (),
 ) -> Iterator[Any]:
-    """Yield ``accepted(item)`` for each item that ``call()`` returns; raise ``AdapterFailed`` if
-    the adapter or ``accepted`` raises.
+    """Yield ``accepted(item)`` for each item that the adapter's function ``call`` returns.
 
-    An exception that the caller raises between two items does not count as the adapter's.
+    Raises ``AdapterFailed`` if ``call`` or ``accepted`` raises. An exception that the caller raises
+    between two items does not count as a failure of the adapter.
     """
     passing += (KeyboardInterrupt, AdapterFailed)
     with adapter_failing(flavor, path, function, passing):
@@ -93,11 +94,11 @@ def guarded_items(
 
 
 def guarded(agent: Agent) -> Agent:
-    """Return the agent with wrapped functions: one that fails returns its default instead.
+    """Return the agent with wrapped functions. A function that fails returns its default instead.
 
     ``history``, ``histories``, ``dump`` and ``rows`` have no default, so they raise
-    ``AdapterFailed``. So does ``directory_fits``: a default could read a log that the user
-    excluded.
+    ``AdapterFailed``. So does ``directory_fits``: with a default, a sync could read a log that the
+    user excluded.
     """
     changes: dict[str, Any] = {}
     for name, accepted in _WITH_DEFAULT.items():
@@ -181,7 +182,7 @@ def noted_failures() -> dict[str, str]:
 
 
 def note_failure(failure: AdapterFailed) -> None:
-    """Remember the first failure of each function."""
+    """Remember a failure. Of several failures of one function, only the first is kept."""
     _NOTED.setdefault(failure.flavor, {}).setdefault(failure.function, str(failure))
 
 

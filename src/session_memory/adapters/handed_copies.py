@@ -1,9 +1,9 @@
 """Recognize the lines that a handoff wrote into a session: copies from the session it continues.
 
-Their events are stored as ``lifecycle``: they are no prompts, answers or calls of this session, so
-nothing counts twice. Every such line begins with the mark ``handoffFrom``. The lines that the agent
-adds later have no mark. Where an agent imports the session itself and keeps it in another form,
-its adapter looks for the mark.
+The events of these lines are stored as ``lifecycle``. They are no prompts, answers or calls of the
+new session, so nothing counts twice. Every such line begins with the mark ``handoffFrom``. The
+lines that the agent adds later have no mark. An agent that imports session files, such as opencode,
+keeps the mark in another place; the adapter of this agent looks for the mark itself.
 """
 
 import json
@@ -28,7 +28,7 @@ def read_with_copies(
 ) -> Iterator[tuple[Cursor, Record]]:
     """Yield what ``read`` yields, but turn the records of marked lines into copies.
 
-    A source whose first line has no mark was not written by a handoff and is read as it is.
+    If the first line of a source has no mark, no handoff wrote it, and nothing is changed.
     """
     if not _head(source, 0).startswith(_BEGIN):
         yield from read(source, cursor)
@@ -56,7 +56,10 @@ def _origin(head: bytes) -> object:
 
 
 def mark_copy(record: Record, origin: object) -> None:
-    """Turn the record into a copy from the session ``origin``; do nothing if that is no uid."""
+    """Turn the record into a copy from the session ``origin``; do nothing if that is no uid.
+
+    The record names the session as its parent and loses its usage, outcomes and links.
+    """
     if not isinstance(origin, str) or not _UID.fullmatch(origin):
         return
     flavor, _, native = origin.partition(":")

@@ -1,7 +1,7 @@
 """Build the lines and times of a session that is handed over to another agent.
 
-The ``handoff`` modules of all agents use this. Each line begins with ``MARK``, which marks it as a
-copy (`session_memory.adapters.handed_copies`).
+The ``handoff`` modules of the agents use these functions. Each line that they write begins with
+``MARK``, which marks it as a copy (`session_memory.adapters.handed_copies`).
 """
 
 __all__ = ["MARK", "TITLE", "LineClock", "as_object", "dashes", "json_lines", "json_text", "named"]
@@ -35,7 +35,7 @@ def json_text(value: Any) -> bytes:
 
 
 def as_object(call: HandedCall) -> dict[str, Any]:
-    """Return the arguments of a call as an object, for agents whose tools take nothing else."""
+    """Return the arguments of a call as an object, for agents whose tools take only objects."""
     given = call.arguments
     return given if isinstance(given, dict) else {"input": given}
 
@@ -46,7 +46,7 @@ def named(**values: Any) -> dict[str, Any]:
 
 
 class LineClock:
-    """Gives times to the lines of a session: a millisecond apart, up to about ``session.at``."""
+    """Gives each line of a session a time: a millisecond apart, up to about ``session.at``."""
 
     def __init__(self, session: HandedSession) -> None:
         calls = sum(1 + 3 * len(getattr(step, "calls", ())) for step in session.steps)

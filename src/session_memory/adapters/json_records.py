@@ -16,7 +16,7 @@ MOST_INTEGER = 1 << 31
 
 
 def new_record(offset: int, length: int, session: str) -> Record:
-    """Return an empty record of the session with this name. The name need not be a valid id."""
+    """Return an empty record of the session ``session``, which need not be a valid id."""
     fit, is_unfit = fit_native_id(session)
     return Record(offset, length, fit, unfit_name=session if is_unfit else None)
 
@@ -40,20 +40,22 @@ def object_in_line(record: Record, line: bytes | None) -> dict[str, Any] | None:
 
 
 def string(value: Any) -> str:
-    """Return the value if it is a text, with the characters escaped that a database refuses; else
-    an empty text."""
+    """Return the value if it is a text, else an empty text. Characters that a database refuses are
+    escaped."""
     return escaped(value) if isinstance(value, str) else ""
 
 
 def name_in(value: Any) -> str:
-    """Return a name or an id that is short enough for a cursor: a long one becomes a hash."""
+    """Return a name or an id that is short enough for a cursor: a long text becomes a hash."""
     text = string(value)
     return text if len(text) <= _LONGEST_NAME else fit_native_id(text)[0]
 
 
 def parts_of(content: Any) -> list[dict[str, Any]]:
-    """Return the parts of a message's content as objects. The content is a text, one part, or a
-    list of texts and parts; a text becomes ``{"text": …}``."""
+    """Return the parts of a message's content as objects.
+
+    The content is a text, one part, or a list of texts and parts. A text becomes ``{"text": …}``.
+    """
     listed = content if isinstance(content, list) else [content]
     return [{"text": one} if isinstance(one, str) else mapping(one) for one in listed]
 
@@ -69,13 +71,14 @@ def items(value: Any) -> list[Any]:
 
 
 def integer(value: Any) -> int | None:
-    """Return the value if it is an integer below 2^31, such as an exit code; else None."""
+    """Return the value if it is an integer between -2^31 and 2^31, such as an exit code; else
+    None."""
     return value if type(value) is int and abs(value) < MOST_INTEGER else None
 
 
 def moment(value: Any) -> int | None:
-    """Return a logged time in milliseconds since the epoch. The log has it as such a number or as
-    a text. None for anything else."""
+    """Return a logged time as milliseconds since the epoch. ``value`` is a number of milliseconds
+    or a text; None for any other value and for a time outside of the years 1 to 9999."""
     if type(value) is int or isinstance(value, float):
         return int(value) if MIN_MS <= value <= MAX_MS else None
     return time_or_none(value)

@@ -1,23 +1,25 @@
-"""A document that an agent rewrites as a whole, kept as lines that only grow.
+"""A document that an agent rewrites as a whole, stored as lines. New lines are only appended.
 
-An agent may rewrite a document of some megabytes for each message. The store keeps lines: one for
+An agent may rewrite a document of some megabytes for each message. The store keeps one line for
 each message, and one for each generation of the document, which names the lines it consists of. A
 message that stays as it was gets no second line. Each generation can be written back byte for byte.
 
 Lines are JSON objects, numbered from 0:
 
 - ``{"head": text}``: what is before the messages, up to the bracket that begins their list
-- ``{"message": …}``: one message, as it is in the document. Newlines are there as carriage returns,
-  which mean the same in JSON. ``{"text": text}`` is a message that cannot be written so.
+- ``{"message": …}``: one message, as it is in the document. Each newline in it is written as a
+  carriage return, which means the same in JSON
+- ``{"text": text}``: a message that is no valid JSON, or of a document with carriage returns
 - ``{"tail": text}``: what follows the messages
-- ``{"back": true, "message": …}``: the document lost its last messages and ends with this one
+- ``{"back": true, "message": …}``: the document lost messages that followed this one. Without
+  ``message``: it lost messages from its beginning on
 - ``{"generation": [kept, [[first, last], …]], "head": line, "tail": line, "gaps": …}``: a document
   that begins with the first ``kept`` messages of the generation before, and goes on with the
-  messages of these lines
+  messages in the lines ``first`` to ``last``. ``gaps`` is the text between the messages
 
 If a document is cut off, as when the agent is killed while it writes, only its whole messages
-become such lines. One more line holds the rest of the document. It is *torn*: its last brace and
-its newline are missing, so no reader takes it for a record.
+become such lines. One more line holds the rest of the document. That line is *torn*: its last brace
+and its newline are missing, so no reader takes it for a record.
 """
 
 import json
@@ -47,13 +49,13 @@ _refuse_invalid = msgspec.json.Decoder(msgspec.Raw).decode
 
 
 class DamagedDocument(ValueError):
-    """The stored lines cannot be put together to the document that they were made from."""
+    """The document cannot be put together from its stored lines."""
 
 
 class DocumentLines:
     """The stored lines of one document.
 
-    ``add`` returns the lines that a new version of it needs.
+    ``add`` returns the lines that a new version of the document needs.
     """
 
     def __init__(self, stored: bytes = b"", mask: Mask = bytes) -> None:
@@ -62,7 +64,7 @@ class DocumentLines:
         ``mask`` hides secrets in each new line.
         """
         self._mask = mask
-        # The hashes of the lines, which may be many megabytes, and the numbers of equal lines.
+        # The hash of each line, and the numbers of the lines that have this hash.
         self._digests: list[bytes] = []
         self._numbers: dict[bytes, list[int]] = {}
         self._generation: list[int] = []
@@ -122,7 +124,7 @@ class DocumentLines:
         return known[0] if known else self._line(line)
 
     def _message_number(self, line: bytes, used: Counter[bytes]) -> int:
-        """Return the number of a message's line.
+        """Return the number of the line that holds a message. A new message gets a new line.
 
         Two equal messages of one document get two lines.
         """
@@ -142,7 +144,7 @@ class DocumentLines:
         return number
 
     def _go_back(self, lines: list[bytes], kept: int) -> None:
-        """Add a line that says "went back" if the document lost the end of its last generation.
+        """Add a ``back`` line if the document lost the last messages of its last generation.
 
         A changed message is not lost: it keeps its id. Earlier messages are not lost if a later
         one is still there: a summary replaced them.
@@ -158,9 +160,9 @@ class DocumentLines:
 def document_in(lines: Iterable[bytes], *, masked: bool = False) -> bytes:
     """Put the newest version of a document together from its lines.
 
-    Raises `DamagedDocument` if the lines do not fit together, or give another size or checksum than
-    the agent's document had. ``masked``: secrets were masked in the stored lines, so size and
-    checksum are not compared.
+    Raises `DamagedDocument` if the lines do not fit together, or if the result has another size or
+    checksum than the agent's document. ``masked``: secrets were masked in the stored lines, so size
+    and checksum are not compared.
     """
     stored = list(lines)
     torn = stored[-1] if stored and not stored[-1].endswith(b"}") else b""
@@ -196,7 +198,7 @@ def _assembled(stored: list[bytes], numbers: list[int], fields: dict[str, Any]) 
 def _next_generation(before: list[int], fields: dict[str, Any], end: int) -> list[int]:
     """Return the numbers of the lines that hold the messages of a generation, in order.
 
-    ``before``: those of the generation before. Every number must be below ``end``.
+    ``before``: the numbers of the generation before. Every number must be below ``end``.
     """
     kept, runs = fields["generation"]
     numbers = before[:kept]
@@ -218,7 +220,8 @@ def _message_line(text: bytes, *, plain: bool) -> bytes:
 
 
 def _plain_message(line: bytes) -> bytes:
-    """Return the message in a line as it is in the document; empty if it must be decoded."""
+    """Return the message of a ``message`` line, with its carriage returns. Empty for other lines
+    and for a message that is neither an object nor a list."""
     message = line[len(_MESSAGE) : -1] if line.startswith(_MESSAGE) else b""
     return message if message[:1] in (b"{", b"[") else b""
 
@@ -234,8 +237,9 @@ def _text_at(stored: list[bytes], number: int | None, name: str) -> bytes:
 
 
 def _gaps(document: bytes, parts: Parts) -> list[Any]:
-    """Return the bytes between the messages as four values: before the first message, before most
-    other messages, after the last one, and the exceptions by the number of the message after."""
+    """Return the texts between the messages as four values: before the first message, before most
+    other messages, after the last message, and the exceptions. An exception is a text before a
+    message that differs from most; its key is the position of that message."""
     places = parts.messages
     if not places:
         return ["", "", _as_text(document[parts.head : parts.tail]) if parts.is_whole else "", {}]
@@ -281,7 +285,7 @@ def _encoded(fields: dict[str, Any]) -> bytes:
 
 
 def _as_text(data: bytes) -> str:
-    """Bytes as a text that JSON can hold. What is not UTF-8 becomes lone surrogates."""
+    """Bytes as a text that JSON can hold. A byte that is not UTF-8 becomes a lone surrogate."""
     return data.decode("utf-8", "surrogateescape")
 
 

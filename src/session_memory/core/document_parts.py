@@ -25,8 +25,9 @@ class Parts(NamedTuple):
 
     - ``head``: where the head ends, after the bracket that begins the list; 0 if it is not complete
     - ``messages``: the begin and end of each message
-    - ``tail``: where the tail begins, at the bracket that ends the list
-    - ``is_whole``: whether the document has an end
+    - ``tail``: where the tail begins, at the bracket that ends the list. In a document that is cut
+      off: the end of its last whole message
+    - ``is_whole``: whether the document is not cut off, and its head and tail are valid JSON
     """
 
     head: int
@@ -36,8 +37,8 @@ class Parts(NamedTuple):
 
 
 def parts_of(document: bytes, known: tuple[bytes, ...] = ()) -> Parts:
-    """Find the parts of a document. ``known``: the messages that it probably begins with. They are
-    compared instead of scanned, which is faster."""
+    """Find the parts of a document. ``known``: the messages that the document probably begins with.
+    Comparing these messages is faster than scanning them."""
     head, has_list = _head_end(document)
     if not head:
         return Parts(0, [], 0, is_whole=False)
@@ -49,8 +50,11 @@ def parts_of(document: bytes, known: tuple[bytes, ...] = ()) -> Parts:
 
 
 def _head_end(document: bytes) -> tuple[int, bool]:
-    """Return where the list of messages begins, and True; for a whole document without a list its
-    end, and False; ``(0, False)`` if the document is cut off before that, or is not JSON."""
+    """Return the position after the opening bracket of the list of messages, and True.
+
+    For a whole document without such a list: its end, and False. For a document that is cut off
+    before the list, or is not JSON: ``(0, False)``.
+    """
     place = _after(document, len(_MARK) if document.startswith(_MARK) else 0)
     if document[place : place + 1] == b"[":
         return place + 1, True
@@ -93,7 +97,7 @@ def _messages(
             last = begin + len(expected)
             expected = next(waiting, None)
         else:
-            # From the first message that is not known on, messages are scanned.
+            # After the first message that is not known, no further one is compared.
             expected = None
             last = value_end(document, begin) if begin else 0
         if not last:
@@ -103,8 +107,8 @@ def _messages(
 
 
 def value_end(document: bytes, begin: int) -> int:
-    """Return where the JSON value at ``begin`` ends; 0 if the document is cut off before its
-    end."""
+    """Return where the JSON value at ``begin`` ends; 0 if the document is cut off inside the
+    value."""
     first = document[begin : begin + 1]
     if first == b'"':
         text = _text(document, begin)
@@ -114,7 +118,7 @@ def value_end(document: bytes, begin: int) -> int:
         return plain.end() if plain else 0
     depth = 0
     for token in _tokens(document, begin):
-        # The first byte of a token decides: a text begins with a quote.
+        # A token is one bracket or a whole text. A text begins with a quote and does not count.
         byte = document[token.start()]
         if byte in b"[{":
             depth += 1

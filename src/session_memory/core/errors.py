@@ -1,4 +1,4 @@
-"""Every exception that this package raises on purpose. `SessionMemoryError` catches all of them.
+"""The exceptions that most of this project raises. `SessionMemoryError` catches all of them.
 
     SessionMemoryError
     ├── InvalidRecord          a value that the schema rejects (also a ValueError)
@@ -38,11 +38,11 @@
     ├── MissingExtra           an optional library is not installed (also an ImportError)
     └── UnsafePath
 
-The errors of live sessions are in `session_memory.core.live_errors`, those of lessons in
-`session_memory.core.lesson_errors`.
+The errors of live sessions are in `session_memory.core.live_errors`, the errors of lessons in
+`session_memory.core.lesson_errors`. They are subclasses of `SessionMemoryError` too.
 
-A message is a lower-case fact with its values. A hint says what to do next. Bad *input* raises
-nothing: it becomes a `Problem` value that is stored with the data.
+A message is a lower-case fact with its values. A hint says what to do next. Bad input in a log
+raises nothing: it becomes a `Problem` value that is stored with the data.
 """
 
 import re
@@ -118,7 +118,7 @@ class StoreNotFound(StoreError):
 class NotAStore(StoreError):
     """The file at this path is not a store. It was not changed."""
 
-    hint = "Give a store with --store or SESSION_MEMORY_STORE; if this was one, restore a backup."
+    hint = "Name a store with --store or SESSION_MEMORY_STORE. If this file was one, use a backup."
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"{path} is not a store: {reason}")
@@ -144,9 +144,9 @@ class StoreClosed(StoreError):
 
 
 class StoreBusy(StoreError):
-    """Another process locked the store for longer than this one waits. Nothing was written."""
+    """Another process locked the store for longer than this process waits. Nothing was written."""
 
-    hint = "Run it again when the other command has finished."
+    hint = "Run the command again when the other process has finished."
 
     def __init__(self, path: str) -> None:
         super().__init__(f"{path} is locked by another process")
@@ -180,9 +180,9 @@ class StoreDamaged(StoreError):
 
 
 class IndexTaken(StoreError):
-    """Another process started to build the index while this one was building it."""
+    """Another process started to build the index while this process was building it."""
 
-    hint = "Let it finish. Until then, a search uses the old index and says what it misses."
+    hint = "Let the other process finish. Until then a search uses the old index and says so."
 
     def __init__(self, where: str) -> None:
         super().__init__(f"another process is building the index of {where}")
@@ -303,7 +303,7 @@ class UnknownFlavor(AdapterError):
 class AdapterUnusable(AdapterError):
     """Sessions of this flavor cannot be derived: the adapter is missing, too old or broken."""
 
-    hint = "Install or update the package that contains the adapter, then run it again."
+    hint = "Install or update the package that contains the adapter, then run the command again."
 
     def __init__(self, flavor: str, problem: str) -> None:
         self.flavor = flavor
@@ -341,17 +341,17 @@ class AnalysisFailed(SessionMemoryError):
         others = f" and {len(more):,} more" if more else ""
         super().__init__(
             f"cannot analyze {uid}{others}: {reason}",
-            "All other sessions are analyzed. Check the store: session-memory verify",
+            "All other sessions are analyzed. Check the store: session-memory store verify",
         )
         self.failed = dict(failed)
 
 
 class CannotResume(SessionMemoryError):
-    """The agent cannot continue this session, or we do not know how to start the agent."""
+    """The agent cannot continue this session, or no command is known that starts the agent."""
 
 
 class CannotHandOver(SessionMemoryError):
-    """The session cannot be written as a session of another agent, which would continue it."""
+    """The session cannot be written in the format of another agent, so none can continue it."""
 
 
 class NoSuchLine(SessionMemoryError):

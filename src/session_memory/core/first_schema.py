@@ -5,7 +5,7 @@
 
 ENDING = ".schema-v1.jsonl"
 FIRST_PLACE = "/session-memory-v1/"
-"""The start of the path of each such log. No file exists there; the path is only its name."""
+"""The start of the path of each such log. No file exists there; the path only names the log."""
 
 EVENT, DIGEST, SESSION = "event", "digest", "session"
 CALLS = frozenset({"tool_call", "edit", "test_run", "retry"})

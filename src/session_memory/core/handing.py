@@ -1,6 +1,7 @@
 """The values of a handoff: a session in a form that another agent can continue.
 
-The room ``handoff`` builds them, and the adapter of the other agent writes them in its own format.
+The package ``handoff`` builds these values. The adapter of the other agent writes them in the
+format of that agent.
 """
 
 import hashlib
@@ -12,20 +13,20 @@ import msgspec
 
 
 class RunCommand(msgspec.Struct, frozen=True):
-    """What a tool call did: it ran a shell command."""
+    """A tool call that ran a shell command."""
 
     command: str
 
 
 class FileContent(msgspec.Struct, frozen=True):
-    """What a tool call did: it wrote a whole file."""
+    """A tool call that wrote a whole file."""
 
     path: str
     content: str
 
 
 class FileEdit(msgspec.Struct, frozen=True):
-    """What a tool call did: it replaced ``old`` by ``new`` in a file, once or ``everywhere``."""
+    """A tool call that replaced ``old`` by ``new`` in a file, once or ``everywhere``."""
 
     path: str
     old: str
@@ -34,7 +35,7 @@ class FileEdit(msgspec.Struct, frozen=True):
 
 
 class FileRead(msgspec.Struct, frozen=True):
-    """What a tool call did: it read a file, or ``lines`` of it from line ``first``.
+    """A tool call that read a file, or so many ``lines`` of the file from line ``first`` on.
 
     The first line of a file is line 1.
     """
@@ -65,7 +66,7 @@ class HandedPrompt(msgspec.Struct, frozen=True):
 
 
 class HandedAnswer(msgspec.Struct, frozen=True):
-    """One response of a model: what it said, and the calls that it made at once."""
+    """One response of a model: its text and its tool calls."""
 
     text: str = ""
     calls: tuple[HandedCall, ...] = ()

@@ -45,7 +45,10 @@ HistoryStep = MessageStep | FoldStep | RewindStep
 
 
 class UsageStep(msgspec.Struct, frozen=True):
-    """The tokens of one model call. ``prompt_tokens`` includes the cached tokens."""
+    """The tokens of one model call. ``prompt_tokens`` includes the cached tokens.
+
+    ``send_index`` counts the prompts of the session, ``round_index`` the model calls of a prompt.
+    """
 
     name: str
     model: str | None = None

@@ -1,6 +1,7 @@
 """Ids: flavors, native ids, and the session uid made of both.
 
-An id is never a path. A valid id has no path separator and no NUL, and is not ``.`` or ``..``.
+A native id is never a path: it has no path separator and no NUL, and is not ``.`` or ``..``. Only
+a session id of a skill log may have slashes (`check_log_id`).
 """
 
 import hashlib
@@ -63,10 +64,11 @@ def check_native_id(field: str, value: object) -> str:
 
 
 def check_log_id(field: str, value: object) -> str:
-    """Return ``value`` if it is a session id of a skill log: a native id, or an older name.
+    """Return ``value`` if it is a valid session id of a skill log; else raise `InvalidId`.
 
-    Older logs have names with spaces, other letters and slashes, such as ``feat/x``. A part
-    between slashes is never empty, ``.`` or ``..``, so no name leads out of its directory.
+    A native id is valid. Older logs also have names with spaces, other letters and slashes, such as
+    ``feat/x``. A part between slashes must not be empty, ``.`` or ``..``, so that no name leads out
+    of its directory.
     """
     if isinstance(value, str) and is_log_id(value):
         return value
@@ -80,7 +82,8 @@ def check_log_id(field: str, value: object) -> str:
 def is_log_id(value: str) -> bool:
     if NATIVE_ID.fullmatch(value):
         return True
-    # `isprintable` is false for control characters, NUL, surrogates and changes of direction.
+    # `isprintable` is false for control characters, NUL, surrogates, and characters that change
+    # the writing direction.
     if not value.isprintable() or "\\" in value or len(value.encode()) > LONGEST_LOG_ID:
         return False
     return not any(part in ("", ".", "..") for part in value.split("/"))

@@ -1,12 +1,11 @@
 """How texts become the words of the search index. Indexed texts and queries use the same rule.
 
-A word is a run of ASCII letters and digits, or a run of letters of another script. Case and accents
-are ignored. In scripts without blanks between words every character is a word, so any part of a
-sentence can be found.
+A word is a run of letters and digits. Case and accents are ignored. In scripts without blanks
+between words every character is a word, so any part of a sentence can be found.
 
-Two words with a hyphen between them also give a *joint*: the last character of the first word and
-the first of the second. So a search for ``a-b`` finds few texts, although nearly every text has the
-words ``a`` and ``b``.
+Two ASCII words with a hyphen between them also give a *joint*: the last character of the first word
+and the first character of the second. So a search for ``a-b`` finds few texts, although nearly
+every text has the words ``a`` and ``b``.
 """
 
 import unicodedata
@@ -15,7 +14,7 @@ from itertools import pairwise
 from session_memory.core.lazy_patterns import lazy_pattern
 
 LONGEST = 200
-"""Longer words are cut to this many characters. Where it matters, the full texts are compared."""
+"""Longer words are cut to this many characters, in the index and in queries."""
 
 PIECE = 1024 * 1024
 _GAP = lazy_pattern(r"\s")
@@ -66,7 +65,7 @@ def _folded(char: str) -> str:
     if kind[0] in "LNM":
         alone = any(first <= code <= last for first, last in _UNSPACED)
         return f" {char} " if alone else char
-    # A pictogram is a word by itself. Everything else separates words.
+    # A pictogram is a word by itself. All other characters separate words.
     return f" {char} " if kind == "So" else " "
 
 
@@ -74,7 +73,7 @@ _FOLDING = _Folding()
 _ASCII = bytes(range(0x80))
 _FEW = 16
 # For `bytes.translate`: ASCII letters and digits in lower case, blanks instead of other ASCII
-# characters. The bytes of characters that `indexable` has left stay.
+# characters. The bytes of other characters stay.
 _IN_WORDS = bytes(
     code if code >= 0x80 else ord(chr(code).lower()) if chr(code).isalnum() else ord(" ")
     for code in range(0x100)
@@ -117,7 +116,7 @@ def joints_in(text: str) -> list[str]:
         return []
     ends = {before[-1:] + after[:1] for before, after in pairwise(text.split(HYPHEN))}
     if not text.isascii():
-        # The databases fold the case of ASCII letters only, so a joint has no others.
+        # The databases ignore the case of ASCII letters only, so a joint has no other letters.
         ends = {end for end in ends if end.isascii()}
     return sorted({JOINT + end.lower() for end in ends if len(end) == 2 and end.isalnum()})
 
@@ -165,8 +164,8 @@ def folded(text: str) -> str:
 
 
 class _Separate(dict[str, bool]):
-    """A cache: whether `folded` turns a non-ASCII character into non-ASCII text that is not
-    empty."""
+    """A cache: whether `folded` turns a non-ASCII character into at least one character, and into
+    no ASCII character."""
 
     def __missing__(self, char: str) -> bool:
         plain = folded(char)
@@ -182,7 +181,7 @@ def has_folded(text: str, literal: str) -> bool:
     if text.isascii() or not literal.isascii():
         return literal in folded(text)
     data = text.encode(errors="surrogatepass")
-    # To fold a long text takes ten times as long as to see that it makes no difference.
+    # Folding a long text takes ten times as long as checking that no character folds to ASCII.
     others = set(data.translate(None, _ASCII).decode(errors="surrogatepass"))
     if all(map(_SEPARATE.__getitem__, others)):
         return literal.encode() in data.lower()

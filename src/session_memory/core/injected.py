@@ -1,14 +1,14 @@
-"""Mark the text that this program gives to an agent, and remove it when logs are read.
+"""Mark the text that this program gives to an agent, and find such text when logs are read.
 
-Hooks put a mark around the text that they inject. Answers of the MCP tools begin with a line about
-quotations. Such text quotes earlier sessions. The log of the session that got it repeats it, but it
-counts as no prompt and no error there, and nothing is learned from it. Plain search still finds it,
+Hooks put a mark around the text that they inject. An answer of an MCP tool that quotes a session
+begins with the line `QUOTED`. Such text is repeated in the log of the session that got it. There it
+counts as no prompt and no error, and nothing is learned from it. Plain search still finds the text,
 so that a hostile log cannot hide text inside such a mark.
 """
 
 MARK = "session-memory"
 OPENING, CLOSING = f"<{MARK} ", f"</{MARK}>"
-# Some agents escape the output of a hook.
+# Some agents escape the output of a hook as in HTML.
 ESCAPED_OPENING, ESCAPED_CLOSING = f"&lt;{MARK} ", f"&lt;/{MARK}&gt;"
 # Every closing mark contains this. All collected texts are searched for it, so it must be quick.
 _HINT = f"/{MARK}"
@@ -42,7 +42,7 @@ def _without(text: str, opening: str, closing: str) -> str:
     while (start := text.find(opening, place)) >= 0:
         end = text.find(closing, start, start + LONGEST)
         if end < 0:
-            # A mark that is never closed, or too late, is a text about marks.
+            # A mark that is not closed within LONGEST characters is ordinary text about marks.
             end = start + len(opening)
             parts.append(text[place:end])
             place = end
@@ -58,16 +58,17 @@ def is_injected(text: str) -> bool:
 
 
 def has_injected(text: str) -> bool:
-    """Whether ``text`` may contain injected text: a quick check that is true too often."""
+    """Whether ``text`` may contain injected text. A quick check that is also true for other
+    texts."""
     return _HINT in text
 
 
 def is_own_tool(name: str) -> bool:
-    """Whether the name of a tool says that it belongs to our MCP server. Agents put the name of the
-    server before that of the tool: ``mcp__session-memory__fix``, ``session_memory_fix``."""
+    """Whether a tool belongs to the MCP server of Session Memory, judged by its name. Agents put
+    the server's name before the tool's: ``mcp__session-memory__fix``, ``session_memory_fix``."""
     return MARK in name.replace("_", "-").lower()
 
 
 def is_own_answer(text: str) -> bool:
-    """Whether the output of a tool call begins like an answer of our MCP server."""
+    """Whether the output of a tool call begins like a quoting answer of our MCP server."""
     return QUOTED in text[:_BEFORE_ANSWER]

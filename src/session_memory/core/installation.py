@@ -1,8 +1,8 @@
 """How this copy of Session Memory was installed, and the command that adds an extra to it.
 
-``pip install 'session-memory[lake]'`` is wrong for most people: a tool of uv or pipx has an
-environment of its own, a checkout is installed from its directory, and the ``pip`` on the PATH may
-belong to another Python. So the hint is made from what the installation recorded about itself.
+``pip install 'session-memory[lake]'`` is wrong for most people: a tool of uv or pipx has a separate
+environment, a checkout is installed from its directory, and the ``pip`` on the PATH may belong to
+another Python. So the hint is made from what the installation recorded about itself.
 """
 
 import shlex
@@ -17,10 +17,11 @@ NAME = "session-memory"
 
 @dataclass(frozen=True)
 class Installation:
-    """How this package was installed. ``prefix`` and ``python`` are those of the environment.
+    """How this package was installed.
 
-    ``directory`` is the checkout that it was installed from. ``url`` is another origin that is not
-    the package index, such as a wheel or a git repository.
+    ``prefix`` and ``python`` are the directory and the interpreter of its environment. If it was
+    installed from a checkout, that is ``directory``. Another origin that is not the package index
+    is ``url``, such as a wheel or a git repository.
     """
 
     prefix: Path
@@ -31,7 +32,7 @@ class Installation:
     has_pip: bool = True
 
     def install_command(self, extra: str = "") -> str:
-        """The command that installs this copy again, with one more extra."""
+        """The command that installs this copy again, with the extra ``extra`` if one is given."""
         words = [*self._installer(), *self._requirement(f"[{extra}]" if extra else "")]
         return " ".join(shlex.quote(word) for word in words)
 

@@ -49,7 +49,9 @@ class SessionExists(LiveError, ValueError):
 
     def __init__(self, session: str, *, is_evicted: bool = False) -> None:
         if is_evicted:
-            hint = f"Restore or forget it: session-memory forget live:{session}"
+            hint = (
+                f"Restore it with restore live:{session}, or delete it with forget live:{session}"
+            )
             super().__init__(f"session {short_repr(session)} was closed and is archived", hint)
         else:
             super().__init__(f"session {short_repr(session)} exists already")

@@ -6,8 +6,8 @@ import msgspec
 class OwnPrice(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A model's price in dollars for a million tokens (web searches: for a thousand searches).
 
-    A missing cache price defaults to the input price. A missing 1-hour cache price defaults to the
-    price of the other cache. In fast mode all prices are multiplied by ``fast``.
+    A missing ``cache_read`` or ``cache_write`` is the input price. A missing ``cache_write_1h`` is
+    the price of ``cache_write``. In fast mode the token prices are multiplied by ``fast``.
     """
 
     input: float

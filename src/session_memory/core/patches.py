@@ -37,7 +37,8 @@ def compared(old: str, new: str, *, numbered: bool = False) -> tuple[str, ...]:
     """The hunks that turn ``old`` into ``new``.
 
     With ``numbered`` both are whole files: hunks have line numbers, and a missing line end at the
-    end of a file is marked. Otherwise both are excerpts, and line ends do not matter.
+    end of a file is marked. Without ``numbered`` both are excerpts: hunks have no line numbers, and
+    line ends do not matter.
     """
     if numbered:
         return tuple(_marked(_hunks_between(_ended_lines(old), _ended_lines(new))))
@@ -138,7 +139,7 @@ def _without_blank_end(lines: list[str]) -> list[str]:
 
 
 def applied(text: str, lines: Iterable[str]) -> str | None:
-    """``text`` with the hunks of a patch applied, or None if one does not fit."""
+    """``text`` with the hunks of a patch applied, or None if a hunk does not fit."""
     place = 0
     for old, new in hunks(lines):
         found = text.find(old, place) if old else len(text)

@@ -11,9 +11,9 @@ _AFTER_PATH = re.compile(r"[?#].*", re.DOTALL)
 
 
 def remote_name(url: object) -> str | None:
-    """The last part of a remote's URL, without ``.git``; None if it has none.
+    """The last part of a remote's URL, without ``.git``; None if ``url`` has no usable name.
 
-    It is the same on every machine, for ssh and https, and it never holds the credentials that
+    The name is the same on every machine, for ssh and https. It never holds the credentials that
     some URLs contain.
     """
     if not isinstance(url, str) or len(url) > _LONGEST_URL:

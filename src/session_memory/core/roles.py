@@ -13,8 +13,8 @@ kept byte for byte and gives no events."""
 TABLE = "table"
 """Rows of a live session in our own store, read as lines. No copy of them is stored."""
 REWRITTEN = "rewritten"
-"""A document with the messages of a session, which the agent rewrites as a whole. It is kept as
-lines that only grow (`session_memory.core.document_lines`)."""
+"""A document with the messages of a session, which the agent rewrites as a whole. It is stored as
+lines, to which new lines are only appended (`session_memory.core.document_lines`)."""
 LOGS = frozenset({LOG, TIMELINE, TABLE, REWRITTEN})
 """The roles that are read line by line."""
 FILE_ROLES = (LOG, TIMELINE, DOCUMENT, SPILL, REWRITTEN)

@@ -48,7 +48,7 @@ SCHEMA_VERSION = 2
 
 # The known names. Their order is fixed: the names of schema version 1 come first.
 # `FLAVORS` is part of the contract and is not a list of the adapters: do not add a new agent to it.
-# Nothing in this project asks it; `session_memory.adapters.registry` finds the adapters.
+# Nothing in this project uses it; `session_memory.adapters.registry` finds the adapters.
 FLAVORS = (
     *("claude", "codex", "grok"),
     *("aider", "amp", "cline", "copilot", "crush", "cursor", "droid", "gemini", "goose", "kilo"),
@@ -257,8 +257,8 @@ class SessionEvent(ValidatedRecord):
 class Usage(_Buckets):
     """The tokens that one model response used, in the buckets of `Cost`.
 
-    ``reported``: a subagent got the response, and only the log of its parent says what it used.
-    ``reported_cost``: what the agent wrote that the response cost, in micro-dollars.
+    ``reported``: a subagent got the response, and only the log of its parent has the token counts.
+    ``reported_cost``: the cost of the response as the agent wrote it, in micro-dollars.
     """
 
     session_uid: Uid

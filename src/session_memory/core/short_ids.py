@@ -6,13 +6,17 @@ This module imports nothing, because a hook uses it and must start quickly.
 SHORTEST = 8
 # Ids that begin with a time differ only after many characters. A UUID is cut at its dashes.
 _LENGTHS = (SHORTEST, 13, 18, 23, 28)
-# With a longer word in front, such as `session_`, a short name would be that word alone.
+# The letters of a word in front are counted if they are fewer. With a longer word, such as
+# `session_`, the short name would be that word alone.
 _LONGEST_PREFIX = SHORTEST // 2
 
 
 def short_lengths(native: str) -> tuple[int, ...]:
-    """Return the lengths to which ``native`` may be cut, shortest first. A word in front does not
-    count, because all ids of an agent have it: ``session_4f0c12ab`` and not ``session_``."""
+    """Return the lengths to which ``native`` may be cut, shortest first.
+
+    A word in front, such as ``session_``, is kept and does not count, because all ids of an agent
+    have the same word. So the shortest name is ``session_4f0c12ab`` and not ``session_``.
+    """
     word, underscore, _ = native.partition("_")
     if not underscore or not word.isalpha() or len(word) < _LONGEST_PREFIX:
         return _LENGTHS

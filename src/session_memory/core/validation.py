@@ -168,7 +168,7 @@ class ValidatedRecord:
 
     def __post_init__(self, _extra: Any) -> None:
         self._agree()
-        # Once ``_extra`` is set the record is complete: assignments also check the other fields.
+        # Once ``_extra`` is set the record is complete: each assignment also calls `_agree`.
         self.__dict__["_extra"] = check_json(type(self).__name__, _extra) if _extra else {}
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -283,7 +283,7 @@ def nested(record: type[ValidatedRecord]) -> Check:
 
 
 def each(check: Check) -> Check:
-    """A check for a list whose items all pass ``check``. It is stored as a tuple."""
+    """A check for a list whose items all pass ``check``. The list is stored as a tuple."""
 
     def check_all(name: str, value: Any) -> tuple[Any, ...]:
         if not isinstance(value, tuple | list):

@@ -18,7 +18,7 @@ _HOW = {
 
 
 def title(pattern: Pattern) -> str:
-    """Return the title of the pattern's type; for an unknown type, the type with spaces."""
+    """Return the title of the pattern's type; for an unknown type, its name with spaces."""
     detector = detectors().get(pattern.type)
     return pattern.type.replace("_", " ") if detector is None else detector.title
 
@@ -35,7 +35,10 @@ def advice(pattern: Pattern) -> str:
 
 
 def _place(locus: str) -> str:
-    """Remove the agent's name for its shell: ``exec_command: pnpm test`` gives ``pnpm test``."""
+    """Return the locus without a shell tool before it.
+
+    ``exec_command: pnpm test`` gives ``pnpm test``; a locus with another tool stays as it is.
+    """
     tool, found, command = locus.partition(": ")
     return command if found and runs_shell(tool) else locus
 

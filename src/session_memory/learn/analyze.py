@@ -1,8 +1,8 @@
-"""Analyze sessions: store a digest (a summary) and signals for each session that needs them.
+"""Analyze sessions: store a digest (a summary) and the signals of each session.
 
-A session needs them if it has no digest or an outdated one. The digest is stored with the revision
-of the session that was read. A session that grows during its analysis has a newer revision: the
-next analysis reads it again, and it cannot be evicted before that.
+By default, only sessions without a digest or with an outdated digest are analyzed. The digest is
+stored with the revision of the session that was read. A session that grows during its analysis has
+a newer revision: the next analysis reads it again, and it cannot be evicted before that.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -34,9 +34,10 @@ WRITTEN = BATCH // 2
 
 
 class Analyzed(msgspec.Struct, kw_only=True):
-    """How many sessions an analysis read (``analyzed``) and skipped (``unchanged``).
+    """How many sessions an analysis read (``analyzed``) and did not have to read (``unchanged``).
 
-    The other counts are about the analyzed sessions. ``outcomes`` counts them by their outcome.
+    ``unchanged`` is 0 if the sessions to analyze were named. ``events``, ``errors`` and ``signals``
+    are those of the analyzed sessions, ``outcomes`` counts these sessions by outcome.
     """
 
     analyzed: int = 0
@@ -154,8 +155,8 @@ def _write(store: Store, analyzed: list[SessionRows], now: int | None) -> None:
         if known:
             recall.save(row.session_uid, rows.asked_by, rows.terms)
 
-    # `recall.saving` writes the terms when a transaction ends. `write_in_pieces` does not include
-    # that in the time of the transaction, so it gets few sessions at once.
+    # `write_in_pieces` limits the time of a transaction, but not the time that `recall.saving`
+    # takes at its end to write the terms. So at most `WRITTEN` sessions are passed at once.
     for start in range(0, len(analyzed), WRITTEN):
         some = analyzed[start : start + WRITTEN]
         write_in_pieces(lambda: recall.saving(store.transaction()), some, save)

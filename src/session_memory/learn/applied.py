@@ -146,7 +146,7 @@ class AppliedLessons(AppliedRegistry):
         self.journal.add({"action": result, "number": write.number})
 
     def _settle(self) -> None:
-        """Find the writes of killed processes, and record for each whether it reached its file."""
+        """Find the writes of killed processes, and record which of them reached their files."""
         entries = self.journal.entries()[0]
         ends = (DONE, DROPPED)
         finished = {entry.get("number") for entry in entries if entry.get("action") in ends}
@@ -177,7 +177,7 @@ class AppliedLessons(AppliedRegistry):
     def forget(self, words: list[str]) -> int:
         """Delete the kept copies of files that contain one of these texts; return their number.
 
-        A later undo of such a write cannot restore the file. It only removes the lessons.
+        Without its copy, a file cannot be restored: `revert` only removes the lessons from it.
         """
         dropped = 0
         for path in sorted((self.directory / "before").glob("*")):

@@ -35,7 +35,7 @@ class FileWrite(msgspec.Struct, frozen=True, kw_only=True):
     """A line of the journal: a write of lessons to a file, or the undoing of write number ``of``.
 
     ``before`` and ``after`` are hashes of the whole file, or None without a file. ``block`` is the
-    hash of the part with the lessons. ``lead`` and ``tail`` are the blank lines added around it.
+    hash of the part with the lessons, ``lead`` and ``tail`` are the line ends added around it.
     ``names`` are the file's name and the names of links to it.
     """
 
@@ -75,8 +75,8 @@ class AppliedState(msgspec.Struct, frozen=True, kw_only=True):
 class RevertResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of undoing a write of lessons.
 
-    ``exact``: the file is byte for byte as before. Otherwise ``note`` says what was done instead.
-    ``removed``: the file no longer exists.
+    ``exact``: the file is byte for byte as before the write. If it is not, ``note`` says what was
+    done instead. ``removed``: the file no longer exists.
     """
 
     target: str
@@ -89,7 +89,7 @@ class RevertResult(msgspec.Struct, frozen=True, kw_only=True):
 class AppliedPeriod(msgspec.Struct, frozen=True, kw_only=True):
     """A lesson was in a file from ``since`` until ``until``; None means until now.
 
-    ``is_gone``: somebody removed it by hand at an unknown time.
+    ``is_gone``: somebody removed the lesson or the file by hand at an unknown time.
     """
 
     lesson: str
@@ -144,7 +144,7 @@ class AppliedRegistry:
         return found
 
     def around(self, target: Path) -> tuple[bytes, bytes]:
-        """Return the blank lines that the last write added before and after the block."""
+        """Return the line ends that the last write to a file added before and after the block."""
         stack = self.stack(str(target))
         return (stack[-1].lead.encode(), stack[-1].tail.encode()) if stack else (b"", b"")
 
@@ -187,7 +187,7 @@ def write_of(entry: dict[str, Any]) -> FileWrite:
     try:
         return msgspec.convert(entry, FileWrite)
     except msgspec.ValidationError as error:
-        hint = "Check applied/journal.jsonl beside the store; each of its lines is one write."
+        hint = "Check applied/journal.jsonl beside the store; one of its writes is not valid."
         raise LessonError(f"the journal of writes cannot be read: {error}", hint) from error
 
 

@@ -1,4 +1,4 @@
-"""Compute how likely it is that a problem became rarer, or more frequent, by chance alone.
+"""Compute how likely it is that chance alone made a problem rarer (or more frequent).
 
 This is a permutation test. Sessions of one day are alike (the same task, the same broken
 dependency), so days are exchanged and not sessions. The days before and after a lesson are
@@ -34,7 +34,7 @@ class _Block(NamedTuple):
 def chance_of_fall(
     before: Sequence[Observation], after: Sequence[Observation], days: int = 1
 ) -> float:
-    """Return the probability that chance alone makes the problem so much rarer, or even rarer.
+    """Return the probability that the problem becomes at least this much rarer by chance alone.
 
     ``days`` neighbouring days with sessions form a block that stays together. The result is 1 if
     there are no sessions before or none after.
@@ -51,12 +51,12 @@ def chance_of_fall(
         count += 1
         as_much += _fall(rest, part) >= real - _ROUNDING
     is_sampled = comb(len(blocks), len(now)) > MOST_EXCHANGES
-    # A random sample may lack the real order, so that is counted as one more exchange.
+    # A random sample may lack the real order, so the real order is counted as one more exchange.
     return (as_much + is_sampled) / (count + is_sampled)
 
 
 def least_chance(before: Sequence[Observation], after: Sequence[Observation], days: int) -> float:
-    """Return the smallest result that `chance_of_fall` can give for this number of days."""
+    """Return a lower bound of what `chance_of_fall` returns for these days with sessions."""
     then, now = len(_blocks(before, days)), len(_blocks(after, days))
     return 1 / comb(then + now, now)
 

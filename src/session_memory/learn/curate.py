@@ -63,7 +63,7 @@ def accept(
 ) -> Lesson:
     """Make a lesson from a pattern, or accept a rejected lesson of this pattern.
 
-    ``floors`` is the configured number of sessions that must show the pattern. ``repos`` and
+    ``floors.promote_sessions`` is the number of sessions that must show the pattern. ``repos`` and
     ``flavors`` limit where the lesson applies.
     """
     is_below = pattern.sessions < floors.promote_sessions
@@ -109,7 +109,7 @@ def edit(lessons: Lessons, name: str, note: DecisionNote, **changes: object) -> 
 
 
 def mark(lessons: Lessons, name: str, effect: str | None, note: DecisionNote) -> Lesson:
-    """Record the measured effect of a lesson. Nothing is written if it has this effect already."""
+    """Record the measured effect of a lesson; write nothing if the lesson has it already."""
     with lessons.journal.held():
         known = lessons.find(name)
         if known.effect == effect:
@@ -170,7 +170,11 @@ def _known(lessons: Lessons, name: str) -> Lesson | None:
 
 
 def suggested_text(store: Store, pattern: Pattern) -> str:
-    """Return what the lesson of a pattern would say; empty if a person has to write it."""
+    """Return the text of the lesson that a pattern would give.
+
+    Empty if a person has to write the text, if the pattern is in fewer than `SESSIONS` sessions, or
+    if it is about one task.
+    """
     if pattern.sessions < SESSIONS or _is_of_one_task(pattern):
         return ""
     return _proposed(store, pattern, 0).resolution
@@ -194,9 +198,11 @@ def _proposed(store: Store, pattern: Pattern, now: int) -> Lesson:
 
 
 def _quotes(store: Store, pattern: Pattern) -> Iterator[Quote]:
-    errors = Digests(store.db).errors_like([pattern.locus]) if pattern.type in OF_ERRORS else []
-    sessions = {error.sample: error.session_uid for error in errors}
-    fixed_in = {error.resolved_by: error.session_uid for error in errors}
+    sessions, fixed_in = {}, {}
+    if pattern.type in OF_ERRORS:
+        digests = Digests(store.db)
+        sessions = digests.last_with("sample", pattern.locus)
+        fixed_in = digests.last_with("resolved_by", pattern.locus)
     first = pattern.session_uids[0] if pattern.sessions == len(pattern.session_uids) else ""
     for text in (pattern.detail, pattern.locus):
         yield Quote(sessions.get(text, first), quoted(text))

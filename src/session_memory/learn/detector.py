@@ -14,15 +14,16 @@ from session_memory.learn.signal import Signal
 
 
 class _DetectorFields(msgspec.Struct, frozen=True, kw_only=True):
-    """The fields of both kinds.
+    """The fields of both kinds of detectors.
 
     ``advice`` tells a person what to do about a pattern of this type. ``lesson`` tells an agent the
-    same; it is empty if a person has to write it. In both, ``{locus}`` and ``{detail}`` are
-    replaced by those of the pattern.
+    same; it is empty if a person has to write it. In both texts, ``{locus}`` and ``{detail}`` stand
+    for the locus and the detail of the pattern.
 
-    Two fields say when such a pattern is noise (see `session_memory.learn.noise`).
-    ``about_session``: always, because the type only says how a session went. ``about_tool``: if the
-    tool is the agent's own; the locus begins with the tool, or with "shell: PROGRAM".
+    Two fields say when a pattern of this type is noise (see `session_memory.learn.noise`). With
+    ``about_session`` it is always noise, because it only says how a session went. With
+    ``about_tool`` it is noise if the tool is the agent's own, and not a shell or an MCP server. The
+    locus then begins with the tool, or is "shell: PROGRAM".
     """
 
     type: str
@@ -34,7 +35,7 @@ class _DetectorFields(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionDetector(_DetectorFields, frozen=True, kw_only=True):
-    """A detector whose function finds signals in one digest. They are stored with the digest."""
+    """A detector whose function finds signals in one digest. These are stored with the digest."""
 
     find: Callable[[Digest], Iterator[Signal]]
 

@@ -1,4 +1,4 @@
-"""Check stored digests: read each of them, and make those of some sessions again to compare."""
+"""Check stored digests: read all of them, and make some again for comparison."""
 
 from collections.abc import Collection
 
@@ -31,10 +31,10 @@ class DigestCheck(msgspec.Struct):
 
 
 def check_digests(store: Store, sampled: Collection[str]) -> DigestCheck:
-    """Read every digest, and make those of the sampled sessions again to compare them.
+    """Read every stored digest; for the sampled sessions, make it again and compare the two.
 
     A digest that was made from another revision of its session, by other analysis code or with
-    other prices may rightly differ. So it is only read.
+    other prices may rightly differ. So such a digest is only read.
     """
     result, digests = DigestCheck(), Digests(store.db)
     prices, version, wanted = prices_id(store), analysis_version(), set(sampled)
@@ -75,7 +75,10 @@ def _compare(store: Store, row: DigestRow, result: DigestCheck) -> None:
 
 
 def _stored_terms(store: Store, uid: str) -> dict[str, int] | None:
-    """Return the stored terms of a session; None if they are damaged or the index lacks one."""
+    """Return the stored terms of a session.
+
+    None if there are none, if they are damaged, or if the index lacks one of them.
+    """
     recall = Recall(store.db)
     try:
         terms = recall.terms_of(uid)

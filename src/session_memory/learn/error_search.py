@@ -18,10 +18,11 @@ from session_memory.store.recall import Recall
 from session_memory.store.store import Store
 
 MOST_TERMS = 40
-# At most this many rows of the index are read to find sessions, because more take too long. Terms
-# that would exceed it count only in the final score.
+# To find sessions, terms are looked up in the index, rarest first, up to this many rows: more rows
+# take too long. The first term that finds a session is always looked up. The remaining terms count
+# only in the final score.
 MOST_ROWS = 40_000
-# To find enough sessions of a repository, this many times more sessions are looked at.
+# To find enough sessions of a repository, this many times as many sessions as asked for are ranked.
 LOOKED_AT = 4
 FROM_OTHERS = 5
 _WEIGHTS = (3.0, 1.2, 1.0, 0.8)
@@ -32,7 +33,8 @@ _MOST_TIMES = 3
 _LENGTH = 0.3
 _USUAL_LENGTH = 14
 _FEW_TERMS = {1: 0.5, 2: 0.8}
-# A description in few words may call things by other names than the error.
+# A question of at most this many terms also matches synonyms, because a short description may call
+# things by other names than the error.
 _MOST_SAID = 12
 _SYNONYM = 0.4
 _KNOWN = {"certain": 1.2, "likely": 1.15, "possible": 1.05, "": 1.0}
@@ -43,7 +45,7 @@ _NUMBER = (1 << _NUMBER_BITS) - 1
 
 
 class ErrorQuestion:
-    """The words of a question and how rare each is among the errors of all sessions."""
+    """The words of a question, and how rare each word is among the errors of all sessions."""
 
     def __init__(self, store: Store, text: str) -> None:
         self._recall = Recall(store.db)
@@ -72,8 +74,9 @@ class ErrorQuestion:
     def sessions(self, most: int, repos: Collection[str] | None = None) -> list[str]:
         """Return the uids of sessions whose errors have the rarest words of the question.
 
-        The best come first, at most ``most``. With ``repos``, sessions of these repositories come
-        first, followed by at least `FROM_OTHERS` other sessions, if so many match.
+        At most ``most`` are returned, the best first. With ``repos``, sessions of these
+        repositories come first. Other sessions fill the list up to ``most``, but at least
+        `FROM_OTHERS` of them are added if so many match.
         """
         scores: dict[int, float] = defaultdict(float)
         rows = 0
@@ -86,7 +89,7 @@ class ErrorQuestion:
         looked_at = most * (2 if repos is None else LOOKED_AT)
         best = _best(scores, looked_at)
         places = self._recall.places(best)
-        # Numbers depend on the order of analysis, so equal scores are ordered by uid.
+        # A session's number depends on the order of analysis, so equal scores are ordered by uid.
         ranked = sorted(
             (-round(scores[number], 6), *places[number]) for number in best if number in places
         )
@@ -99,8 +102,8 @@ class ErrorQuestion:
     def own_share(self, error: ErrorSnippet) -> float:
         """Return the share of the question's terms that are in the error's own line (0 to 1).
 
-        The share is computed twice: rare terms count more, or all terms count the same. The higher
-        share is returned, because the terms of an error that most sessions have are all frequent.
+        The share is computed twice: once rare terms count more, once all terms count the same. The
+        higher share is returned. If most sessions have an error, all its terms are frequent.
         """
         own = set(terms_in(error.sample[:LONGEST]))
         shared = [rarity for term, rarity in self._terms.items() if term in own]

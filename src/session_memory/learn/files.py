@@ -34,7 +34,8 @@ def sweep_below(directory: Path) -> None:
 def read_file(path: Path, most: int) -> bytes | None:
     """Return the bytes of a file, or None if it does not exist.
 
-    A link and a file of more than ``most`` bytes are refused with `UnsafePath`.
+    Raises `UnsafePath` for a link, for anything else that is no regular file, and for a file of
+    more than ``most`` bytes.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -146,7 +147,7 @@ class Journal:
         try:
             size = os.fstat(descriptor).st_size
             if size and os.pread(descriptor, 1, size - 1) != b"\n":
-                # A killed process left half a line. Only that line is lost.
+                # A killed process left half a line. The new line must not be joined to it.
                 line = b"\n" + line
             if os.write(descriptor, line) < len(line):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))

@@ -28,9 +28,10 @@ MOST_LINES = 400
 MOST_SESSIONS = 40
 SHORTEST_LINE = 8
 LEAST_ALIKE = 0.25
-# If the same error was found, a similar error is shown only if it is at least this much alike, and
-# its own line, too. If only a nearly same error was resolved, this holds for the own line alone.
-# The own line decides, because many errors have the same failed call and the same text around them.
+# How much a similar error must match the question to be shown beside the same error: as a whole
+# (`likeness`) and by its own line (`own`). If only a nearly same error was resolved, just the own
+# line must match so much. The own line counts, because many errors have the same failed call and
+# the same text around them.
 LEAST_BESIDE = 0.5
 NEARLY_SAME = 0.9
 LEAST_OF_BEST = 0.5
@@ -44,8 +45,9 @@ _STATUS = re.compile(r"^\S+ ended with status -?\d+$")
 class ErrorOccurrence(msgspec.Struct, frozen=True, kw_only=True):
     """The error that was asked for, or a similar one, in one session.
 
-    ``is_same``: it has the fingerprint of the question. ``likeness`` is from 0 to 1. ``resolution``
-    is None if the error was not resolved in this session.
+    ``is_same``: its fingerprint is that of a line in the question. ``likeness`` says from 0 to 1
+    how well it matches the question. ``near`` is the text around its line. ``resolution`` is None
+    if the session did not resolve it.
     """
 
     session_uid: str
@@ -62,7 +64,7 @@ class ErrorOccurrence(msgspec.Struct, frozen=True, kw_only=True):
     own: float = 1.0
     """How much of the question is in the line of the error itself, from 0 to 1."""
     others: int = 0
-    """If the error was not resolved: how many other sessions had it, and did not resolve it."""
+    """For an error that was not resolved: how many other sessions had it without resolving it."""
 
 
 class KnownError(msgspec.Struct, frozen=True):
@@ -122,8 +124,9 @@ def _only_line(text: str) -> str:
 def _close(found: list[ErrorOccurrence]) -> list[ErrorOccurrence]:
     """Remove the errors that are not worth showing beside better ones.
 
-    If the same error was found, similar errors stay only if they are much alike, and their own
-    lines, too. If only a nearly same error was resolved, their own lines must be much alike.
+    If the same error was found, a similar error stays only if it matches the question well, both as
+    a whole and by its own line. If only a nearly same error was resolved, the own line of a similar
+    error must match well.
     """
     if not found:
         return found
@@ -148,10 +151,10 @@ def _close(found: list[ErrorOccurrence]) -> list[ErrorOccurrence]:
 def _with_success(
     found: list[tuple[float, ErrorOccurrence]], command: str
 ) -> list[tuple[float, ErrorOccurrence]]:
-    """Raise the scores of the same errors that were resolved.
+    """Raise the scores of those occurrences of the same error that were resolved.
 
     The gain grows with the share of sessions that resolved the error in the same way. It is larger
-    if the same command failed.
+    if ``command`` is the command that failed there.
     """
     rated = [
         (place, Rated(one.session_uid, one.resolution))
@@ -169,13 +172,14 @@ def _with_success(
 def _marks(text: str, asked: str) -> Iterator[str]:
     """Yield the fingerprints of the errors in a text.
 
-    Without a diagnostic of a compiler or a test run, any line may be the error, so all are tried.
+    If the text has a diagnostic (an error that a compiler or a test run names), only errors are
+    used. If it has none, any line may be the error, so the last `MOST_LINES` lines are tried, too.
     """
     yield fingerprint(asked)
     errors = error_lines(text)
     yield from (fingerprint(error.text) for error in errors)
     if errors and errors[0].grade == DIAGNOSTIC:
-        # The other lines of a compiler or a test run are the same, whatever is wrong.
+        # The other lines that a compiler or a test run prints are the same for every error.
         return
     lines = dict.fromkeys(line.strip() for line in text.splitlines())
     yield from (fingerprint(one) for one in list(lines)[-MOST_LINES:] if len(one) >= SHORTEST_LINE)
@@ -242,6 +246,6 @@ def _distinct(found: list[ErrorOccurrence]) -> list[ErrorOccurrence]:
 
 
 def _with_others(same: list[ErrorOccurrence]) -> ErrorOccurrence:
-    """Return the first of some equal errors that were not resolved, with the number of others."""
+    """Return the first of some equal unresolved errors, with the number of the other sessions."""
     sessions = {one.session_uid for one in same}
     return msgspec.structs.replace(same[0], others=len(sessions) - 1)

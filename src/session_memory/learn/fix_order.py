@@ -1,4 +1,4 @@
-"""Rate the fixes of an error: a fix that resolved it in many sessions comes before others.
+"""Rate the fixes of an error: a fix that worked in many sessions comes before others.
 
 A fix that worked once may have been luck, or a detour. A fix that worked in ten sessions will
 probably help the next session, too. `way_of` recognizes fixes that do the same.
@@ -30,9 +30,9 @@ def way_of(how: Resolution) -> Hashable:
 
 
 def shares(rated: Sequence[Rated]) -> list[float]:
-    """Return for each fix the share of the sessions that resolved the error in the same way.
+    """Return for each fix the share of all ``rated`` sessions that used the same fix.
 
-    For an edit, these are the sessions that edited the most common of its files.
+    For an edit of several files, the sessions that edited the most common of these files count.
     """
     sessions: dict[Hashable, set[str]] = {}
     for one in rated:

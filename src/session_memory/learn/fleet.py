@@ -35,7 +35,7 @@ class Fleet(msgspec.Struct, frozen=True, dict=True):
     ) -> Signal:
         """Make a signal (a problem that stands out) of the session ``uid``.
 
-        Its money is the share of the session's cost that its ``tokens`` have.
+        Its cost is a part of the session's cost: the same share as its ``tokens`` of all tokens.
         """
         session = self.by_uid[uid]
         share = min(tokens, session.tokens)

@@ -1,7 +1,7 @@
 """Compute metrics of all sessions in a period: error rate, cost of errors, cost of sessions.
 
-A report has them for the whole period and for each week, and compares the error rate with an
-earlier report (the baseline).
+A report has these metrics for the whole period and for each week of it. It compares the error rate
+with an earlier report (the baseline).
 """
 
 from collections import Counter, defaultdict

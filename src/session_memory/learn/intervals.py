@@ -11,9 +11,9 @@ METHOD = "95 % intervals: Wilson score for rates, Newcombe's hybrid score for th
 
 
 def wilson(hits: int, of: int) -> tuple[float, float]:
-    """Return the interval of the true rate, given ``hits`` of ``of`` observations.
+    """Return the interval of the true rate, given ``hits`` among ``of`` observations.
 
-    Without observations it is ``(0, 1)``.
+    Without observations, the interval is ``(0, 1)``.
     """
     if not of:
         return 0.0, 1.0
@@ -29,7 +29,7 @@ def wilson(hits: int, of: int) -> tuple[float, float]:
 def newcombe(hits: int, of: int, hits_then: int, of_then: int) -> tuple[float, float]:
     """Return the interval of a difference: the rate now minus the rate then.
 
-    Without observations on one side it is ``(-1, 1)``.
+    Without observations on one side, the interval is ``(-1, 1)``.
     """
     if not of or not of_then:
         return -1.0, 1.0

@@ -1,9 +1,9 @@
 """Judge whether a problem became rarer after a lesson, or whether chance can explain it.
 
-Problems come and go without any lesson. So a change counts only if it is clear in three ways: when
-sessions are compared, when days are, and when pairs of neighbouring days are. A lesson is written
-when its problem was seen lately. So the rate before it is higher than usual and falls by itself
-(regression to the mean). Therefore the last sessions with the problem are left out when a fall is
+Problems come and go without any lesson. So a change counts only if three comparisons show it: of
+sessions, of days, and of pairs of neighbouring days. A lesson is written when its problem was seen
+lately. So the rate before the lesson is higher than usual and falls by itself (regression to the
+mean). Therefore the last sessions with the problem before the lesson are left out when a fall is
 judged.
 """
 

@@ -1,6 +1,6 @@
-"""Keep the patterns of a large store until a session is analyzed again.
+"""Keep the patterns of a large store until a digest is written or deleted.
 
-To find patterns, all sessions have to be compared, which takes seconds if there are 100,000.
+To find patterns, all sessions have to be compared. That takes seconds for 100,000 sessions.
 """
 
 from functools import cache
@@ -17,8 +17,8 @@ from session_memory.store.store import Store
 
 LEAST_SESSIONS = 2_000
 """In a store with fewer sessions nothing is kept: patterns are found each time."""
-# Patterns are kept only for periods that begin on a quarter of an hour. Other periods are hardly
-# asked for again.
+# Patterns are kept only for periods without an end that begin on a quarter of an hour or with the
+# first session. Other periods are hardly asked for again.
 _QUARTER_MS = 900_000
 _SOURCES = ("learn/*.py", "learn/detect/*.py", "learn/digest/*.py")
 _decode = msgspec.json.Decoder(list[Pattern]).decode
@@ -29,9 +29,9 @@ def kept_patterns(
 ) -> list[Pattern]:
     """Return the same as `session_memory.learn.patterns.patterns`, from the store if it is kept."""
     is_asked_again = until == MAX_MS and (since == MIN_MS or since % _QUARTER_MS == 0)
-    if not is_asked_again or store.sessions.count() < LEAST_SESSIONS:
+    if not is_asked_again or not _is_large(store):
         return patterns(store, since=since, until=until, repo=repo)
-    answers, name = KeptAnswers(store.db), f"patterns {_code()} {since} {repo or ''}"
+    answers, name = KeptAnswers(store.db), _name(since, repo)
     kept = answers.get(name)
     if kept is not None:
         return _decode(kept)
@@ -46,6 +46,19 @@ def kept_patterns(
             # Another process writes for a long time, so the patterns are not kept this time.
             return found
     return found
+
+
+def are_patterns_slow(store: Store, *, repo: str | None = None) -> bool:
+    """Whether the patterns of all times are not kept now, and take long to find."""
+    return _is_large(store) and not KeptAnswers(store.db).has(_name(MIN_MS, repo))
+
+
+def _is_large(store: Store) -> bool:
+    return store.sessions.count() >= LEAST_SESSIONS
+
+
+def _name(since: int, repo: str | None) -> str:
+    return f"patterns {_code()} {since} {repo or ''}"
 
 
 @cache

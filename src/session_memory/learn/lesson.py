@@ -51,9 +51,10 @@ class Quote(msgspec.Struct, frozen=True):
 class Lesson(msgspec.Struct, frozen=True, kw_only=True):
     """A lesson and its evidence.
 
-    ``repos`` and ``flavors`` limit where it applies; empty means everywhere. ``sessions`` is the
-    number of sessions with the pattern; ``session_uids`` names some of them, ``events`` some of
-    their events as ``[session_uid, event_uid]``. ``effect`` is the last measured effect.
+    - ``repos``, ``flavors``: where the lesson applies; empty means everywhere.
+    - ``sessions``: the number of sessions with the pattern. ``session_uids`` names some of them.
+    - ``events``: some of their events, each as ``[session_uid, event_uid]``.
+    - ``effect``: the last measured effect.
     """
 
     id: str

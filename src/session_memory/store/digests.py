@@ -51,7 +51,7 @@ class _DigestVersion(msgspec.Struct, frozen=True):
         return self.prices != prices and (is_same or self.is_outdated(version))
 
 
-class DigestRow(msgspec.Struct, kw_only=True):
+class DigestRow(msgspec.Struct):
     """A row of ``digests``; `packed_body` makes its ``body``. Times are milliseconds."""
 
     session_uid: str
@@ -74,7 +74,7 @@ class DigestRow(msgspec.Struct, kw_only=True):
     body: bytes = b""
 
 
-class ErrorRow(msgspec.Struct, kw_only=True):
+class ErrorRow(msgspec.Struct):
     """An error of a session. ``resolution`` is the kind of change that resolved it, or None."""
 
     session_uid: str
@@ -88,7 +88,7 @@ class ErrorRow(msgspec.Struct, kw_only=True):
     resolved_by: str
 
 
-class SignalRow(msgspec.Struct, kw_only=True):
+class SignalRow(msgspec.Struct):
     """A row of ``signals``. ``evidence`` is a JSON list of event_uids."""
 
     session_uid: str
@@ -192,18 +192,20 @@ _ANALYZED = """
         analyzed_revision = :revision
     where uid = :uid
 """
-# The first condition finds the sessions of a period by an index.
+# Two conditions, because an index finds only the sessions whose end is known. The rows are not
+# sorted here: to save the sorting, SQLite would read all digests in the order of their uids.
 _BRIEFS = f"""
+    select {", ".join(_BRIEF)} from digests where ended_at >= :since and ended_at < :until
+    union all
     select {", ".join(_BRIEF)} from digests
-    where (ended_at >= :since or ended_at is null)
-        and coalesce(ended_at, started_at, 0) >= :since
-        and coalesce(ended_at, started_at, 0) < :until
-    order by session_uid
+    where ended_at is null and coalesce(started_at, 0) >= :since
+        and coalesce(started_at, 0) < :until
 """
 _ALL_BRIEFS = f"select {', '.join(_BRIEF)} from digests order by session_uid"
 _ERRORS = f"select {', '.join(_ERROR)} from error_fingerprints order by session_uid, event_uid"
-_ERRORS_LIKE = f"""
-    select {", ".join(_ERROR)} from error_fingerprints where fingerprint in ({{keys}})
+_LAST_WITH = """
+    select {column}, max(session_uid) from error_fingerprints where fingerprint = :fingerprint
+    group by {column}
 """
 _SESSIONS_WITH = """
     select distinct e.session_uid, s.repo, coalesce(s.ended_at, 0) from error_fingerprints e
@@ -334,11 +336,10 @@ class Digests:
         Bodies and versions of the analysis code are left out.
         """
         if (since, until) == (MIN_MS, MAX_MS):
-            rows = self._db.each(_ALL_BRIEFS)
+            rows: Iterable[Row] = self._db.each(_ALL_BRIEFS)
         else:
-            rows = self._db.each(_BRIEFS, {"since": since, "until": until})
-        for row in rows:
-            yield DigestRow(**dict(zip(_BRIEF, row, strict=True)))
+            rows = sorted(self._db.all(_BRIEFS, {"since": since, "until": until}))
+        return (DigestRow(*row) for row in rows)
 
     def errors(self, uids: Collection[str] | None = None) -> Iterator[ErrorRow]:
         """Every error of these sessions, or of all, ordered by session and event."""
@@ -346,12 +347,13 @@ class Digests:
             rows: Iterable[Row] = self._db.each(_ERRORS)
         else:
             rows = sorted(self._db.matching(_ERRORS_OF, list(uids)), key=_by_session_and_event)
-        return (_error(row) for row in rows if uids is None or row[0] in uids)
+        return (ErrorRow(*row) for row in rows if uids is None or row[0] in uids)
 
-    def errors_like(self, fingerprints: Sequence[str]) -> list[ErrorRow]:
-        """The errors with these fingerprints, in all sessions."""
-        found = [_error(row) for row in self._db.matching(_ERRORS_LIKE, list(fingerprints))]
-        return sorted(found, key=lambda row: (row.session_uid, row.event_uid))
+    def last_with(self, column: str, fingerprint: str) -> dict[str, str]:
+        """For each value of a column (``sample`` or ``resolved_by``) of an error: the greatest uid
+        of the sessions in which the error has this value."""
+        rows = self._db.all(_LAST_WITH.format(column=column), {"fingerprint": fingerprint})
+        return {row[0]: row[1] for row in rows}
 
     def sessions_with(
         self, fingerprints: Sequence[str], repos: Collection[str] | None = None
@@ -372,8 +374,7 @@ class Digests:
             rows: Iterable[Row] = self._db.each(_SIGNALS)
         else:
             rows = sorted(self._db.matching(_SIGNALS_OF, list(uids)), key=lambda row: row[:2])
-        found = (row for row in rows if uids is None or row[0] in uids)
-        return (SignalRow(**dict(zip(_SIGNAL, row, strict=True))) for row in found)
+        return (SignalRow(*row) for row in rows if uids is None or row[0] in uids)
 
     def count(self) -> int:
         return int(self._db.value(_COUNT))
@@ -386,10 +387,6 @@ def packed_body(body: bytes) -> bytes:
 
 def _by_session_and_event(row: "Row") -> tuple[str, str]:
     return row[0], row[_ERROR.index("event_uid")]
-
-
-def _error(row: "Row") -> ErrorRow:
-    return ErrorRow(**dict(zip(_ERROR, row, strict=True)))
 
 
 def _values(row: msgspec.Struct) -> list[Any]:

@@ -20,6 +20,7 @@ _GET = """
     select body from kept_answers
     where name = :name and digest_writes = (select coalesce(max(number), 0) from digest_writes)
 """
+_HAS = _GET.replace("body", "1", 1)
 _DROP = "delete from kept_answers where name = :name"
 _NAMES = "select name from kept_answers order by made_at desc, name"
 _COLUMNS = ("name", "digest_writes", "made_at", "body")
@@ -43,6 +44,10 @@ class KeptAnswers:
         """The kept answer with this name. None if there is none or it is no longer valid."""
         body = self._db.value(_GET, {"name": name})
         return None if body is None else zstd.decompress(body)
+
+    def has(self, name: str) -> bool:
+        """Whether `get` would return an answer."""
+        return self._db.value(_HAS, {"name": name}) is not None
 
     def put(self, name: str, number: int, now: int, answer: bytes) -> None:
         """Keep an answer, with the `number` from which it was made. Call it inside a transaction.

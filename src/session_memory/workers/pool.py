@@ -1,8 +1,8 @@
-"""A pool of worker processes that answer numbered orders; the answers come in order.
+"""A pool of worker processes that answer numbered orders.
 
-An order is any value that tells a worker what to do. This process has a thread for each worker. The
-thread gives it orders and keeps a bounded amount of its answers until they are taken. If a worker
-dies, its order is tried once more.
+An order is any value that tells a worker what to do. The answers to one order keep their sequence.
+This process has a thread for each worker. The thread gives orders to the worker and keeps a bounded
+amount of its answers until they are taken. If a worker dies, its order is tried once more.
 """
 
 import os
@@ -29,7 +29,7 @@ from session_memory.workers.process import (
 MOST_WAITING = 6 * 1024 * 1024
 PIPE_BYTES = 1024 * 1024
 TRIES = 2
-# The kind of the last frame for an order during which every process died.
+# The kind of the last frame for an order over which `TRIES` processes died.
 DIED = 99
 
 Continued = Callable[[Any, Any], Any]
@@ -37,11 +37,11 @@ Continued = Callable[[Any, Any], Any]
 
 
 class OrderReturned(Exception):
-    """No worker can finish the order. The caller does the rest of it."""
+    """No worker can finish the order. The caller does the rest of the order."""
 
 
 class WorkerDied(Exception):
-    """The worker died twice over the same order, most likely because of it."""
+    """Two processes died over the same order, most likely because of the order."""
 
 
 def default_jobs() -> int:
@@ -52,15 +52,17 @@ def default_jobs() -> int:
 
 
 def can_start() -> bool:
-    """Whether this program can start workers: a frozen program has no interpreter of its own."""
+    """Whether this program can start workers. It cannot outside POSIX systems, and not as a frozen
+    program, which has no separate interpreter."""
     return bool(sys.executable) and not getattr(sys, "frozen", False) and os.name == "posix"
 
 
 class Pool:
     """Workers for some numbered orders, which are begun in the order of their numbers.
 
-    ``target`` names the function ``module:name`` that each worker calls once with ``setting``.
-    It returns a function from an order to its answers. ``continued`` is called after a worker died.
+    ``target`` names the function ``module:name`` that each worker calls once with ``setting``. That
+    function returns the work: a function from an order to its answers. ``continued`` is called
+    after a worker died.
     """
 
     def __init__(
@@ -99,7 +101,8 @@ class Pool:
             worker.thread.join()
 
     def take(self, number: int, *, wait: bool) -> Iterator[Any] | None:
-        """Return the answers to an order. None if no worker has begun it: then no worker ever will.
+        """Return the answers to an order; None if no worker has begun it. After None no worker will
+        ever begin the order.
 
         With ``wait``, first wait until a worker begins it, as long as workers are running.
         """
@@ -149,7 +152,8 @@ class _Inbox:
         self._frames: deque[tuple[int, bytes]] = deque()
 
     def put(self, kind: int, body: bytes = b"") -> None:
-        """Add a frame. Waits while the worker is too far ahead."""
+        """Add a frame. Then wait while more than `MOST_WAITING` bytes of the worker's answers are
+        not taken."""
         with self._worker.changed:
             self._worker.waiting += len(body)
             self._frames.append((kind, body))
@@ -187,8 +191,8 @@ class _Worker:
         self._process: subprocess.Popen[bytes] | None = None
 
     def _run(self) -> None:
-        # The process is started before an order is claimed: meanwhile the caller does the first
-        # orders itself.
+        # The process is started before an order is claimed. While it starts, the caller can do the
+        # first orders itself.
         try:
             if self._started() is not None:
                 while (claimed := self._pool.claim(self)) is not None:
@@ -246,7 +250,7 @@ class _Worker:
         return None
 
     def _end(self, process: "subprocess.Popen[bytes]") -> int:
-        """End a process that is of no use any more. Returns its status."""
+        """End a process that is no longer used, and return its exit status."""
         with self.changed:
             self._process = None
         process.kill()

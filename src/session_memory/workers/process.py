@@ -1,7 +1,7 @@
 """The program of a worker process: takes orders from its parent, and sends back answers.
 
 Orders come through standard input, answers go to standard output. Both are moved to other
-descriptors first, so that an adapter that prints something disturbs nobody.
+descriptors first, so that the prints of an adapter do not get between the answers.
 """
 
 import fcntl
@@ -21,7 +21,8 @@ READY, ANSWER, END, RETURNED = range(4)
 """The kinds of frames. READY: the worker has started. ANSWER: an answer. END: all answers to an
 order were sent. RETURNED: the worker cannot finish the order, and the parent must do the rest."""
 HEADER = struct.Struct("<BQ")
-# Descriptors below this are standard ones, also where some of those are closed.
+# The pipes get this descriptor or a higher one, so none gets the number of a standard stream, even
+# if the standard stream is closed.
 FIRST_FREE = 10
 
 Work = Callable[[Any], Iterator[Any]]
@@ -29,7 +30,7 @@ Work = Callable[[Any], Iterator[Any]]
 
 def main() -> None:
     """Serve orders until the parent closes the pipe or dies."""
-    # The parent gets the Ctrl-C of the terminal too, and ends its workers.
+    # The terminal sends Ctrl-C to the parent too, and the parent ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         _serve_all(*_own_pipes())
@@ -62,7 +63,8 @@ def _own_pipes() -> tuple[BinaryIO, BinaryIO]:
 
 
 def _take_orders(source: BinaryIO, orders: "queue.SimpleQueue[bytes]") -> None:
-    """Pass orders on. When the parent is gone, end at once, whatever is being done."""
+    """Put the orders from ``source`` into the queue. When the parent is gone, end this process at
+    once, even in the middle of an order."""
     try:
         while True:
             orders.put(read_frame(source)[1])
@@ -77,8 +79,8 @@ def _serve(work: Work, order: bytes, answers_to: BinaryIO) -> None:
     except BrokenPipeError:
         raise
     except Exception:
-        # The parent does the rest itself. If there is a real error, it is raised and reported
-        # there, with the same words as without workers.
+        # The parent does the rest of the order itself. A real error is raised there again and
+        # reported in the same words as without workers.
         write_frame(answers_to, RETURNED)
     else:
         write_frame(answers_to, END)

@@ -2,7 +2,7 @@
 
 <repository>/.aider.chat.history.md     all sessions in this repository, the newest at the end
 
-`--chat-history-file` or ``AIDER_CHAT_HISTORY_FILE`` gives it another name.
+`--chat-history-file` or ``AIDER_CHAT_HISTORY_FILE`` gives the file another path.
 """
 
 import re
@@ -19,7 +19,8 @@ _LONGEST_NAME = 60
 
 
 def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
-    """Return ``$AIDER_CHAT_HISTORY_FILE`` and the history in the user's home.
+    """Return the path in ``$AIDER_CHAT_HISTORY_FILE``, if it is set, and the path of a history in
+    the user's home.
 
     Histories in repositories are found through the directories of sessions in the store.
     """
@@ -34,14 +35,15 @@ def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
 
 
 def _ref(path: Path, below: str) -> SourceRef:
-    """Return the source for a history. Its field ``agent`` holds the time zone of the file."""
+    """Return the source for a history. Its field ``agent`` holds this machine's time zone, which
+    the local times in the file need."""
     home_path = below if "/" in below else _below_home(path)
     return SourceRef(path, home_path=home_path, session=_key(path), agent=zone_here())
 
 
 def _below_home(path: Path) -> str:
-    """Return the home path of a history that the user named, or that is directly in the searched
-    directory."""
+    """Return the path of a history below the user's home, or the last two parts of its path if it
+    is elsewhere."""
     home = Path.home()
     below = path.relative_to(home) if path.is_relative_to(home) else Path(*path.parts[-2:])
     return below.as_posix()
@@ -50,13 +52,13 @@ def _below_home(path: Path) -> str:
 def _key(path: Path) -> str:
     """Return the name of the repository, with which the ids of its sessions begin.
 
-    aider's sessions have no ids, so their ids are made of this name and their time of start. The
-    path is no part of it: a repository that is moved keeps its sessions.
+    aider gives its sessions no ids. So an id is made of this name and the session's time of start.
+    The rest of the path is left out, so that a repository can be moved and keeps its sessions.
     """
     name = re.sub(r"[^A-Za-z0-9._+-]+", "-", path.parent.name)[:_LONGEST_NAME].strip("-")
     return name or "repository"
 
 
 def recognizes(head: bytes) -> bool:
-    """Whether ``head`` has the first line of a session of aider."""
+    """Whether ``head`` contains a line with which aider begins a session."""
     return _STARTED.search(head) is not None

@@ -54,7 +54,7 @@ def answer(text: str, model: str) -> NativeEvent:
 
 
 def model_in(text: str) -> str:
-    """Return the model that a line of aider says it uses from now on; "" if it names none."""
+    """Return the model that a line of aider announces; "" if the line names no model."""
     named = _MODEL.match(text)
     return named[1][:_LONGEST_NAME] if named else ""
 
@@ -64,7 +64,7 @@ def is_report(text: str) -> bool:
 
 
 def tokens_used(text: str, record: Record, model: str, number: int) -> None:
-    """Set the usage of a record from aider's report of the tokens of a response and their cost.
+    """Set the usage of a record from aider's report: the tokens of a response, and their cost.
 
     ``number`` is the number of the report in its session.
     """
@@ -74,16 +74,16 @@ def tokens_used(text: str, record: Record, model: str, number: int) -> None:
 
 
 def cost_of_tokens(tokens: str, text: str, record: Record, model: str, number: int) -> None:
-    """Set the usage of the record of a report's second line, which has the cost.
+    """Set the usage for a report whose second line has the cost.
 
-    ``tokens`` is the first line. The usage has the same id as the one of the first line, and
-    replaces it.
+    ``tokens`` is the first line, ``text`` the second. Their usage has the same id as the usage of
+    the first line alone, and replaces it.
     """
     tokens_used(f"{tokens} {text}", record, model, number)
 
 
 def notice(text: str, record: Record) -> None:
-    """Add the event of any other line that aider writes."""
+    """Add the event of a line that aider writes and that is no report of tokens."""
     if not text:
         record.bookkeeping = "line"
         return
@@ -98,8 +98,8 @@ def notice(text: str, record: Record) -> None:
 
 
 def _edit(path: str) -> NativeEvent:
-    """Return the event of a change that the model wrote into its answer and aider applied. It is
-    no call of a tool."""
+    """Return the event of a change that aider applied. The model writes such a change into its
+    answer and calls no tool."""
     said = f"Applied edit to {path}"
     return NativeEvent("edit", "assistant", one_line(said), "edit", path=path, body=said)
 
@@ -119,7 +119,7 @@ def _other(text: str) -> NativeEvent:
         return NativeEvent("error", "system", one_line(text), "error", is_error=True, body=text)
     asked = _ASKED.search(text)
     if asked is not None and asked[1].lower() in ("n", "no"):
-        # With --yes-always every answer is a yes, so a person said no.
+        # With --yes-always aider answers every question with yes, so a person typed this no.
         marks = ("decision",)
         return NativeEvent(
             "human_intervention", "user", one_line(text), "refused", marks=marks, body=text
@@ -130,7 +130,8 @@ def _other(text: str) -> NativeEvent:
 def _usage(used: re.Match[str], text: str, usage_id: str, model: str) -> NativeUsage:
     """Return the usage in a report.
 
-    aider's "sent" includes the tokens read from the cache, and those written to it twice.
+    aider's "sent" includes the tokens read from the cache once, and the tokens written to it
+    twice.
     """
     sent, written, read, received = (_count(used[n], used[n + 1]) for n in (1, 3, 5, 7))
     cost = _COST.search(text)

@@ -11,5 +11,5 @@ _TEXTS = StateText(AiderState)
 
 
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
-    """Yield the records of a log after ``cursor``, one for each line, each with its cursor."""
+    """Yield the records of a log after ``cursor``, each with the cursor after it."""
     yield from read_text(source, cursor, _TEXTS, from_text)

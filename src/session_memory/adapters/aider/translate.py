@@ -2,8 +2,8 @@
 
 A history has three kinds of messages. In what a person typed, each line begins with ``#### ``. In
 what aider says, the first line begins with ``> ``. Both end with two spaces and a newline. Anything
-else is the model's answer, between blank lines. So the first line of a message tells its kind; the
-lines after it continue the message.
+else is the model's answer, between blank lines. So the first line of a message tells the kind of
+the message; the lines after it continue the message.
 """
 
 import re
@@ -37,14 +37,15 @@ class AiderState(msgspec.Struct):
     """The state after a line, which the translation of the next line needs.
 
     - ``zone``: the time zone of the history, which was noted when it was first found.
-    - ``session``: the present session. ``started`` is its start, and ``twins`` the number of
-      sessions before it that started in the same second.
+    - ``session``: the id of the present session.
+    - ``started``: when the present session started, as the log writes it.
+    - ``twins``: how many sessions directly before the present one started in the same second.
     - ``message``: the kind of the present message.
-    - ``is_open``: its last line did not end with two spaces.
-    - ``end``: the offset at which this line ends.
+    - ``is_open``: the last line of the present message did not end with two spaces.
+    - ``end``: the offset at which the line ends.
     - ``model``: the model of the session.
     - ``reports``: the number of reports of tokens in the session.
-    - ``tokens``: the last report, if its cost may be on the next line.
+    - ``tokens``: the last report of tokens, if its cost may be on the next line.
     """
 
     zone: str = ""

@@ -20,8 +20,8 @@ _HEAD = re.compile(rb'\s*\{(?:[^\[\]]{0,200}?,)?\s*"id":\s*"T-[0-9A-Za-z-]{8,80}
 
 
 def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
-    """Return ``$XDG_DATA_HOME/amp``, else ``~/.local/share/amp``; and the directories of the old
-    editor extensions that exist."""
+    """Return ``$XDG_DATA_HOME/amp``, or ``~/.local/share/amp`` if the variable is not set, and the
+    directories of old editor extensions that exist."""
     data = environ.get("XDG_DATA_HOME")
     own = (Path(data).expanduser() if data else home / ".local" / "share") / "amp"
     return [own, *(one for one in storage_roots(environ, home, EXTENSION) if one.is_dir())]

@@ -20,8 +20,8 @@ def is_unfinished(message: dict[str, Any]) -> bool:
 
 
 def events_of_message(message: dict[str, Any], response: str) -> list[NativeEvent]:
-    """Return one event for each block of a message. The result of a call that still runs is left
-    out."""
+    """Return one event for each block of a message, and one more if a person stopped the answer or
+    the answer failed. The result of a call that still runs is left out."""
     role, state = word(message.get("role")), mapping(message.get("state"))
     blocks = items(message.get("content"))
     results = [mapping(block) for block in blocks if mapping(block).get("type") == "tool_result"]
@@ -85,8 +85,8 @@ def _output(run: dict[str, Any]) -> tuple[str, int | None]:
 def usage_of_message(message: dict[str, Any], own: str) -> NativeUsage | None:
     """Return the usage of an answer, or None. ``inputTokens`` does not include cached tokens.
 
-    ``own`` is the id of the message. The time is added to it, because a message that replaces
-    another one has the same id.
+    ``own`` is the id of the message. The id of the usage also has the time, because a message that
+    replaces another one has the same id.
     """
     used = message.get("usage")
     if message.get("role") != "assistant" or not isinstance(used, dict) or not own:

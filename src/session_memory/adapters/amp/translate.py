@@ -23,7 +23,7 @@ _BRANCH = "refs/heads/"
 
 
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
-    """Yield the records of a source after ``cursor``, each with its own cursor."""
+    """Yield the records of a source after ``cursor``, each with the cursor after it."""
     return read_messages(source, cursor, _TEXTS, _READER)
 
 
@@ -73,7 +73,7 @@ def _message(
     response = record.usage.usage_id if record.usage is not None else ""
     events = events_of_message(message, response)
     if not events:
-        # It has only results, and all their calls still run.
+        # The message has only results, and the calls of all of them still run.
         record.bookkeeping = "partial"
         return
     state.add(record, own, events)

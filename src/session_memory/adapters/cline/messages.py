@@ -20,7 +20,7 @@ _REFUSED = re.compile(r"requires approval|(?:denied|rejected) by (?:the )?user",
 
 
 def events_of_message(message: dict[str, Any]) -> list[NativeEvent]:
-    """Return one event for each block of a message."""
+    """Return one event for each block of a message; one event too if the message has no blocks."""
     role, content = word(message.get("role")), message.get("content")
     blocks = content if isinstance(content, list) else [content] if content else []
     if role == "user":
@@ -46,8 +46,8 @@ def _notice(block: Any, role: str) -> NativeEvent:
 
 
 def mode_in(message: dict[str, Any]) -> str:
-    """Return the mode in which a person wrote a prompt: ``act`` or ``plan``; "" if the message is
-    no prompt or names none."""
+    """Return the mode in which a person wrote a prompt, such as ``act`` or ``plan``; "" if the
+    message is no prompt or names no mode."""
     texts = [string(mapping(block).get("text")) for block in items(message.get("content"))]
     found = [match[1] for text in texts if (match := _INPUT.search(text))]
     return found[-1] or "" if found and message.get("role") == "user" else ""

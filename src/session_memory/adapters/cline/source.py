@@ -17,7 +17,7 @@ _TEXTS = StateText(WrittenMessages)
 
 
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
-    """Yield the records of a source after ``cursor``, each with its own cursor."""
+    """Yield the records of a source after ``cursor``, each with the cursor after it."""
     if source.ref.path.name in (MESSAGES, HISTORY, *FACTS):
         return read_task(source, cursor, may_include_cache=False)
     if source.ref.role == DOCUMENT:

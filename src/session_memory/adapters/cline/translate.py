@@ -54,7 +54,7 @@ def _back(
 
 
 def _copy(ref: SourceRef, state: WrittenMessages, record: Record, message: object) -> None:
-    """Make the record bookkeeping: after a compaction, this document holds what the model gets, a
+    """Make the record bookkeeping. The document holds what the model gets after a compaction: a
     summary and copies of the session's messages."""
     record.events, record.bookkeeping = [], "history"
 

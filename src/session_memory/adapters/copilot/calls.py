@@ -1,5 +1,5 @@
-"""Translate the answers of Copilot's models with their calls, the results of calls, and the
-permissions that a person gave."""
+"""Translate three kinds of Copilot's records: answers of a model with their calls, results of
+calls, and permissions for calls."""
 
 from typing import Any
 
@@ -68,8 +68,8 @@ def completed(data: dict[str, Any], record: Record, state: CopilotState, kind: s
 
 
 def permission(data: dict[str, Any], record: Record, state: CopilotState, kind: str) -> None:
-    """Add the event that says whether a call was allowed. It is a decision only if a person
-    decided."""
+    """Add the event of a permission for a call: a decision if a person allowed the call, an
+    intervention if a person refused it, else a lifecycle event."""
     result = mapping(data.get("result"))
     verdict = string(result.get("kind"))
     event = NativeEvent("lifecycle", "system", one_line(verdict), kind)

@@ -105,8 +105,8 @@ class _CopilotEvents:
             named = {"toolCallId": call.call_id, "toolName": call.tool}
             self._event("tool.execution_start", **named, arguments=as_object(call), **turn)
         for call in step.calls:
-            # Failed calls are written as successes, too: of a failed call, Copilot would send the
-            # model only an error in its own words.
+            # For a failed call, Copilot would send the model an error text of Copilot's instead of
+            # the result. So failed calls are written as successes too.
             result = {"success": True, "result": {"content": call.result}}
             self._event("tool.execution_complete", toolCallId=call.call_id, **result, **turn)
         self._event("assistant.turn_end", **turn)

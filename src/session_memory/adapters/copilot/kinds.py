@@ -1,4 +1,4 @@
-"""Kinds of events in Copilot's logs that hold nothing a person or a model said."""
+"""Which records of Copilot become no events, and which events transcripts leave out."""
 
 # Records of these kinds become no events. They hold the usage of a request, the start of a turn, a
 # call that the answer before them has too, or a run of a hook.
@@ -12,7 +12,7 @@ BOOKKEEPING = frozenset(
         "tool.execution_start",
     }
 )
-# Kinds that transcripts leave out.
+# Native kinds of events that transcripts leave out, unless all events are shown.
 HIDDEN = frozenset(
     {
         "assistant.turn_end",

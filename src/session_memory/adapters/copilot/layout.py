@@ -1,7 +1,7 @@
 """Find the files of Copilot's sessions.
 
 session-state/<session>/events.jsonl     the log
-session-state/<session>/workspace.yaml   its name and directory
+session-state/<session>/workspace.yaml   the session's name and directory
 session-state/<session>.jsonl            the log of versions before 0.0.360
 """
 
@@ -30,7 +30,7 @@ def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
     """Yield the sessions below ``root``.
 
-    ``root`` is a home directory, a directory of Copilot, or any other directory with its logs.
+    ``root`` is a home directory, a directory of Copilot, or another directory with logs of Copilot.
     """
     base = own_directory(root, ".copilot", "session-state", f"*/{_LOG}", recognizes)
     return logs(root, base, _SUFFIX, recognizes, _ref, _loose_ref)

@@ -11,10 +11,11 @@ _MOST_MODELS = 64
 class CopilotState(msgspec.Struct):
     """What the adapter remembers after a line, to translate the next one.
 
-    ``counted`` has five token counts for each model: the sums so far.
+    ``counted`` has the sums so far: five token counts for each model.
 
     Since 1.0.100, Copilot logs the usage of each request. Older versions log only the sums of the
-    session, whenever it ends. A resumed session continues its sums, so only the difference is new.
+    session, each time the session ends. A resumed session continues its sums, so only the
+    difference to the sums before is new.
     """
 
     session: str = ""

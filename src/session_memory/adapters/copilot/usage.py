@@ -30,7 +30,7 @@ def compaction_used(data: dict[str, Any], record: Record, state: CopilotState) -
 
 
 def session_used(data: dict[str, Any], record: Record, state: CopilotState) -> None:
-    """Set the usage that is in the logged sums of a session but was not logged by request."""
+    """Set the usage that the logged sums of a session include but no request logged before."""
     summed = mapping(data.get("modelMetrics"))
     if not summed:
         summed = mapping(mapping(data.get("accountingSnapshot")).get("modelMetrics"))
@@ -47,8 +47,8 @@ def session_used(data: dict[str, Any], record: Record, state: CopilotState) -> N
 
 
 def _usage(usage_id: str, model: str, figures: list[int]) -> NativeUsage:
-    """Convert Copilot's figures to a usage. Its input includes the tokens that were read from the
-    cache and written to it."""
+    """Return Copilot's figures as a usage. Copilot's input includes the tokens read from the cache
+    and written to it; the input of the usage does not."""
     sent, given, read, written, thought = figures
     return NativeUsage(
         usage_id,

@@ -1,7 +1,7 @@
 """Crush: a SQLite database in the directory ``.crush`` of each project.
 
-Evidence: docs/formats/crush.md. Each session is a source. A line of this source is a message, as a
-sync found it.
+Evidence: docs/formats/crush.md. Each session is a source. A line of this source is a message, or
+the row of the session, as a sync found it.
 """
 
 from session_memory.adapters.agent import Agent, lazy

@@ -34,13 +34,14 @@ def parts_of(text: Any) -> list[Part]:
 
 
 def is_finished(row: dict[str, Any], parts: list[Part]) -> bool:
-    """Whether a message has its last part. Only answers are written part by part."""
+    """Whether Crush has finished writing a message. Only answers are written part by part; their
+    last part is ``finish``."""
     return row.get("role") != "assistant" or any(kind == "finish" for kind, _ in parts)
 
 
 def message_blocks(row: dict[str, Any], parts: list[Part], *, is_open: bool) -> list[Block]:
     """Return the events of a message, each with a name. If Crush is still writing the message
-    (``is_open``), leave out those that may still change."""
+    (``is_open``), leave out the events that may still change."""
     role = string(row.get("role"))
     blocks = [
         (name, event)

@@ -24,7 +24,7 @@ from session_memory.adapters.row_messages import RowsState, add_blocks
 from session_memory.core.ids import fit_native_id
 from session_memory.core.text import escaped, one_line
 
-# After this time without a change, Crush does not write a message any more: it was killed.
+# If a message did not change for this long, Crush was killed and will not finish the message.
 _DEAD_MS = 60 * 60 * 1000
 _DATA = ".crush"
 _CHILD = "$$"
@@ -33,13 +33,13 @@ _TEXTS = StateText(RowsState)
 
 
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
-    """Yield the records of a source after ``cursor``, each with its own cursor."""
+    """Yield the records of a source after ``cursor``, each with the cursor after it."""
     return read_lines(source, cursor, _TEXTS, _from_line)
 
 
 def rows(ref: SourceRef, cursor: Cursor) -> Iterator[bytes]:
-    """Yield a line for each message of a session whose row is new or changed since ``cursor``, and
-    for the row of the session."""
+    """Yield a line for the row of a session and for each of its messages, if the row or message is
+    new or changed since ``cursor``."""
     state = _TEXTS.restored(cursor.state).journal
     with reading_database(ref.place) as db:
         session = CrushRows(db, ref.session)
@@ -80,8 +80,10 @@ def _from_line(
 
 
 def session_name(native: str) -> str:
-    """Return the native id of a session: Crush's own id, with ``:`` for the ``$$`` between message
-    and call in the id of a subagent."""
+    """Return the native id of a session: Crush's own id, with ``:`` in place of ``$$``.
+
+    Crush names a subagent ``<message>$$<call>``.
+    """
     return native.replace(_CHILD, ":", 1)
 
 
@@ -110,7 +112,7 @@ def _message(
     blocks = message_blocks(row, parts, is_open=native.get("open") is True)
     if _CHILD in string(row.get("session_id")):
         for _, event in blocks:
-            # Its parent wrote the prompt of a subagent, not a person.
+            # The prompt of a subagent was written by the parent session, not by a person.
             event.kind = "lifecycle" if event.kind == "user_msg" else event.kind
     name = name_in(row.get("id"))
     return add_blocks(

@@ -15,7 +15,7 @@ _NEEDED = {
 }
 # A message may change without a change of its session's row. So the stamps of sessions that changed
 # within a day before the newest one include the number, the times and the sizes of their messages.
-# Sizes, because two changes may be in one second.
+# The times alone are not enough, because two changes may be in one second.
 RECENT_MS = 24 * 60 * 60 * 1000
 _STAMP = 1_000_000
 
@@ -46,7 +46,8 @@ def has_our_tables(tables: dict[str, list[str]]) -> bool:
 
 
 def stamps_in(db: apsw.Connection) -> Iterator[tuple[str, int]]:
-    """Yield each session with its stamp: a number that changes whenever its rows change."""
+    """Yield the id of each session with its stamp: a number that changes when rows of the session
+    change."""
     sessions = [(row["id"], time_of(row["updated_at"])) for row in rows_in(db, SESSIONS)]
     newest = max((at for _, at in sessions), default=0)
     for name, at in sessions:

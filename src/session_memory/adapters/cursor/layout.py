@@ -1,7 +1,7 @@
 """Find the transcripts of Cursor's agent.
 
 .cursor/projects/<project>/agent-transcripts/<session>/<session>.jsonl            a session
-.cursor/projects/<project>/agent-transcripts/<session>/subagents/<agent>.jsonl    its subagent
+.cursor/projects/<project>/agent-transcripts/<session>/subagents/<agent>.jsonl    a subagent
 .cursor/projects/<project>/agent-transcripts/<session>.jsonl or .txt              earlier versions
 """
 
@@ -66,8 +66,8 @@ def _own(base: Path) -> Iterator[SourceRef | Unlisted]:
 
 
 def _ref(path: Path, below: str) -> SourceRef:
-    """Return the source for a transcript. Its field ``agent`` is the session that started a
-    subagent."""
+    """Return the source for a transcript. For the transcript of a subagent, the field ``agent``
+    holds the session that started the subagent."""
     parts = below.split("/")
     parent = parts[-3] if len(parts) > 2 and parts[-2] == "subagents" else ""
     return SourceRef(path, home_path=f"{_PREFIX}/{below}", session=path.stem, agent=parent)

@@ -28,7 +28,7 @@ _BEGIN, _END = "<user_query>", "</user_query>"
 class PlainState(msgspec.Struct):
     """The state after a line, which the translation of the next line needs.
 
-    - ``speaker``: ``user`` or ``assistant``, whoever said the line.
+    - ``speaker``: who said the line, ``user`` or ``assistant``.
     - ``part``: the kind of part that the next line may continue; "" if it begins a new part.
     - ``in_query``: the line is in a prompt.
     - ``end``: the offset at which the line ends.
@@ -122,8 +122,8 @@ def _models(text: str, record: Record, state: PlainState, blank: int) -> None:
 
 
 def _is_over(part: str, text: str, blank: int) -> bool:
-    """Whether a line without a mark begins an answer; otherwise it continues the ``part`` before
-    it. ``blank`` is the number of blank bytes before the line."""
+    """Whether a line without a mark begins an answer. If not, the line continues the ``part``
+    before it. ``blank`` is the number of blank bytes before the line."""
     if part == "Tool call":
         return not text.startswith(" ")
     return part == "Thinking" and blank > 0

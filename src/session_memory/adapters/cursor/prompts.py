@@ -36,8 +36,8 @@ def time_in(text: str) -> int | None:
 
 
 def words_in(text: str) -> str:
-    """Return what a person typed: the queries; without any, the text after the blocks that Cursor
-    puts before it."""
+    """Return what a person typed: the texts in ``<user_query>``. If there are none, return ``text``
+    without the blocks that Cursor puts at its beginning."""
     queries = _QUERY.findall(text)
     if queries:
         return "\n".join(query.strip() for query in queries)

@@ -21,7 +21,7 @@ _LINES = StateText(NoState)
 
 
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
-    """Yield the records of a log after ``cursor``, one for each line, each with its cursor."""
+    """Yield the records of a log after ``cursor``, each with the cursor after it."""
     if source.ref.path.name.endswith(TEXT):
         yield from read_text(source, cursor, _TEXTS, from_text)
     else:

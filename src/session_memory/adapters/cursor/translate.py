@@ -97,7 +97,7 @@ def _part(part: dict[str, Any], record: Record, number: int, *, ends_turn: bool)
 
 
 def _call(part: dict[str, Any], record: Record, number: int) -> NativeEvent:
-    """Return the event of a call. Most transcripts have neither its result nor an id of it."""
+    """Return the event of a call. Most transcripts have neither ids nor results of calls."""
     tool, arguments = string(part.get("name")), part.get("input")
     named = mapping(arguments)
     path = next((found for name in _PATHS if (found := string(named.get(name)))), None)
@@ -112,7 +112,7 @@ def _call(part: dict[str, Any], record: Record, number: int) -> NativeEvent:
 
 
 def _result(part: dict[str, Any], record: Record, number: int) -> NativeEvent:
-    """Return the event of a result. Only some versions log results, with the id of their call."""
+    """Return the event of a result. Some versions of Cursor log results, with the call's id."""
     said = "\n".join(string(one.get("text")) for one in parts_of(part.get("content")))
     call = string(part.get("tool_use_id")) or f"{record.session}@{record.offset}.{number}"
     failed = part.get("is_error") is True

@@ -1,7 +1,7 @@
 """Find the files of Droid's sessions.
 
 sessions/<working directory>/<session>.jsonl            the log
-sessions/<working directory>/<session>.settings.json    its model and the sums of its tokens
+sessions/<working directory>/<session>.settings.json    the session's model and token sums
 """
 
 import re
@@ -39,7 +39,7 @@ def directory_fits(name: str, pattern: str) -> bool:
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
     """Yield the sessions below ``root``.
 
-    ``root`` is a home directory, a directory of Droid, or any other directory with its logs.
+    ``root`` is a home directory, a directory of Droid, or another directory with logs of Droid.
     """
     base = own_directory(root, _HOME, "sessions", f"*/*{_LOG}", recognizes)
     return chain(

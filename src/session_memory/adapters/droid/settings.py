@@ -1,8 +1,8 @@
 """Read the usage of a session of Droid from ``<session>.settings.json``.
 
-The document has the sums of the session so far, and Droid rewrites it as a whole. Nothing else says
-what was used, so each version counts for the difference to the version before. Its input does not
-include cached tokens; its output includes thinking.
+The document has the sums of the session so far, and Droid rewrites it as a whole. Droid logs tokens
+nowhere else, so each version of the document counts for the difference to the version before.
+Droid's figure for input does not include cached tokens; its figure for output includes thinking.
 """
 
 from typing import Any
@@ -31,7 +31,7 @@ def _session(ref: SourceRef, state: DroidSums) -> str:
 
 
 def _tag(ref: SourceRef, state: DroidSums, record: Record, tag: dict[str, Any]) -> None:
-    """Make an item of the document's only list bookkeeping: the list holds tags."""
+    """Make the record of a tag bookkeeping. Tags are the only list in the document."""
     record.bookkeeping = "tag"
 
 

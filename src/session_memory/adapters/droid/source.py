@@ -13,7 +13,7 @@ _LINES, _SUMS = StateText(DroidState), StateText(DroidSums)
 
 
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
-    """Yield the records of a source after ``cursor``, each with its own cursor."""
+    """Yield the records of a source after ``cursor``, each with the cursor after it."""
     if source.ref.role == REWRITTEN:
         return read_messages(source, cursor, _SUMS, READER)
     return read_lines(source, cursor, _LINES, from_line)

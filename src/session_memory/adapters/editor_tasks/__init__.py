@@ -1,4 +1,4 @@
-"""Tasks of Cline and Roo Code in editors: two documents per task, rewritten for each message.
+"""Tasks of Cline, Roo Code and old Kilo Code: two documents per task, rewritten for each message.
 
 Evidence: docs/formats/roo.md.
 """

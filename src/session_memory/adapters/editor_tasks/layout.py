@@ -2,7 +2,7 @@
 
 <editor>/User/globalStorage/<extension>/tasks/<task>/ui_messages.json     what the person sees
 <…>/tasks/<task>/api_conversation_history.json     what the model gets
-<…>/tasks/<task>/history_item.json, task_metadata.json     facts
+<…>/tasks/<task>/history_item.json, task_metadata.json     title, directory, model
 """
 
 import re
@@ -31,7 +31,7 @@ _HEAD = re.compile(rb'\s*\[\s*\{\s*"ts":\s*\d{12,16},\s*"type":\s*"(?:say|ask)",
 
 def storage_roots(environ: Mapping[str, str], home: Path, extension: str) -> list[Path]:
     """Return the directories in which an extension keeps its data, one for each installed editor.
-    Without any editor, return the one for VS Code."""
+    If no editor is installed, return the directory for VS Code."""
     editors = [home / place for place in _EDITORS]
     if roaming := environ.get("APPDATA"):
         editors += [Path(roaming) / "Code", Path(roaming) / "Cursor"]
@@ -53,7 +53,7 @@ def tasks_of(root: Path, extension: str) -> list[Path | Unlisted]:
 
 
 def discover_tasks(root: Path, extension: str, *, loose: bool) -> Iterator[SourceRef | Unlisted]:
-    """Yield the tasks of an extension at ``root``, or in home directories copied below it.
+    """Yield the tasks of an extension at ``root``, or in home directories copied below ``root``.
 
     With ``loose``, also yield tasks that were copied without the editor's directories around them.
     """
@@ -101,7 +101,8 @@ def _ref(path: Path, below: str) -> SourceRef:
 
 
 def _home_path(task: Path) -> str:
-    """Return the path of a task below the user's home."""
+    """Return the path of a task below the user's home; a path in Cline's directory for a task that
+    somebody copied out of its editor."""
     parts = task.parts
     for number, part in enumerate(parts):
         if part in _FIRST_PARTS and "tasks" in parts[number:]:

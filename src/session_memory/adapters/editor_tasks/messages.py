@@ -1,6 +1,6 @@
-"""Translate each message of a task into events, without the messages around it.
+"""Translate single messages of a task into events.
 
-What depends on other messages is in `session_memory.adapters.editor_tasks.translate`.
+`session_memory.adapters.editor_tasks.translate` adds what depends on other messages.
 """
 
 from typing import Any
@@ -33,8 +33,8 @@ def kind_of(message: dict[str, Any]) -> str:
 def events_of_task(message: dict[str, Any], call: str, *, is_first: bool) -> list[NativeEvent]:
     """Return the events of a message.
 
-    ``call`` is the id of the call that the message makes or answers; ``is_first`` says whether it
-    is the first message of the task, which is a prompt.
+    ``call`` is the id of the call that the message makes or answers. ``is_first``: the message is
+    the first one of the task, so its text is a prompt.
     """
     kind, text = kind_of(message), string(message.get("text"))
     label = f"{word(message.get('type'))}/{kind}"
@@ -86,8 +86,8 @@ def _call(kind: str, text: str, call: str, label: str) -> list[NativeEvent]:
     event = call_event(call, tool, asked, label, path=path, is_edit=tool in EDITS)
     if kind != "tool":
         return [event]
-    # The output of most tools is only in the other document, for the model. But the message of a
-    # call that reads a file has the file's content.
+    # The output of most tools is only in the document for the model. But the message of a call that
+    # reads a file has the file's content.
     return [event, _result(call, "" if tool in EDITS else string(asked.get("content")), label)]
 
 

@@ -36,12 +36,15 @@ _NONE = "unnamed"
 
 
 class TaskState(WrittenMessages):
-    """The state after a message, which the translation of the next one needs.
+    """The state after a message, which the translation of the next message needs.
 
-    - ``request``: the request whose answer follows; ``used``: its usage.
+    - ``request``: the id of the last request to the model.
+    - ``used``: the usage of the last request.
     - ``asked``: the kind of the last message that was no request.
-    - ``call``: the id of the last call; ``is_open``: its output may follow.
-    - ``began``: the task has a message; ``went_back``: its last messages were removed once.
+    - ``call``: the id of the last call.
+    - ``is_open``: output of the last call may follow.
+    - ``began``: the task has a message.
+    - ``went_back``: the last messages of the task were removed at least once.
     """
 
     request: str = ""
@@ -146,8 +149,8 @@ def _events(
 
 
 def _mark_feedback(state: TaskState, record: Record, event: NativeEvent) -> None:
-    """Set the kind of a person's message in a running task. If it came instead of an approval, the
-    call was refused."""
+    """Set the kind of a person's message in a running task. If the message came instead of an
+    approval, the call was refused."""
     if state.asked == "followup":
         event.kind, event.marks = "decision", ("user_msg",)
     elif state.asked not in INVITED:
@@ -159,8 +162,8 @@ def _mark_feedback(state: TaskState, record: Record, event: NativeEvent) -> None
 def _request(
     ref: Ref, state: TaskState, record: Record, message: dict[str, Any], may_include_cache: bool
 ) -> None:
-    """Translate a request to the model. The agent writes it again with its usage when it has
-    ended."""
+    """Translate a request to the model. When the request has ended, the agent writes its message
+    again, with the usage."""
     own = _own(ref, message)
     state.model = model_in(message) or state.model
     info = json_in(string(message.get("text")))
@@ -189,8 +192,10 @@ def _request(
 
 
 def _history(ref: Ref, state: TaskState, record: Record, message: dict[str, Any]) -> None:
-    """Make a message for the model bookkeeping, because the other document tells the same. Only the
-    working directory is read from it."""
+    """Make a message for the model bookkeeping, because ``ui_messages.json`` says the same.
+
+    Only the working directory is read from the message.
+    """
     record.bookkeeping = "history"
     for part in parts_of(message.get("content")):
         if found := _DIRECTORY.search(string(part.get("text"))):

@@ -18,8 +18,8 @@ def usage_of_request(
 ) -> NativeUsage | None:
     """Return the usage in a message ``api_req_started``; None while the request runs.
 
-    Cline's ``tokensIn`` includes no cached tokens. Roo Code's does (``may_include_cache``); in
-    older versions only for providers with the protocol of OpenAI.
+    ``may_include_cache``: ``tokensIn`` may include cached tokens. In Cline it never does. In older
+    versions of Roo Code it does only for providers with the protocol of OpenAI.
     """
     used = json_in(string(message.get("text")))
     if "tokensIn" not in used and "tokensOut" not in used:
@@ -42,8 +42,8 @@ def usage_of_request(
 
 
 def model_in(message: dict[str, Any]) -> str:
-    """Return the model that a message names, with its seller; "" if it names none. Only newer
-    versions of Cline name it."""
+    """Return the model that a message names, with its seller; "" if the message names none. Only
+    newer versions of Cline name the model."""
     about = mapping(message.get("modelInfo"))
     model = string(about.get("modelId"))
     return model_sold_by(string(about.get("providerId")), model) if model else ""

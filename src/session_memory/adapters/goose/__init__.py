@@ -1,7 +1,7 @@
 """goose: a SQLite database with all sessions; old releases wrote a JSONL file for each session.
 
 Evidence: docs/formats/goose.md. Each session is a source. A line of this source is a row of the
-database.
+database as a sync found it.
 """
 
 from session_memory.adapters.agent import Agent, lazy

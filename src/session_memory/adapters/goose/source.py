@@ -33,9 +33,11 @@ _CARRIED = "carried_forward"
 class GooseState(RowsState):
     """What the adapter remembers after a line, to translate the next one.
 
-    ``model`` and ``provider`` are the present ones of the session.
-    ``is_child``: the session is a subagent. ``has_ledger``: goose logs the usage of each request of
-    this session in the table ``usage_ledger``.
+    - ``model``: the present model of the session.
+    - ``provider``: who sells the present model.
+    - ``is_child``: the session is a subagent.
+    - ``has_ledger``: goose logs the usage of each request of the session in the table
+      ``usage_ledger``.
     """
 
     model: str = ""
@@ -48,7 +50,7 @@ _TEXTS = StateText(GooseState)
 
 
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
-    """Yield the records of a log after ``cursor``, one for each line, each with its cursor."""
+    """Yield the records of a log after ``cursor``, each with the cursor after it."""
     return read_lines(source, cursor, _TEXTS, _from_line)
 
 
@@ -93,8 +95,8 @@ def _from_line(
 
 
 def _old_line(native: dict[str, Any], record: Record, state: GooseState) -> None:
-    """Translate a line of an old JSONL file: its first line describes the session, the others are
-    messages."""
+    """Translate a line of an old JSONL file. The first line of the file describes the session, the
+    others are messages."""
     if "role" in native or "content" in native:
         _message(native, record, state)
     else:
@@ -152,7 +154,7 @@ def _message(message: dict[str, Any], record: Record, state: GooseState) -> None
 def _usage(row: dict[str, Any], record: Record, state: GooseState) -> NativeUsage | None:
     """Return the usage of the session so far; None if the usage of each request is logged.
 
-    All such sums have the same id, so only the largest one counts.
+    The usage of a session so far always has the same id, so only the largest one counts.
     """
     _note_model(row, state)
     if state.has_ledger:
@@ -165,8 +167,9 @@ def _usage(row: dict[str, Any], record: Record, state: GooseState) -> NativeUsag
 def _request(row: dict[str, Any], record: Record, state: GooseState) -> NativeUsage | None:
     """Return the usage of one request, a row of the table ``usage_ledger``.
 
-    If the session began before goose had this table, its first row has the sums until then. This
-    row gets the id of these sums, so that they count once.
+    If a session began before goose had this table, the session's first row in the table has the
+    sums until then. The usage of this row gets the id of the session's sums, so that they count
+    once.
     """
     state.has_ledger = True
     record.ts = seconds_as_ms(row.get("created_timestamp")) or None
@@ -177,8 +180,8 @@ def _request(row: dict[str, Any], record: Record, state: GooseState) -> NativeUs
 
 
 def _counted(name: str, row: dict[str, Any], model: str, state: GooseState) -> NativeUsage | None:
-    """Return the tokens of a row as a usage with the id ``name``; None if there are none. Its input
-    includes the tokens that were read from a cache and written to it."""
+    """Return the tokens of a row as a usage with the id ``name``; None if there are none. The row's
+    input includes the tokens that were read from a cache and written to it."""
     sent, given = count_of(row.get("input_tokens")), count_of(row.get("output_tokens"))
     read = count_of(row.get("cache_read_tokens"))
     written = count_of(row.get("cache_write_tokens"))

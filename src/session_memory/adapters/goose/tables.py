@@ -41,7 +41,8 @@ def has_our_tables(tables: dict[str, list[str]]) -> bool:
 
 
 def stamps_in(db: apsw.Connection) -> Iterator[tuple[str, int]]:
-    """Yield each session with its stamp: a number that changes whenever its rows change."""
+    """Yield the id of each session with its stamp: a number that changes when rows of the session
+    change."""
     counted = {row["session_id"]: row["counted"] for row in rows_in(db, COUNTED)}
     for row in rows_in(db, SESSIONS):
         sums = (row.get(name) for name in _SUMS)

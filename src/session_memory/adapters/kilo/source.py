@@ -15,8 +15,8 @@ PROGRAM = "kilo"
 
 
 def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
-    """Return the directories of the program, and those of the old extension in each installed
-    editor."""
+    """Return the directory of the program, and the directories of the old extension in each
+    installed editor."""
     tasks = storage_roots(environ, home, EXTENSION)
     return [*layout.data_roots(environ, home, PROGRAM), *tasks]
 
@@ -24,8 +24,8 @@ def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
     """Yield the sessions below ``root``.
 
-    ``root`` is a home directory, a directory of Kilo Code, or any other directory with its
-    databases.
+    ``root`` is a home directory, a directory of Kilo Code, or another directory with databases of
+    Kilo Code.
     """
     base = layout.own_base(root, PROGRAM)
     if base is not None:
@@ -39,7 +39,7 @@ def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
 
 
 def read(origin: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
-    """Yield the records of a source after ``cursor``, each with its own cursor."""
+    """Yield the records of a source after ``cursor``, each with the cursor after it."""
     if origin.ref.role == LOG:
         return source.read(origin, cursor)
     # Imported here: a sync asks every agent for its roots, but most users have no such tasks.

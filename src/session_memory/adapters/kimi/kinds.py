@@ -1,4 +1,4 @@
-"""Kinds of records in Kimi's logs that hold nothing a person or a model said."""
+"""Which records of Kimi become no events, and which events transcripts leave out."""
 
 # Records of these kinds become no events. They hold settings, counts, and second copies of
 # messages.
@@ -24,7 +24,7 @@ BOOKKEEPING = frozenset(
         *("context/_checkpoint", "context/_system_prompt", "context/_usage"),
     }
 )
-# Kinds that transcripts leave out.
+# Native kinds of events that transcripts leave out, unless all events are shown.
 HIDDEN = frozenset(
     {
         *("config.update", "cron", "forked", "full_compaction", "goal", "interaction"),

@@ -1,11 +1,11 @@
 """Find the files of Kimi's sessions.
 
-.kimi-code/sessions/wd_<directory>_<hash>/<session>/agents/<agent>/wire.jsonl   a log
-.kimi-code/sessions/wd_<directory>_<hash>/<session>/state.json                  title and origin
-.kimi/sessions/<hash>/<session>/wire.jsonl                        the log of kimi-cli
-.kimi/sessions/<hash>/<session>/subagents/<agent>/wire.jsonl      the log of its subagent
-.kimi/sessions/<hash>/<session>/context.jsonl                     what its model is sent
-.kimi/sessions/<hash>/<session>.jsonl                             the same, of the first versions
+.kimi-code/sessions/wd_<directory>_<hash>/<session>/agents/<agent>/wire.jsonl  a log
+.kimi-code/sessions/wd_<directory>_<hash>/<session>/state.json                 title and origin
+.kimi/sessions/<hash>/<session>/wire.jsonl                    kimi-cli: a log
+.kimi/sessions/<hash>/<session>/subagents/<agent>/wire.jsonl  kimi-cli: the log of a subagent
+.kimi/sessions/<hash>/<session>/context.jsonl                 kimi-cli: messages for the model
+.kimi/sessions/<hash>/<session>.jsonl                         first kimi-cli: messages for the model
 """
 
 import re
@@ -27,8 +27,8 @@ _DIRECTORY = re.compile(r"wd_(.+)_[0-9a-f]{12}")
 
 
 def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
-    """Return the directory of Kimi Code (``$KIMI_CODE_HOME``, else ``~/.kimi-code``) and that of
-    kimi-cli (``$KIMI_SHARE_DIR``, else ``~/.kimi``)."""
+    """Return the directories of Kimi Code (``$KIMI_CODE_HOME``, else ``~/.kimi-code``) and kimi-cli
+    (``$KIMI_SHARE_DIR``, else ``~/.kimi``)."""
     new, old = environ.get("KIMI_CODE_HOME"), environ.get("KIMI_SHARE_DIR")
     return [
         Path(new).expanduser() if new else home / _NEW,
@@ -48,7 +48,7 @@ def directory_fits(name: str, pattern: str) -> bool:
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
     """Yield the sessions below ``root``.
 
-    ``root`` is a home directory, a directory of Kimi, or any other directory with its logs.
+    ``root`` is a home directory, a directory of Kimi, or another directory with logs of Kimi.
     """
     new = own_directory(root, _NEW, "sessions", f"wd_*/*/agents/*/{_LOG}", recognizes)
     old = own_directory(root, _OLD, "sessions", f"*/*/{_LOG}", recognizes)

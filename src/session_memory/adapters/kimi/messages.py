@@ -38,8 +38,8 @@ def words_of(content: Any) -> str:
 
 
 def prompt(native: dict[str, Any], record: Record, state: KimiState, kind: str) -> None:
-    """Add the event of a prompt: it begins a turn (``turn.prompt``), or a person adds it to a
-    running one (``turn.steer``)."""
+    """Add the event of a prompt. A ``turn.prompt`` begins a turn; a ``turn.steer`` is added to a
+    running turn."""
     said, origin = words_of(native.get("input")), mapping(native.get("origin"))
     own = name_in(native.get("promptId"))
     if own:

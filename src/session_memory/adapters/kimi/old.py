@@ -77,8 +77,8 @@ def _failed(payload: Payload, record: Record, state: KimiState, kind: str) -> No
 
 
 def _ended(payload: Payload, record: Record, state: KimiState, kind: str) -> None:
-    """Add the end of a turn. If the usage of the last request was not logged, a person stopped the
-    agent."""
+    """Add the end of a turn. If the last request was sent but its usage was not logged, a person
+    stopped the agent."""
     event = NativeEvent("lifecycle", "system", "", kind)
     if state.ended == _DONE:
         event.kind, event.role = "completion", "assistant"
@@ -128,8 +128,8 @@ def _status(payload: Payload, record: Record, state: KimiState, kind: str) -> No
 
 
 def _subagent(payload: Payload, record: Record, state: KimiState, kind: str) -> None:
-    """Translate an event of a subagent. If the subagent has its own log, this is a copy of a line
-    there, and bookkeeping."""
+    """Translate an event of a subagent. If the subagent has its own log, the event is a copy of a
+    line in that log and becomes bookkeeping."""
     inner = mapping(payload.get("event"))
     agent = string(payload.get("agent_id"))
     if not agent:

@@ -10,10 +10,13 @@ _MOST_WAITING = 16
 class KimiState(msgspec.Struct):
     """What the adapter remembers after a line, to translate the next one.
 
-    - ``lineage``: the time at which the log began; a fork copies it with the lines.
-    - ``step``: the id of the last request; ``ended``: how it ended; ``model``: its model.
+    - ``lineage``: the time at which the log began. It is in a line that a fork copies.
+    - ``step``: the id of the last request.
+    - ``ended``: how the last request ended.
+    - ``model``: the model of the last request.
+    - ``has_prompts``: the log has a prompt.
     - ``prompts``: the prompts whose second copy has not come yet.
-    - ``asked``: for each open question to a person, the call that it is about.
+    - ``asked``: for each open question to a person, the call that the question is about.
     """
 
     lineage: str = ""
@@ -29,9 +32,9 @@ class KimiState(msgspec.Struct):
         bounded(self.prompts, _MOST_WAITING)[key] = True
 
     def is_copy(self, key: str) -> bool:
-        """Whether this message repeats a prompt. Each prompt is repeated once."""
+        """Whether a message with this key repeats a prompt. Each prompt is repeated once."""
         return self.prompts.pop(key, False)
 
     def ask(self, question: str, call: str) -> None:
-        """Note about which call a person is asked whether it is allowed."""
+        """Note that the question with the id ``question`` asks a person to allow the ``call``."""
         bounded(self.asked, _MOST_WAITING)[question] = call

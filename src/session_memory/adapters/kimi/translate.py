@@ -50,7 +50,7 @@ def from_line(
     else:
         _new_line(native, record, state, ref)
     if record.native_id is None and state.lineage:
-        # Few lines have an id. A fork copies lines unchanged, so a hash of the line identifies it.
+        # Few lines have an id. A fork copies lines unchanged, so a hash identifies a line.
         digest = blake2b(line.strip(), digest_size=12).hexdigest()
         record.native_id = f"kimi@{state.lineage}@{digest}"
     return record
@@ -110,8 +110,8 @@ def _config(native: Line, record: Record, state: KimiState, kind: str) -> None:
 
 
 def _mode(native: Line, record: Record, state: KimiState, kind: str) -> None:
-    """Add the permission mode. The one with which a session begins is no decision; a later one is a
-    decision of the person."""
+    """Add the event of a permission mode. The mode with which a session begins is no decision; a
+    later mode is a decision of the person."""
     is_decision = state.has_prompts and not record.is_sidechain
     event = NativeEvent("lifecycle", "system", one_line(string(native.get("mode"))), kind)
     if is_decision:

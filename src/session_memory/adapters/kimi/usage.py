@@ -17,8 +17,8 @@ _BROKEN_OFF = ("error", "interrupted")
 def request_used(native: dict[str, Any], record: Record, state: KimiState) -> None:
     """Set the usage of a request.
 
-    The figures of a request that was broken off do not count: the provider sent them at its
-    beginning, so they are not the real ones.
+    The token counts of a request that was broken off are left out: the provider sent them when the
+    request began, so they are too small.
     """
     model = state.model or name_in(native.get("model"))
     if string(native.get("usageScope")) == "session" or not state.step:
@@ -30,15 +30,18 @@ def request_used(native: dict[str, Any], record: Record, state: KimiState) -> No
 
 
 def step_used(event: dict[str, Any], record: Record, state: KimiState) -> None:
-    """Set the usage that the end of a step repeats. It has the same id as the first time."""
+    """Set the usage at the end of a step. It repeats the usage that was logged for the request, and
+    has the same id, so it counts once."""
     used = mapping(event.get("usage"))
     if used and string(event.get("finishReason")) not in _BROKEN_OFF:
         record.usage = usage_of(used, state.step, state.model)
 
 
 def usage_of(used: Mapping[str, Any], usage_id: str, model: str) -> NativeUsage | None:
-    """Convert figures to a usage; None if all are 0. Their names are those of Kimi Code or those of
-    kimi-cli."""
+    """Return logged token counts as a usage; None if all are 0.
+
+    ``used`` has the field names of Kimi Code or of kimi-cli.
+    """
 
     def count(new: str, old: str) -> int:
         return count_of(used.get(new, used.get(old)))

@@ -10,7 +10,7 @@ from session_memory.adapters.token_counts import count_of, without
 from session_memory.core.text import one_line
 
 _TAKEN_BACK = frozenset({"rewind", "clear"})
-# The rows of an imported session come after all records of its origin.
+# The rows of an imported session come after all records of the original session.
 _AFTER_ORIGIN = 1 << 40
 
 
@@ -28,8 +28,8 @@ def from_row(ref: SourceRef, length: int, line: bytes | None, answer: LastAnswer
 
 
 def session_of(ref: SourceRef) -> str:
-    """Return the native id of a live session. If it was imported, ``ref.agent`` has the uid of the
-    original session, and the id is the original one."""
+    """Return the native id of a live session. An imported session has the id of the original
+    session, whose uid is in ``ref.agent``."""
     return ref.agent.partition(":")[2] or ref.session
 
 
@@ -81,7 +81,7 @@ def _move(row: dict[str, Any], record: Record, answer: LastAnswer, ref: SourceRe
 
 
 def _usage(row: dict[str, Any], record: Record, answer: LastAnswer, ref: SourceRef) -> None:
-    """Set the usage of a model call. Its logged input includes the cached tokens."""
+    """Set the usage of a model call. The logged input includes the cached tokens."""
     record.bookkeeping = "usage"
     sent = count_of(row.get("prompt_tokens"))
     read, write = count_of(row.get("cache_read_tokens")), count_of(row.get("cache_write_tokens"))

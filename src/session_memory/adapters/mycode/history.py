@@ -71,7 +71,7 @@ class _Replay:
     def __init__(self, session: str) -> None:
         self.steps: list[HistoryStep] = []
         self.usage: list[UsageStep] = []
-        # Since 0.5, only the answers say which model wrote them.
+        # The model and provider of the last answer. Since 0.5, only answers name them.
         self.last_named: dict[str, str] = {}
         self._session = session
         self._visible = Visible()

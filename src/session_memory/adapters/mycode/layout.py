@@ -2,7 +2,7 @@
 
 sessions/<session>/messages.jsonl   the log
 sessions/<session>/meta.json        title, directory and times; up to 0.4 model and provider too
-sessions/<session>/tool-output/*    long output of a tool, kept as it is
+sessions/<session>/tool-output/*    long output of a tool; stored as it is, gives no events
 """
 
 import os
@@ -44,8 +44,8 @@ def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
 
 
 def log_at(path: Path) -> SourceRef | None:
-    """Return the log of a session that a user names by its directory or its file; None if there is
-    none."""
+    """Return the log of a session that a user names by the session's directory or its log; None if
+    there is no log."""
     log = path / LOG_NAME if path.is_dir() else path
     if log.name != LOG_NAME or not log.is_file():
         return None
@@ -131,8 +131,8 @@ def _gathered(root: Path) -> Iterator[SourceRef | Unlisted]:
             continue
         seen.add((status.st_dev, status.st_ino))
         parts = directory.relative_to(root).parts or (directory.name,)
-        # A directory of mycode with another name has its sessions in `sessions/`, too. This part is
-        # left out, so that the home path does not depend on the name of the directory.
+        # A directory of mycode with another name has its sessions in `sessions/`, too. `sessions`
+        # is left out, so that the home path does not depend on the name of the directory.
         parts = parts[1:] if parts[0] == "sessions" and len(parts) > 1 else parts
         yield from _session(directory, "/".join((PREFIX, *parts)), is_ours=False)
         waiting += reversed(below)

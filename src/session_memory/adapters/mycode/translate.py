@@ -63,8 +63,8 @@ def _translate(
 def _compact(
     native: dict[str, Any], meta: dict[str, Any], record: Record, visible: Visible, number: int
 ) -> None:
-    """Add the summary of a compaction. In old releases (with ``compacted_count``), it replaces the
-    visible messages, from which a later rewind counts."""
+    """Add the summary of a compaction. In logs of old releases (with ``compacted_count``), the
+    summary replaces all visible messages. A later rewind counts the visible messages."""
     if "compacted_count" in meta:
         visible.runs = [(number, number)] * STANDS_FOR_SUMMARY
     else:

@@ -1,6 +1,6 @@
 """The list of messages that mycode shows at a moment, as numbers of lines.
 
-It is stored as runs of consecutive lines, so the list of a long session stays short.
+The list is stored as runs of consecutive lines, so it stays short in a long session.
 """
 
 import msgspec

@@ -1,7 +1,7 @@
 """opencode: a SQLite database of sessions, messages and parts; before 1.2 a tree of JSON files.
 
 Evidence: docs/formats/opencode.md. Each session is a source. A line of this source is a message
-with its parts, as a sync found them.
+with its parts, or another row of the session, as a sync found them.
 """
 
 from session_memory.adapters.agent import Agent, HandoffTarget, lazy

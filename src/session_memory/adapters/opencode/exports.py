@@ -44,8 +44,8 @@ def _around(ref: SourceRef, state: OpencodeState, record: Record, members: dict[
 def _back(
     ref: SourceRef, state: OpencodeState, record: Record, message: dict[str, Any] | None
 ) -> None:
-    """Note in the record that a later export has lost its last messages: a person took them back.
-    It ends with ``message``."""
+    """Note in the record that a newer export lacks the last messages of the export before, because
+    a person took them back. The newer export ends with ``message``."""
     info = mapping(message.get("info")) if message is not None else {}
     state.last = message_id(state, info) if info else ""
     record.follows, record.stands_at = True, state.last

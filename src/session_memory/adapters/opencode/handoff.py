@@ -61,8 +61,10 @@ def make(session: handing.HandedSession, root: Path) -> handing.TargetSession:
 
 
 def _model(root: Path) -> dict[str, str]:
-    """Return the model that the new session continues with: the one that was used last, else the
-    one in the settings.
+    """Return the model of the new session.
+
+    It is the model of the last prompt in opencode's database, else the model in opencode's
+    settings, else a made-up model.
 
     opencode refuses to continue a session with a model that it does not know.
     """
@@ -151,7 +153,7 @@ class _Document:
         return {**own, **fields, "metadata": mark}
 
     def _id(self, kind: str) -> str:
-        """Return a new id. Like opencode's own, it begins with the time, so ids are in order."""
+        """Return a new id. It begins with the time, as in opencode, so later ids sort after it."""
         self._made += 1
         order = (self._handed.at * 4096 + self._made) & ((1 << 48) - 1)
         return f"{kind}_{order:012x}{self._handed.new_id(kind, self._made)[:14]}"

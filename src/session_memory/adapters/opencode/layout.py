@@ -1,10 +1,10 @@
 """Find the sessions of opencode, and of programs that came from it.
 
-opencode.db, opencode-<channel>.db                              since 1.2: a database
-storage/session/<project>/ses_<id>.json                         before: a session,
-storage/message/ses_<id>/msg_<id>.json                          its messages
-storage/part/msg_<id>/prt_<id>.json                             and their parts
-<anything>.json                                                 anywhere: an exported session
+opencode.db, opencode-<channel>.db            since 1.2: a database of sessions
+storage/session/<project>/ses_<id>.json       before 1.2: a session
+storage/message/ses_<id>/msg_<id>.json        before 1.2: a message of the session
+storage/part/msg_<id>/prt_<id>.json           before 1.2: a part of the message
+<anything>.json                               in any directory: an exported session
 """
 
 from collections.abc import Iterator, Mapping
@@ -41,8 +41,8 @@ def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
 
 
 def own_base(root: Path, program: str) -> Path | None:
-    """Return the directory with a program's sessions, if ``root`` is a user's home or that
-    directory; else None."""
+    """Return the directory with a program's sessions: ``root`` or the program's directory below
+    ``root``. None if neither has sessions."""
     bases = (root, root / DATA / program, root / program)
     found = (one for one in bases if (one / SESSIONS).is_dir() or any(databases(one, program)))
     return next(found, None)
@@ -51,8 +51,8 @@ def own_base(root: Path, program: str) -> Path | None:
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
     """Yield the sessions at ``root``.
 
-    ``root`` is a home directory, a directory of opencode, or any other directory or file with
-    its databases or exports.
+    ``root`` is a home directory, a directory of opencode, a database or export of opencode, or
+    another directory with such files.
     """
     base = own_base(root, NAME)
     if base is not None:
@@ -112,7 +112,8 @@ def sessions_of(
 ) -> Iterator[SourceRef | Unlisted]:
     """Yield the sessions of a database, and add their ids to ``known``.
 
-    ``root``: the directory to which somebody copied the database; None if it is in its own place.
+    ``root``: the searched directory to which somebody copied the database; None if the database is
+    in the program's own directory.
     """
     below = path.name if root is None else path.relative_to(root).as_posix()
     place = f"{DATA}/{program}/{below}"

@@ -33,7 +33,7 @@ def message_blocks(
     info: dict[str, Any], parts: list[dict[str, Any]], *, is_open: bool
 ) -> list[Block]:
     """Return the events of a message, each with a name. If opencode is still writing the message
-    (``is_open``), leave out those that may still change."""
+    (``is_open``), leave out the events that may still change."""
     if info.get("role") == "user":
         return list(_prompt(info, parts))
     blocks = [block for part in parts for block in _answer_part(info, part, is_open=is_open)]
@@ -150,7 +150,8 @@ def _is_half(state: dict[str, Any]) -> bool:
 
 
 def _result(call_id: str, tool: str, part: dict[str, Any], state: dict[str, Any]) -> NativeEvent:
-    # For opencode, a command that failed is "completed", and so is a call of an unknown tool.
+    # opencode gives the status "completed" to a command that failed and to a call of an unknown
+    # tool.
     output = string(state.get("output")) or string(state.get("error"))
     code = integer(mapping(state.get("metadata")).get("exit")) if is_shell_tool(tool) else None
     timed_out = is_shell_tool(tool) and _TIMED_OUT.search(output[-_ENDING:]) is not None
@@ -207,8 +208,8 @@ def usages(info: dict[str, Any], parts: list[dict[str, Any]], name: str) -> list
     """Return the usage of the responses in a message. ``name`` is the id of the first usage, the
     same in every copy of the message.
 
-    A message of an old release holds several responses, and its own figures are those of the last.
-    So the figures of its steps are used.
+    In old releases a message holds several responses, and the token counts of the message are those
+    of its last response. So the counts of the message's steps are used.
     """
     if info.get("role") != "assistant":
         return []

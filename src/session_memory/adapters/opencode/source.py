@@ -19,21 +19,21 @@ from session_memory.adapters.row_journal import (
 )
 from session_memory.core.roles import REWRITTEN
 
-# After this time without a change, opencode does not write a message any more: it was killed.
+# If a message did not change for this long, opencode was killed and will not finish the message.
 _DEAD_MS = 60 * 60 * 1000
 _TEXTS = StateText(OpencodeState)
 
 
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
-    """Yield the records of a source after ``cursor``, each with its own cursor."""
+    """Yield the records of a source after ``cursor``, each with the cursor after it."""
     if source.ref.role == REWRITTEN:
         return read_messages(source, cursor, _TEXTS, EXPORT)
     return read_lines(source, cursor, _TEXTS, from_line)
 
 
 def rows(ref: SourceRef, cursor: Cursor) -> Iterator[bytes]:
-    """Yield a line for each message of a session that is new or changed since ``cursor``, and for
-    the session itself."""
+    """Yield a line for the row of a session, for each of its messages and for its other rows, if
+    they are new or changed since ``cursor``."""
     known = _TEXTS.restored(cursor.state)
     state = known.journal
     if ref.place.suffix == ".json":

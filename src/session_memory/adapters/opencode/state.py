@@ -10,11 +10,11 @@ class OpencodeState(RowsState):
     """What the adapter remembers after a line, to translate the next one.
 
     - ``session``: the id of the session in an exported file.
-    - ``lineage``: identifies the first message, which a fork copies.
+    - ``lineage``: a text that identifies the first message, which a fork copies.
     - ``is_child``: the session is a subagent.
-    - ``before``: for each prompt, the record before it.
-    - ``revert``: the message that the session was taken back to.
-    - ``turned``: the record before that message.
+    - ``before``: for each of the last prompts, the record before it.
+    - ``revert``: the prompt that the session is taken back to; "" if to none.
+    - ``turned``: the last record of the session before it was taken back.
     """
 
     session: str = ""

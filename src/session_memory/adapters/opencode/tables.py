@@ -75,7 +75,8 @@ def has_our_tables(tables: dict[str, list[str]]) -> bool:
 
 
 def stamps_in(db: apsw.Connection) -> Iterator[tuple[str, int]]:
-    """Yield each session with its stamp: a number that changes whenever its rows change."""
+    """Yield the id of each session with its stamp: a number that changes when rows of the session
+    change."""
     sessions = [(row["id"], time_of(row["time_updated"])) for row in rows_in(db, SESSIONS)]
     newest = max((at for _, at in sessions), default=0)
     has_events = {"aggregate_id", "seq"} <= set(tables_of(db).get("event_sequence", ()))
@@ -94,15 +95,16 @@ class OpencodeRows:
     """The rows of one session, read in the caller's read transaction."""
 
     def __init__(self, db: apsw.Connection, session: str, revert: str = "") -> None:
-        """``revert`` is the message that the session was taken back to when it was last read."""
+        """``revert`` is the message that the session was taken back to when a sync last read it."""
         self._db = db
         self._session = session
         self._revert = revert
         self._tables = tables_of(db)
 
     def changed_units(self, state: JournalState) -> Iterator[RowUnit]:
-        """Yield the units that may need a line in the journal: the session itself first, then
-        messages in the order of their ids, then other rows. A session without a prompt has none."""
+        """Yield the units that may need a line in the journal: the row of the session, then
+        messages in the order of their ids, then other rows. Yield nothing while the first message
+        has no parts."""
         row = self._one(SESSION)
         first = self._one(FIRST)
         if row is None or first is None:
@@ -168,7 +170,8 @@ class OpencodeRows:
 
 
 def _was_final(unit: RowUnit, state: JournalState) -> bool:
-    """Whether an earlier sync has read a message in its final form: only details changed since."""
+    """Whether a message was complete when an earlier sync read it. Then its texts are known, and a
+    later change of its rows is only a detail."""
     info = data_of(unit.rows["row"])
     settled = completed_at(info) if info.get("role") == "assistant" else created_at(info)
     return bool(settled) and settled < state.looked_from and unit.key not in state.open

@@ -127,8 +127,9 @@ def add_session(record: Record, state: OpencodeState, info: dict[str, Any], firs
 def _take_back(record: Record, state: OpencodeState, message: str, *, is_restored: bool) -> None:
     """Take the session back to before the prompt ``message``.
 
-    If ``message`` is empty and ``is_restored``, the person restored what was taken back. If it is
-    only empty, opencode removed what was taken back, which it does with the next prompt.
+    If ``message`` is empty and ``is_restored`` is set, the person restored the messages that were
+    taken back. If ``message`` is empty and ``is_restored`` is not set, opencode has removed those
+    messages, as it does at the next prompt; then the record gets no event.
     """
     before, state.revert = state.revert, message
     if message == before:
@@ -186,8 +187,8 @@ def add_message(
 def message_id(state: OpencodeState, info: dict[str, Any]) -> str:
     """Return the native id of a message, the same in every copy of it.
 
-    opencode gives the copies in a fork other ids, so the id is made from the session's first
-    message, and the time and role of this one.
+    opencode gives the copies in a fork other ids. So the native id is made from the session's first
+    message and from the time and role of the message itself.
     """
     role = word(info.get("role"))[:1]
     return fit_native_id(f"oc@{state.lineage}@{created_at(info)}{role}")[0]

@@ -13,7 +13,7 @@ LONGEST = 64 * 1024 * 1024
 
 
 def stamp_of(path: Path) -> int:
-    """Return the stamp of a session: a number that changes whenever its files change.
+    """Return the stamp of a session: a number that changes with every turn of the session.
 
     It is made from the times of two paths: in each turn, opencode writes the session's own file
     again, and adds a file for each message to a directory.

@@ -34,7 +34,7 @@ def is_unfinished(info: dict[str, Any]) -> bool:
 
 
 def completed_at(info: dict[str, Any]) -> int:
-    """Return the time at which an answer was complete; 0 if it is not."""
+    """Return the time at which an answer was complete; 0 if it is not complete."""
     return time_of(mapping(info.get("time")).get("completed"))
 
 
@@ -50,7 +50,7 @@ def data_of(row: dict[str, Any]) -> dict[str, Any]:
     try:
         return mapping(_decode(data))
     except (ValueError, RecursionError):
-        # Not strict JSON, or none.
+        # The text is not strict JSON, or no JSON.
         return _decoded(data)
 
 
@@ -73,7 +73,7 @@ def lineage(message: dict[str, Any], parts: list[dict[str, Any]]) -> str:
 
 def lineage_of(info: dict[str, Any], parts: list[dict[str, Any]]) -> str:
     """Return a text that identifies the first message of a session: its time and a checksum of its
-    text. It is the same in the copy that a fork has."""
+    text. A fork's copy of the message gives the same text."""
     texts = [str(part.get("text")) for part in parts if part.get("type") == "text"]
     words = "\n".join(texts).encode("utf-8", "surrogatepass")
     return f"{created_at(info)}.{crc32(words):08x}"

@@ -36,7 +36,7 @@ def directory_fits(name: str, pattern: str) -> bool:
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
     """Yield the sessions below ``root``.
 
-    ``root`` is a home directory, a directory of pi, or any other directory with its logs.
+    ``root`` is a home directory, a directory of pi, or another directory with logs of pi.
     """
     base = own_directory(root, ".pi/agent", "sessions", "--*--/*.jsonl", recognizes)
     return logs(root, base, _SUFFIX, recognizes, _ref)

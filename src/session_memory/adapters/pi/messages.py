@@ -17,12 +17,13 @@ from session_memory.core.text import escaped, one_line
 
 _EXITED = re.compile(r"Command exited with code (\d{1,9})\s*\Z")
 _STOPPED = re.compile(r"(?:Command aborted|Operation aborted)\s*\Z")
-# Only this many of the last characters of a result are searched for these lines.
+# Only this many of the last characters of a result are searched for the lines above.
 _ENDING = 200
 
 
 def message_events(message: Mapping[str, Any]) -> list[NativeEvent]:
-    """Return one event for each block of a message."""
+    """Return one event for each block of a message, and one more for an answer that was broken
+    off."""
     match message.get("role"):
         case "assistant":
             return _answer(message)
@@ -42,8 +43,8 @@ def message_events(message: Mapping[str, Any]) -> list[NativeEvent]:
 
 
 def _system(message: Mapping[str, Any]) -> NativeEvent:
-    """Return the event of a system message. Its text is in named sections, which later messages
-    replace one by one."""
+    """Return the event of a system message. The text of the message is in named sections. A later
+    message may replace single sections."""
     said = escaped(text_of(message.get("content")))
     names = ", ".join(map(word, mapping(message.get("sections"))))
     return NativeEvent("lifecycle", "system", one_line(said) or names, "message/system", body=said)
@@ -184,8 +185,10 @@ def model_of_message(message: Mapping[str, Any]) -> str:
 
 
 def usage_of_summary(entry: Mapping[str, Any], model: str, record: Record) -> NativeUsage | None:
-    """Return the usage of a summary. Its entry names no model, so ``model`` is the one of the
-    answer before it."""
+    """Return the usage of a summary.
+
+    The entry of a summary names no model, so ``model`` is the model of the answer before.
+    """
     return _usage(entry.get("usage"), "", model or "unknown", record)
 
 

@@ -66,7 +66,8 @@ def _lines(db: apsw.Connection, part: str) -> Iterator[bytes]:
 
 
 def _replaces(db: apsw.Connection, prefix: str) -> bool:
-    """Whether rows with usage are replaced: release 0.2 numbers the rounds anew at every send."""
+    """Whether rows with usage are replaced: in release 0.2, each send replaces rows of the send
+    before, because it numbers its rounds from the beginning."""
     return "send_index" not in columns(db, f"{prefix}usage_rounds")
 
 
@@ -95,8 +96,8 @@ def _rows(
         yield clock, rank, {"table": table, **row}
 
 
-# The model of an answer is the session's model. A row with usage may name another one; those of
-# release 0.2 name none.
+# The model of an answer is the session's model. A row with usage may name another model; in release
+# 0.2 it names none.
 _SESSIONS_MODEL = 'select model from "{prefix}sessions" s where s.session_id = t.session_id'
 _MODELS = {
     "messages": f", case when role = 'assistant' then ({_SESSIONS_MODEL}) end as model",

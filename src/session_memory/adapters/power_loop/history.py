@@ -32,8 +32,8 @@ def history(
 ) -> History:
     """Return the history of the session ``name``.
 
-    ``name`` may be None if the database holds only one session. ``uid`` is its uid in the store, if
-    it is there.
+    ``name`` may be None if the database holds only one session. ``uid`` is the session's uid in the
+    store; None if the session is not in the store.
     """
     sessions = _sessions(documents)
     name = _one_of(list(sessions), name) if uid is None else name or ""
@@ -111,8 +111,8 @@ def _steps(
     """Yield the steps of a session.
 
     ``out`` has the messages that the model does not get any more, as of ``updated_at``. If a
-    compaction is newer, its messages may not be in ``out`` yet. Then the steps end before it, and
-    the next import reads the rest.
+    compaction is newer, its messages may not be in ``out`` yet. Then the steps end before that
+    compaction, and the next import reads the rest.
     """
     notes = {row.get("seq"): row for row in rows if _is_note(row)}
     folded = {row.get("note_seq") for row in rows if row.get("table") == "compactions"}
@@ -155,7 +155,7 @@ def _message(row: dict[str, Any]) -> dict[str, Any]:
         content = decoded(content)
     message = {name: row.get(name) for name in ("role", "tool_call_id", "name")}
     calls = decoded(row.get("tool_calls_json"))
-    # Damaged values are left out here; the collected log has them.
+    # Damaged values are left out here; the stored logs have them.
     message |= {"tool_calls": calls if calls and isinstance(calls, list) else None}
     message |= {"round_index": _whole(row.get("round_index"))}
     return {**message, "content": content, "meta": facts}
@@ -164,8 +164,8 @@ def _message(row: dict[str, Any]) -> dict[str, Any]:
 def _compaction(
     row: dict[str, Any], notes: dict[Any, dict[str, Any]], out: set[int], native: str
 ) -> FoldStep:
-    """Return a compaction with the messages that it replaced: those between its ends that are in
-    ``out``."""
+    """Return a compaction with the messages that it replaced: the messages from ``from_seq`` to
+    ``to_seq`` that are in ``out``."""
     first, last, note = (_whole(row.get(name)) or 0 for name in ("from_seq", "to_seq", "note_seq"))
     members = tuple(seq for seq in sorted(out) if first <= seq <= last and seq < note)
     noted = notes.get(note, {})

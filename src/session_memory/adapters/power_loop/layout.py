@@ -20,13 +20,13 @@ HOME = ".power_loop"
 MESSAGES, USAGE, SESSIONS = "messages.jsonl", "usage.jsonl", "sessions.jsonl"
 _ENDINGS = (".db", ".sqlite", ".sqlite3")
 _MAGIC = b"SQLite format 3\0"
-# power-loop creates its tables first, so their definitions are at the beginning of the file.
+# power-loop creates its tables first, so the beginning of a write-ahead log has their definitions.
 _SNIFFED = 1 << 18
 
 
 def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
     """Return the database of a program that was started in the user's home. The user can configure
-    others."""
+    other databases."""
     return [home / DEFAULT]
 
 
@@ -88,8 +88,8 @@ def _has_tables(path: Path) -> bool:
 def _will_have_tables(path: Path) -> bool:
     """Whether power-loop's tables are in the write-ahead log beside a database.
 
-    They are not in the database itself while the first program that uses it runs, or if that
-    program was killed.
+    While the first program that uses the database runs, or if that program was killed, the tables
+    are not in the database itself.
     """
     try:
         with Path(f"{path}-wal").open("rb") as file:

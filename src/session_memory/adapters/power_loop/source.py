@@ -9,7 +9,7 @@ from session_memory.core.roles import DOCUMENT
 
 
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
-    """Yield the records of a source after ``cursor``. The document has one for each session."""
+    """Yield the records of a source after ``cursor``. The document has a record per session."""
     with source.open(cursor.offset) as stream:
         for offset, length, line in jsonl.lines(stream, cursor.offset):
             if source.ref.role == DOCUMENT:

@@ -1,6 +1,6 @@
 """Find the tables of power-loop in a database.
 
-In release 0.2 the names of tables have no prefix, in release 8 ``pl_`` or another one.
+In release 0.2 the names of tables have no prefix, in release 8 ``pl_`` or another prefix.
 """
 
 import re

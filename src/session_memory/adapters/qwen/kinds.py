@@ -1,4 +1,4 @@
-"""Kinds of records in Qwen Code's logs that hold nothing a person or a model said."""
+"""Which records of Qwen Code become no events, and which events transcripts leave out."""
 
 # Records of these kinds become no events. They hold the usage of a request, a snapshot, or a tool's
 # result that another record has, too.
@@ -13,7 +13,7 @@ BOOKKEEPING = frozenset(
         *("functionResponse", "generation", "head", "header", "tail", "written again"),
     }
 )
-# Kinds that transcripts leave out.
+# Native kinds of events that transcripts leave out, unless all events are shown.
 HIDDEN = frozenset(
     {
         "system/agent_bootstrap",

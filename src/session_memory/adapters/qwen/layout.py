@@ -33,8 +33,8 @@ def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
     """Yield the sessions below ``root``.
 
-    ``root`` is a home directory, a directory of Qwen Code, or any other directory with its
-    logs.
+    ``root`` is a home directory, a directory of Qwen Code, or another directory with logs of Qwen
+    Code.
     """
     base = own_directory(root, ".qwen", "projects", "*/chats/*.jsonl", recognizes)
     old = own_directory(root, ".qwen", "tmp", "*/chats/*.json", _is_old)
@@ -83,8 +83,10 @@ def _subagent(path: Path, home_path: str, session: str) -> SourceRef:
 
 
 def recognizes(head: bytes) -> bool:
-    """Whether ``head`` begins with a line of Qwen Code, or like one of its old documents. Lines of
-    Claude Code are similar, so a field is needed that only Qwen Code writes."""
+    """Whether ``head`` begins with a line of Qwen Code, or like a document of old versions.
+
+    Lines of Claude Code are similar, so a field is needed that only Qwen Code writes.
+    """
     if _is_old(head):
         return True
     return _LINE.match(head) is not None and any(name in head for name in _ONLY_OURS)

@@ -94,14 +94,14 @@ def _call(call: dict[str, Any]) -> NativeEvent:
 
 
 def tool_results(native: dict[str, Any]) -> list[NativeEvent]:
-    """Return the results in a line: nearly always one, perhaps with pictures."""
+    """Return the events of the results in a line. A line nearly always has one result."""
     answers = [mapping(part[_RESPONSE]) for part in _parts(native) if _RESPONSE in part]
     details = mapping(native.get("toolCallResult"))
     return [_result(answer, details) for answer in answers or [{}]]
 
 
 def _result(found: dict[str, Any], details: dict[str, Any]) -> NativeEvent:
-    """Return the result of a call. The status ``cancelled`` means that a person refused it."""
+    """Return the event of a call's result. The status ``cancelled``: a person refused the call."""
     response = mapping(found.get("response"))
     text = string(response.get("output")) or string(response.get("error"))
     shown = mapping(details.get("resultDisplay"))

@@ -10,8 +10,8 @@ _MOST_SKIPPED = 16
 class QwenState(msgspec.Struct):
     """What the adapter remembers after a line, to translate the next one.
 
-    - ``response``, ``model``: the ids of the last logged request's response and model, until the
-      answer comes.
+    - ``response``: the id of the response to the last logged request, until its answer comes.
+    - ``model``: the model of the last logged request.
     - ``counts_requests``: this version logs the usage of each request.
     - ``skipped``: lines in the session's log that belong to a subagent, each with the session's
       line before it. The next line of the session links to a skipped line, which is no part of

@@ -8,7 +8,8 @@ from session_memory.adapters.qwen.state import QwenState
 from session_memory.adapters.token_counts import count_of, part_of, without
 
 _RESPONSE = "qwen-code.api_response"
-# How the names of Qwen Code's own helpers begin. They have no log, so their usage is the session's.
+# How the names of Qwen Code's own helpers begin. Helpers have no log, so their usage counts for the
+# session.
 _OWN_HELPERS = "managed-"
 
 
@@ -20,7 +21,8 @@ class SubagentRequest(NamedTuple):
 
 
 def request_used(event: dict[str, Any], record: Record, state: QwenState) -> SubagentRequest | None:
-    """Set the usage of one request. Return the subagent that made it; None if the session did."""
+    """Set the usage of one request. Return the subagent that made the request; None if the session
+    itself or a helper of Qwen Code made it."""
     if string(event.get("event.name")) != _RESPONSE:
         return None
     response, model = name_in(event.get("response_id")), name_in(event.get("model"))
@@ -48,8 +50,8 @@ def request_used(event: dict[str, Any], record: Record, state: QwenState) -> Sub
 
 
 def answer_used(native: dict[str, Any], record: Record, state: QwenState) -> None:
-    """Set the usage of an answer in logs of older versions. Newer versions log the usage of its
-    request before the answer, so there it is not set again."""
+    """Set the usage of an answer in logs of older versions. Newer versions log the usage of each
+    request in a line before the answer, so `request_used` has set it."""
     used = mapping(native.get("usageMetadata"))
     if not used or record.is_sidechain or state.counts_requests:
         return

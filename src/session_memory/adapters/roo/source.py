@@ -19,7 +19,7 @@ def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
 
 
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
-    """Yield the records of a source after ``cursor``, each with its own cursor."""
+    """Yield the records of a source after ``cursor``, each with the cursor after it."""
     # Imported here: a sync asks every agent for its roots, but most users have no such tasks.
     from session_memory.adapters.editor_tasks.translate import read_task  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""Find skill logs: ``~/.session-memory/skills/<session>.jsonl``, and those in a directory that the
+"""Find skill logs: ``~/.session-memory/skills/<session>.jsonl``, and logs in a directory that the
 user names.
 
 In a directory that the user names, the first bytes of a file tell whether it is a skill log.

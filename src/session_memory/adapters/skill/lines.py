@@ -54,13 +54,13 @@ class DecodedSkillLine(NamedTuple):
 
     @property
     def model(self) -> str | None:
-        """The model of the entry, else the model of the last attempt."""
+        """The model of the entry, else the last model that an attempt names."""
         tried = (attempt.model for attempt in reversed(self.tries) if attempt.model)
         return self.line.model_used or next(tried, None)
 
     @property
     def took_ms(self) -> float | None:
-        """The duration of the entry, else the sum of its attempts."""
+        """The duration of the entry, else the sum of the attempts' durations."""
         spans = [attempt.duration_ms for attempt in self.tries if attempt.duration_ms is not None]
         said = self.line.duration_ms
         return sum(spans) if said is None and spans else said

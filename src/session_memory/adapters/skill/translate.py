@@ -25,8 +25,8 @@ _SHOWN_INPUT = 4 * SUMMARY
 
 
 def from_line(ref: SourceRef, offset: int, length: int, line: bytes | None) -> Record:
-    """Return the record of one line. It has a problem if the line cannot be read or belongs to
-    another session."""
+    """Return the record of one line. The record has a problem if the line cannot be read or belongs
+    to another session."""
     record = _record(ref.session, offset, length)
     if line is None:
         return _refused(record, "line too long")
@@ -112,8 +112,10 @@ def _beginning(native: SkillLine) -> str:
 
 
 def _attempt(attempt: LoggedAttempt, place: int) -> NativeEvent:
-    """Return the event of an attempt. ``verified`` in the log means that a run of it ended with
-    exit code 0."""
+    """Return the event of an attempt.
+
+    ``verified`` in the log means that a run confirmed the attempt with exit code 0.
+    """
     said_no = verdict_of(attempt.verdict or "") == "fail"
     failed = not attempt.verified and (said_no or bool(attempt.runner_output))
     marks = ("retry", "error") if failed else ("retry",)
@@ -145,7 +147,7 @@ def _result(decoded: DecodedSkillLine, call_id: str) -> NativeEvent:
 def _evidence(**texts: str | None) -> dict[str, str] | None:
     """Return the texts that are not empty, by their names; None if there are none.
 
-    The model did not write these texts, so the analysis reads only them as reasons of a failure.
+    The model did not write these texts, so the analysis looks only here for reasons of a failure.
     """
     return {name: escaped(text) for name, text in texts.items() if text} or None
 

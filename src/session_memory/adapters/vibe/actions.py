@@ -88,7 +88,7 @@ def result(outcome: Payload, state: VibeState) -> NativeEvent:
 
 
 def unanswered(messages: list[Any], state: VibeState) -> list[NativeEvent]:
-    """Return the results of calls that Vibe did not carry out, such as those of unknown tools.
+    """Return the results of calls that Vibe did not carry out, such as calls of unknown tools.
 
     Only the next request to the model has these results; ``messages`` are its messages.
     """

@@ -1,4 +1,4 @@
-"""Kinds of records in Vibe's journals that hold nothing a person or a model said."""
+"""Which records of Vibe become no events, and which events transcripts leave out."""
 
 # Records of these kinds become no events, unless they hold something that no other record has.
 BOOKKEEPING = frozenset(
@@ -7,5 +7,5 @@ BOOKKEEPING = frozenset(
         *("callback_registered", "callback_resolved", "receipt_failed", "receipt_succeeded"),
     }
 )
-# Kinds that transcripts leave out.
+# Native kinds of events that transcripts leave out, unless all events are shown.
 HIDDEN = frozenset({"turn"})

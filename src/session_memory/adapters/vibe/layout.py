@@ -2,9 +2,9 @@
 
 logs/session/unified/<session>/journal/<first sequence>.jsonl   a part of the journal
 logs/session/unified/<session>/meta.json                        title, directory, model
-logs/session/unified/<session>/generations/**, chunks/*         snapshots, kept as they are
+logs/session/unified/<session>/generations/**, chunks/*         snapshots; they give no events
 logs/session/session_<time>_<id>/messages.jsonl                 the log of versions before 3
-logs/session/session_<time>_<id>/meta.json                      facts about it
+logs/session/session_<time>_<id>/meta.json                      title, directory, model before 3
 """
 
 import re
@@ -34,7 +34,7 @@ def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
     """Yield the sessions below ``root``.
 
-    ``root`` is a home directory, a directory of Vibe, or any other directory with its journals.
+    ``root`` is a home directory, a directory of Vibe, or another directory with journals of Vibe.
     """
     base = own_directory(root, _HOME, _LOGS, "unified/*/journal/*.jsonl", recognizes)
     return logs(root, base, _SUFFIX, recognizes, _ref, _loose_ref)

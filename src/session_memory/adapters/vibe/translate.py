@@ -97,7 +97,7 @@ def _resolved(payload: Payload, record: Record, state: VibeState) -> None:
 
 
 def _delta(payload: Payload, record: Record, state: VibeState) -> None:
-    """Translate a change of the transcript, and of the session's figures."""
+    """Translate a change of the transcript, of the session's token sums, and of its latest turn."""
     for change in map(mapping, items(payload.get("delta"))):
         entry = mapping(change.get("entry"))
         if entry and entry.get("generationStatus") != "in_progress":
@@ -136,8 +136,8 @@ def _ending(status: str, is_stopped: bool) -> NativeEvent:
 
 
 def _entry(entry: Payload) -> list[NativeEvent]:
-    """Return the events of an entry of the transcript. Entries that other records repeat have none;
-    a prompt, a discarded answer and a compaction are only here."""
+    """Return the events of an entry of the transcript. An entry that other records repeat gives no
+    event. Prompts, discarded answers and compactions are only in entries."""
     said = "\n".join(string(mapping(part).get("text")) for part in items(entry.get("content")))
     match entry:
         case {"type": "message", "role": "user"}:

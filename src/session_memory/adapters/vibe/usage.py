@@ -32,8 +32,8 @@ def request_used(used: dict[str, Any], action: str, record: Record, state: VibeS
 
 
 def figures(totals: dict[str, Any]) -> tuple[int, ...] | None:
-    """Return the figures of a session: input, cached input and output. None if there are none or
-    one cannot be true."""
+    """Return the token sums of a session: input, cached input and output. None if the log has none
+    or one of them cannot be true."""
     found = tuple(count_of(totals.get(name)) for name in _TOTALS)
     return found if totals and all(map(is_possible, found)) else None
 

@@ -8,8 +8,13 @@ import msgspec
 from session_memory.learn.detector import FleetDetector
 from session_memory.learn.digest.wishes import Wish
 from session_memory.learn.fleet import Fleet
-from session_memory.learn.recurring_wishes import SessionWish, recurring_wishes
+from session_memory.learn.recurring_wishes import (
+    MOST_COMPARED,
+    SessionWish,
+    recurring_wishes,
+)
 from session_memory.learn.signal import Signal
+from session_memory.store.digests import DigestRow
 
 DAY_MS = 86_400_000
 # A longer text that several sessions have is one task that was started again.
@@ -34,21 +39,34 @@ def recurring_instruction(fleet: Fleet) -> Iterator[Signal]:
 
 
 def _by_repo(fleet: Fleet) -> dict[str | None, list[SessionWish]]:
-    """Return the wishes (things that a person asked for) by repository, oldest session first."""
-    found: dict[str | None, list[SessionWish]] = defaultdict(list)
-    seen: dict[tuple[str | None, str], str] = {}
-    order = sorted(fleet.sessions, key=lambda s: (s.started_at or 0, s.session_uid))
-    for session in order:
-        # An agent wrote a subagent's prompts, not a person.
-        if session.relation == "subagent":
-            continue
-        for wish in msgspec.json.decode(session.directives, type=list[Wish]):
-            key = session.repo, wish.text
-            first = seen.setdefault(key, session.session_uid)
+    """Return the newest wishes (things that a person asked for) of each repository, oldest first.
+
+    At most about `MOST_COMPARED` of each repository are read, because no more are compared.
+    """
+    # An agent wrote a subagent's prompts, not a person.
+    own = [session for session in fleet.sessions if session.relation != "subagent"]
+    own.sort(key=lambda session: (session.started_at or 0, session.session_uid))
+    by_repo: dict[str | None, list[DigestRow]] = defaultdict(list)
+    for session in own:
+        by_repo[session.repo].append(session)
+    return {repo: list(_newest_wishes(sessions)) for repo, sessions in by_repo.items()}
+
+
+def _newest_wishes(sessions: list[DigestRow]) -> Iterator[SessionWish]:
+    newest: list[tuple[DigestRow, list[Wish]]] = []
+    count = 0
+    for session in reversed(sessions):
+        newest.append((session, msgspec.json.decode(session.directives, type=list[Wish])))
+        count += len(newest[-1][1])
+        if count >= MOST_COMPARED:
+            break
+    first_in: dict[str, str] = {}
+    for session, wishes in reversed(newest):
+        for wish in wishes:
+            first = first_in.setdefault(wish.text, session.session_uid)
             if len(wish.text) <= _LONG or first == session.session_uid:
                 day = (session.started_at or 0) // DAY_MS
-                found[session.repo].append(SessionWish(session.session_uid, day, wish))
-    return found
+                yield SessionWish(session.session_uid, day, wish)
 
 
 DETECTOR = FleetDetector(

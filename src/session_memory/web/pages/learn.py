@@ -1,10 +1,12 @@
 """The pages of patterns (what many sessions have in common), lessons and retrospectives."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 from starlette.responses import Response
 
 from session_memory.core.errors import InvalidRecord
+from session_memory.learn.kept_patterns import are_patterns_slow
 from session_memory.pricing import Amount
 from session_memory.pricing import shown as money
 from session_memory.views.figures import plural
@@ -31,8 +33,11 @@ DAYS = (1, 7, 30, 90)
 
 
 def patterns(asked: Asked) -> Response:
-    repo = asked.query.get("repo")
-    noise = asked.query.get("noise") == "1"
+    repo, noise = asked.query.get("repo"), asked.query.get("noise") == "1"
+    is_wanted_now = asked.part or "now" in asked.query
+    if not is_wanted_now and are_patterns_slow(asked.memory.store, repo=repo):
+        # The page is shown at once. It fetches its block with the patterns when it has loaded.
+        return asked.page("patterns", waits=True, here_address=_here(repo, noise))
     listing = asked.memory.patterns(repo=repo, noise=noise)
     some = listing.patterns[:MOST_PATTERNS]
     courses = pattern_courses(asked.memory.store, some)
@@ -43,6 +48,8 @@ def patterns(asked: Asked) -> Response:
     successes = plural(listing.total - problems, "success", "successes")
     return asked.page(
         "patterns",
+        waits=False,
+        here_address="",
         problems=[row for row in rows if row["polarity"] == "problem"],
         successes=[row for row in rows if row["polarity"] != "problem"],
         lead=f"{plural(problems, 'problem')} and {successes}",
@@ -51,6 +58,11 @@ def patterns(asked: Asked) -> Response:
         sessions=listing.sessions,
         repo=repo or "",
     )
+
+
+def _here(repo: str | None, noise: bool) -> str:
+    asked = {"repo": repo, "noise": "1" if noise else None, "now": "1"}
+    return "/learn?" + urlencode({name: value for name, value in asked.items() if value})
 
 
 def _pattern(one: dict[str, Any]) -> dict[str, Any]:
