@@ -265,6 +265,13 @@ def test_what_a_program_prints_anyway_is_no_error(output: str) -> None:
     assert (error_line(output), error_lines(output)) == ("", [])
 
 
+def test_a_line_that_announces_a_list_is_no_error_beside_a_message() -> None:
+    output = "[ERROR] Would have written:\n--- out.md\nError: --check found stale files"
+    assert error_line(output) == "Error: --check found stale files"
+    alone = "[ERROR] Would have written:\n--- out.md"
+    assert error_line(alone) == "[ERROR] Would have written: --- out.md"
+
+
 TESTS = """\
 [Routes] Error in POST /api/carts: 312 | expect(answer.status).toBe(202);
 error: Database connection failed

@@ -44,6 +44,19 @@ ModuleNotFoundError: No module named 'requests'
         ("cannot open 'tmpab12cd'", "cannot open 'tmpzz99xx'"),
         (r"C:\Users\mira\app\a.py is missing", r"D:\work\b.py is missing"),
         ("\x1b[31mfatal: bad\x1b[0m", "fatal: bad"),
+        (
+            "lint/correctness/noUnusedVariables: This variable a is unused.",
+            "lint/correctness/noUnusedVariables: This import is unused.",
+        ),
+        (
+            "12:5  error  'cart' is assigned but never used  @typescript-eslint/no-unused-vars",
+            "3:17 error 'shop' is defined but never used @typescript-eslint/no-unused-vars",
+        ),
+        ("× eslint(no-debugger): one", "× eslint(no-debugger): another"),
+        ("F401 [*] `os` imported but unused", "src/a.py:1:8: F401 `re` imported but unused"),
+        ("(eval):1: command not found: python", "bash: line 1: python: command not found"),
+        ("sh: 1: python: not found", "zsh:1: command not found: python"),
+        ("zsh:1: no matches found: src/*.py", "(eval):1: no matches found: --include=*.ts"),
     ],
 )
 def test_what_differs_from_one_time_to_the_next_is_left_out(one: str, other: str) -> None:
@@ -57,6 +70,12 @@ def test_what_differs_from_one_time_to_the_next_is_left_out(one: str, other: str
         ("error TS2345: bad", "error TS2307: bad"),
         ("error[E0308]: mismatched types", "error[E0382]: borrow of moved value"),
         ("bash: foo: command not found", "bash: bar: command not found"),
+        ("zsh:1: command not found: foo", "(eval):1: command not found: bar"),
+        ("F401 [*] `os` imported but unused", "F811 redefinition of unused `os`"),
+        (
+            "lint/correctness/noUnusedVariables: bad",
+            "lint/correctness/noUnusedImports: bad",
+        ),
     ],
 )
 def test_what_tells_errors_apart_stays(one: str, other: str) -> None:

@@ -107,13 +107,22 @@ def _errors(lines: list[str], *, hints: bool = True) -> list[ErrorLine]:
         # Most outputs with an error say more than a hint, and prose is full of hints.
         found = list(_matches(lines, hints=True))
     for grade, most in ((DIAGNOSTIC, MOST_ERRORS), (MESSAGE, _MOST_MESSAGES), (HINT, 1)):
-        if some := [(place, form, m) for place, form, m in found if form.grade == grade]:
+        some = [one for one in found if one[1].grade == grade]
+        if grade == MESSAGE:
+            some = [one for one in some if not _only_announces(lines, one[0])] or some
+        if some:
             some = _without_summary(some)
             made = {one.text: one for one in (_error(lines, *found_one) for found_one in some)}
             errors = [one for one in made.values() if one.text]
             # The last exception of a traceback is the one that ended the program.
             return errors[-most:] if grade == MESSAGE else errors[:most]
     return []
+
+
+def _only_announces(lines: list[str], place: int) -> bool:
+    """Whether a line only announces other output: "[ERROR] Would have written:", then "---"."""
+    after = lines[place + 1 : place + 2]
+    return lines[place].endswith(":") and bool(after) and NOISE_LINE.match(after[0]) is not None
 
 
 def _without_summary(

@@ -1,7 +1,9 @@
 """Compute fingerprints of errors: the same error has the same fingerprint in every repository.
 
 The fingerprint is a hash of one line of the output: the line a person would search for. Paths,
-numbers, ids, times, ports and temporary names are replaced before the line is hashed.
+numbers, ids, times, ports and temporary names are replaced before the line is hashed. All errors of
+one linter rule are the same error, whatever names their messages contain. A missing program is the
+same error in every shell.
 """
 
 import re
@@ -17,7 +19,7 @@ _LONGEST_LINE = 2_000
 @lru_cache(maxsize=1_024)
 def fingerprint(line: str) -> str:
     """Return sixteen hex digits. Lines that differ only in paths, numbers or ids get the same."""
-    text = normalized(line)
+    text = _rule(line) or normalized(_in_any_shell(line))
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
@@ -29,6 +31,36 @@ def normalized(line: str) -> str:
     return " ".join(text.split())[:SAMPLE].strip(" .:").lower()
 
 
+def _rule(line: str) -> str:
+    """Return the linter rule that an error line names, or ""."""
+    for pattern in _RULES:
+        if (match := pattern.match(line)) is not None:
+            return match["rule"]
+    return ""
+
+
+def _in_any_shell(line: str) -> str:
+    """Return what a shell says, in the same words for each shell; other lines as they are."""
+    if (match := _MISSING.match(line)) is not None:
+        return f"command not found: {match['before'] or match['after']}"
+    return "no matches found" if _NO_MATCHES.match(line) is not None else line
+
+
+_RULES = (
+    # biome: "lint/correctness/noUnusedVariables: This variable x is unused."
+    lazy_pattern(r"(?:at )?(?:\S+ )?(?P<rule>(?:lint|suppressions)/\w+/\w+)\b"),
+    # eslint: "12:5 error 'x' is never used @typescript-eslint/no-unused-vars"
+    lazy_pattern(r"\d+:\d+\s+(?:error|[✖×])\s.*\s(?P<rule>(?:@?[\w-]+/)*[a-z]+(?:-[a-z]+)+)$"),
+    # oxlint: "× eslint(no-unused-vars): Variable 'x' is never used."
+    lazy_pattern(r"[×✖x!] (?P<rule>[\w-]+\([\w/-]+\)): "),
+    # ruff: "src/app.py:1:8: F401 [*] `os` imported but unused"
+    lazy_pattern(r"(?:\S+:\d+:\d+: )?(?P<rule>[A-Z]{1,4}\d{3,4}):? (?:\[\*\] )?[`'\"A-Z]"),
+)
+_SHELL = r"(?:\S*\b(?:ba|z|da|k|fi)?sh|\(eval\))(?::(?: line)? ?\d+)?: "
+_MISSING = lazy_pattern(
+    rf"{_SHELL}(?:command not found: (?P<before>\S+)|(?P<after>[^\s:]+): (?:command )?not found)$"
+)
+_NO_MATCHES = lazy_pattern(rf"{_SHELL}no matches found: ")
 _EXTENSIONS = (
     "py|pyi|js|mjs|cjs|ts|tsx|jsx|go|rs|java|kt|rb|php|c|h|cc|cpp|hpp|cs|swift|json|jsonl|ya?ml"
     "|toml|md|txt|sh|sql|html?|css|scss|lock|log|cfg|ini|env|xml|csv|db|ipynb|vue|svelte"
