@@ -13,7 +13,7 @@ import msgspec
 from session_memory.core.money import Limits
 from session_memory.derive.agents import statusline_flavor
 from session_memory.pricing import dollars, shown
-from session_memory.pricing.amounts import UsageFilter, active_hours, charges
+from session_memory.pricing.amounts import Charge, UsageFilter, active_hours, charges
 from session_memory.pricing.sessions import Amount, tree_amounts
 from session_memory.store import Store
 from session_memory.views.budget import Budget, month_of, periods
@@ -118,17 +118,17 @@ def statusline(
     at = int(now.timestamp() * 1000)
     with store.db.snapshot():
         start = _block_start(store, at)
-        month = UsageFilter(since=month_of(now, tz)[0])
-        days = charges(store, ("day",), month, clock=offsets(tz))
-        hours = [] if start is None else charges(store, ("hour",), UsageFilter(since=start))
+        # Both periods have an end, because a wrong clock may have dated usage after today.
+        begins, ends = month_of(now, tz)
+        days = charges(store, ("day",), UsageFilter(since=begins, until=ends), clock=offsets(tz))
+        hours = [] if start is None else _block_hours(store, start)
         session = None
         if status.session_id:
             session = _session(store, f"{flavor or statusline_flavor()}:{status.session_id}")
     stand = list(periods(days, limits, tz, now))
     block = None
     if start is not None:
-        end = start + BLOCK_HOURS * HOUR_MS
-        block = CostTally.of(c for c in hours if start <= c.key[0] * HOUR_MS < end).amount
+        block = CostTally.of(hours).amount
     return Statusline(
         model=status.model,
         session=session,
@@ -156,6 +156,10 @@ def _block_start(store: Store, at: int) -> int | None:
     if start is None or at >= (start + BLOCK_HOURS) * HOUR_MS:
         return None
     return start * HOUR_MS
+
+
+def _block_hours(store: Store, start: int) -> list[Charge]:
+    return charges(store, ("hour",), UsageFilter(since=start, until=start + BLOCK_HOURS * HOUR_MS))
 
 
 def _session(store: Store, uid: str) -> Amount | None:
