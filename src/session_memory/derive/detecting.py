@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from session_memory.adapters.detectors import TestResult, is_soft_correction, test_result
-from session_memory.adapters.detectors.calls import shell_text
+from session_memory.adapters.detectors.calls import is_script_without_shell, shell_text
 from session_memory.adapters.detectors.commits import arrived, given_subjects, logged_commits
 from session_memory.adapters.detectors.programs import Program
 from session_memory.adapters.detectors.programs import programs as programs_in
@@ -23,6 +23,7 @@ __all__ = [
     "arrived",
     "command_of",
     "given_subjects",
+    "is_script_without_shell",
     "is_shell",
     "is_soft_correction",
     "logged_commits",

@@ -39,9 +39,11 @@ _ORDER = {"success": 0, "continued": 1, "unknown": 2, "abandoned": 3, "fail": 4}
 
 
 class RecalledSession(msgspec.Struct, frozen=True):
-    """A session that answers a question. ``fit`` says from 0 to 1 how well.
+    """A session that answers a question. ``fit`` says from 0 to 1 how well its words do.
 
-    ``digest`` is None if the session was never analyzed; then only its title was compared.
+    ``likeness`` (0 to 1) is higher than ``fit`` if it edited the same files as the best sessions.
+    A session with a higher likeness comes first. ``digest`` is None if the session was never
+    analyzed; then only its title was compared.
     """
 
     uid: str
@@ -49,6 +51,7 @@ class RecalledSession(msgspec.Struct, frozen=True):
     fit: float
     matches: list[TermMatch]
     digest: Digest | None
+    likeness: float = 0.0
 
 
 def recall(
@@ -113,7 +116,9 @@ def _with_shared_files(
         others, repo = whole - own, _repo_of(one)
         most = nlargest(MOST_FILES, (votes[repo, file] - own for file in files))
         share = sum(most) / MOST_FILES / others if others > 0 else 0.0
-        yield msgspec.structs.replace(one, score=one.score * (1 + SHARED * share))
+        gain = 1 + SHARED * share
+        likeness = round(min(one.fit * gain, 1.0), 4)
+        yield msgspec.structs.replace(one, score=one.score * gain, likeness=likeness)
 
 
 def _repo_of(one: RecalledSession) -> str | None:

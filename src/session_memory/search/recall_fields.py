@@ -38,7 +38,7 @@ _WEIGHTS = (
     ("last", "answer", 2.0, 60),
     ("answer", "answer", 1.0, 300),
     ("command", "command", 0.5, 200),
-    ("error", "error", 0.5, 20),
+    ("error", "error", 1.5, 20),
     ("decision", "decision", 1.0, 10),
     ("branch", "branch", 3.0, 4),
     ("repo", "repository", 2.0, 3),

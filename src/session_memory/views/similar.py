@@ -28,7 +28,8 @@ LEAST = 0.02
 
 class SimilarSession(msgspec.Struct, frozen=True):
     """A session that is similar to the asked session or text. ``likeness``, from 0 to 1, is how
-    much of its telling words this session has too. ``words`` and ``files`` are in both."""
+    much of its telling words this session has too, and more if it edited the same files as the best
+    sessions. ``words`` and ``files`` are in both."""
 
     session: HitSession
     likeness: float
@@ -147,7 +148,7 @@ def _similar(
     found = [
         SimilarSession(
             sessions[one.uid],
-            one.fit,
+            one.likeness,
             list(dict.fromkeys(shared[one.uid])),
             sorted(own & _files(one.digest))[:MOST_SHOWN],
         )

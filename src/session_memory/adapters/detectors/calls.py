@@ -37,6 +37,8 @@ _SHELL_TOOLS = frozenset(
         "developer__shell",  # Goose
     )
 )
+_TOOL_IN_SCRIPT = lazy_pattern(r"\btools\.\w+\(")
+_SHELL_IN_SCRIPT = lazy_pattern(r"\btools\.(?:exec_command|write_stdin)\b")
 # Some edit tools can also view a file. With these values of `command` they change nothing.
 _LOOKING = frozenset({"view", "undo_edit"})
 
@@ -67,6 +69,14 @@ def shell_text(tool: str, arguments: object) -> str | None:
         case {"input": str(code)} | {"code": str(code)} | str(code):
             return "\n".join(_code_mode_commands(code)) or None
     return None
+
+
+def is_script_without_shell(summary: str) -> bool:
+    """Whether the summary of a call is a script of Codex that calls other tools than the shell.
+
+    If a script runs commands, the summary of its call is these commands.
+    """
+    return _TOOL_IN_SCRIPT.search(summary) is not None and not _SHELL_IN_SCRIPT.search(summary)
 
 
 def _argv_text(words: list[object]) -> str | None:

@@ -34,7 +34,6 @@ from session_memory.store.brief_events import BriefEvent
 
 MOST_CHANGED_LINES = 400
 _STOPPED = (130, -2)
-_POLLS = frozenset({"write_stdin", "wait", "BashOutput", "TaskOutput"})
 _OF_SHELL = ("sh:", "(eval):")
 # Arguments of a call that do not change what it does.
 _REMARKS_WORDS = """
@@ -136,11 +135,6 @@ class Action:
         """Whether the call runs git without its hooks, so that their errors cannot come back."""
         return self.is_shell and skips_hooks(self.command)
 
-    @property
-    def is_poll(self) -> bool:
-        """Whether the call only waits for an earlier command that still runs."""
-        return self.call.tool in _POLLS or "tools.write_stdin(" in self.call.summary
-
     @cached_property
     def settings(self) -> dict[str, str]:
         """The short arguments beside the command, such as a directory or a permission."""
@@ -239,7 +233,7 @@ class Action:
         if was_stopped(text):
             self.was_stopped = True
             return []
-        if failed and not self.is_shell and not self.is_poll:
+        if failed and not self.is_shell and not self.finished.is_poll:
             # The lines after the first two repeat what the call was given, such as a file's text.
             line = error_line("\n".join(text.strip().split("\n")[:2])) or error_line(text)
             return [ErrorLine(line)] if line else []

@@ -117,7 +117,7 @@ class CommandCounts:
         self._last: dict[str, BriefEvent] = {}
 
     def add(self, finished: FinishedCall) -> None:
-        if finished.is_shell and finished.call.summary:
+        if finished.is_shell and finished.call.summary and not finished.is_poll:
             text = finished.call.summary
             self._runs[text] += 1
             self._failures[text] += finished.failed

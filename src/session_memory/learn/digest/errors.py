@@ -295,7 +295,7 @@ def _without_output(action: Action) -> list[ErrorLine]:
     There is no error if the call was stopped, only waited or has no exit status, if several
     commands ran (nobody knows which one failed), or if the command only looks at things.
     """
-    if action.was_stopped or action.is_poll or not action.result.exit_code:
+    if action.was_stopped or action.finished.is_poll or not action.result.exit_code:
         return []
     if action.is_shell and (action.only_looks or len(action.parts) > 1):
         return []

@@ -108,7 +108,7 @@ class OpenErrors:
     def succeeded(self, action: Action, texts: Texts) -> list[EndedError]:
         """Add a call without errors, and return the earlier errors that are gone after it."""
         ended: list[EndedError] = []
-        if action.is_poll:
+        if action.finished.is_poll:
             # The call only shows the progress of an earlier call, so it resolves nothing.
             return ended
         for mark, one in list(self._open.items()):

@@ -4,10 +4,16 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from session_memory.derive.detecting import is_shell, programs, simple_commands
+from session_memory.derive.detecting import (
+    is_script_without_shell,
+    is_shell,
+    programs,
+    simple_commands,
+)
 from session_memory.store.brief_events import BriefEvent
 
 MOST_OPEN = 10_000
+_POLLS = frozenset({"write_stdin", "wait", "BashOutput", "TaskOutput"})
 
 
 class FinishedCall:
@@ -19,13 +25,18 @@ class FinishedCall:
         self.call, self.kinds, self.result = call, kinds, result
         # Computed once, because nearly every user of a call asks for them.
         self.failed = bool(result.is_error)
-        self.is_shell = runs_shell(call.tool)
+        self.is_shell = runs_shell(call.tool) and not is_script_without_shell(call.summary)
 
     @property
     def key(self) -> tuple[str | None, str]:
         """The tool and what it was used on. Calls with equal keys count as the same call repeated,
         such as two edits of one file."""
         return self.call.tool, self.call.path or self.call.summary
+
+    @property
+    def is_poll(self) -> bool:
+        """Whether the call only waits for an earlier command that still runs."""
+        return self.call.tool in _POLLS or "tools.write_stdin(" in self.call.summary
 
     @property
     def is_answer_no(self) -> bool:
