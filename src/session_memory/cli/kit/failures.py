@@ -99,12 +99,12 @@ def _usage(error: click.UsageError) -> Failure:
     path = error.ctx.command_path if error.ctx else "session-memory"
     hint = f"See: {path} --help"
     message = error.format_message()
-    # click's words for a wrong number; "range" is added for an option with bounds.
+    # This is what click says of a wrong number; it adds "range" for an option with bounds.
     for words in ("a valid integer range", "a valid integer"):
         message = message.replace(f"is not {words}", "is not a whole number")
     near = getattr(error, "possibilities", None)
     if near:
-        # click puts near names into the message; we put them into the hint.
+        # click puts similar names into the message; we put them into the hint.
         message = error.message
         *others, last = near
         names = f"{', '.join(others)} or {last}" if others else last
@@ -144,6 +144,6 @@ def _write_anything() -> None:
 
 
 def _forget_stdout() -> None:
-    """Send what is still buffered to /dev/null: at its end, Python would fail to write it."""
+    """Send the buffered output to /dev/null. Otherwise Python would fail to write it at its end."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

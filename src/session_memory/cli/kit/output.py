@@ -58,7 +58,8 @@ class Column(NamedTuple):
 class Cell(NamedTuple):
     """A table cell: a text with a style of ``click.style``, then a ``tail`` in a weak colour.
 
-    If the column is too narrow, only the text is shortened. The tail is always shown in full.
+    If the column is too narrow, the text is shortened. The tail is shown in full, or left out if
+    it would leave no room for the text.
     """
 
     text: str
@@ -143,7 +144,6 @@ def _shrink(columns: Sequence[Column], widths: list[int], limit: int | None) -> 
 
 
 def _placed(cell: Cell, column: Column, size: int) -> str:
-    # A tail that would leave no room for the text is left out.
     tail = cell.tail if width(cell.tail) + NARROWEST <= size else ""
     room = size - width(tail)
     text = cut_middle(cell.text, room) if column.middle else cut(cell.text, room)

@@ -148,5 +148,5 @@ def _version_option() -> click.Option:
 
 
 def _with_short_name(name: str) -> str:
-    """Return the name as ``--help`` shows it; if there is a short name: ``sessions, ls``."""
+    """Return a name for ``--help``, with its short name if there is one: ``sessions, ls``."""
     return ", ".join(filter(None, (name, SHORT_NAMES.get(name))))

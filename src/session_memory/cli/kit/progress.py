@@ -10,14 +10,14 @@ WORTH_A_BAR = 4 << 20
 
 
 class Bar(ReadProgress):
-    """A progress bar that counts bytes. Short work shows none: to load it would take longer."""
+    """A progress bar that counts bytes. Short work shows none, because loading it takes longer."""
 
     def __init__(self, title: str) -> None:
         self._title = title
         self._bar: Any = None
         self._task: Any = None
         self.is_enabled = True
-        self.again = 0
+        self.bytes_again = 0
 
     def begin(self, files: int, size: int) -> None:
         if size < WORTH_A_BAR or self._bar is not None or not self.is_enabled:

@@ -1,4 +1,4 @@
-"""The line below a result that says how to open its session, and what session it is."""
+"""The line below a result: the command that shows its session, and facts about the session."""
 
 from collections.abc import Iterable
 
@@ -13,7 +13,7 @@ def look_line(name: str, facts: Iterable[str], columns: int, *, around: int | No
     """Return a line like ``session-memory show NAME  codex · webshop · 2 days ago``.
 
     It has at most ``columns`` columns. The command is never cut; the facts are cut at their end, so
-    a title comes last. ``around`` is the event to show the session at.
+    callers put a title last. ``around`` is the number of the event that the command shows.
     """
     at = "" if around is None else f" --around {around}"
     look = f"{INDENT}session-memory show {safe(name)}{at}"

@@ -100,7 +100,7 @@ def _heading(text: str) -> str:
 
 
 def _item(mark: str, text: str, columns: int, *, dim: bool = False) -> Iterator[str]:
-    """Yield ``text`` behind a mark such as ``1. ``, wrapped; further lines are indented as far."""
+    """Yield ``text``, wrapped, after a mark such as ``1. ``. The first line alone has the mark."""
     for place, line in enumerate(wrapped(text, columns - len(mark))):
         start = " " * len(mark) if place else mark
         yield start + (click.style(line, dim=True) if dim else line)

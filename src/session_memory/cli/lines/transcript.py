@@ -54,7 +54,7 @@ class TranscriptLines:
         for item in items:
             if isinstance(before, TranscriptEvent):
                 yield from self._native(before, item)
-            yield from self._air(before, item)
+            yield from self._blank_line(before, item)
             yield from self._item(item)
             before = item
         if isinstance(before, TranscriptEvent):
@@ -73,8 +73,8 @@ class TranscriptLines:
             case TranscriptEvent():
                 yield from self._event(item)
 
-    def _air(self, before: TranscriptItem | None, item: TranscriptItem) -> Iterator[str]:
-        """Yield a blank line before each prompt and answer."""
+    def _blank_line(self, before: TranscriptItem | None, item: TranscriptItem) -> Iterator[str]:
+        """Yield a blank line if ``item`` is a prompt or an answer, unless it begins a session."""
         is_speech = isinstance(item, TranscriptEvent) and item.sort in ("prompt", "answer")
         if is_speech and not isinstance(before, SessionStart):
             yield self._line(item.depth, "")

@@ -35,10 +35,10 @@ CLOCK = "%H:%M:%S"
 
 
 class WatchOutput(AbstractContextManager["WatchOutput"]):
-    """The output with ``--quiet``: only errors and warnings, on stderr. Subclasses print more."""
+    """Prints what ``--quiet`` prints: errors and warnings, on stderr. Subclasses print more."""
 
     def about(self, event: "WatchEvent") -> None:
-        """Report an event of the watch: call the method with the event's name, if there is one."""
+        """Report an event of the watch by the method that has its name, if there is one."""
         report = getattr(self, str(type(event).__struct_config__.tag), None)
         if report is not None:
             report(event)

@@ -155,7 +155,7 @@ def command(settings: Settings, example: bool, only_path: bool, retention: str |
 
 
 def _switch_retention(settings: Settings, path: "Path", *, is_on: bool) -> None:
-    """Turn retention on or off in the file. To turn it on also writes the limits in effect."""
+    """Turn retention on or off in the file. Turning it on also writes the limits in effect."""
     from session_memory.cli.kit.config_file import set_values
     from session_memory.config import RETENTION_LIMITS, load_config
     from session_memory.views.retention import limits_sentence

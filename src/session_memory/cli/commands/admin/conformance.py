@@ -1,10 +1,11 @@
 """Run real agents on a scripted model, and check their logs.
 
-Installs the newest releases of the agents from npm or PyPI into a scratch directory. Runs each with
-a server on this machine that answers like a model, as a script says, without your settings and
-without a network (if the machine does not allow that: with proxy settings that lead nowhere). Then
-collects what the agents logged, and compares requests, tokens, prompts, calls, errors and parents
-with the script. Needs npm, Linux, about 3 GB and one to two minutes for each agent and scenario.
+Installs the newest releases of the agents from npm or PyPI into a scratch directory. Each agent
+runs without your settings and without a network. A server on this machine takes the place of the
+model, and gives the answers of a script. If the machine cannot cut off the network, proxy settings
+lead nowhere instead. Then the agents' logs are collected, and requests, tokens, prompts, calls,
+errors and parents are compared with the script. Needs npm, Linux, about 3 GB and one to two minutes
+for each agent and scenario.
 
 The exit status is 1 if something differs. Authors of adapters use --record: it keeps the logs of
 every scenario together with what must be read from them.

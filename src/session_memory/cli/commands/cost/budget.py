@@ -1,7 +1,7 @@
 """Show what was spent, and what is left of your limits.
 
 The exit status is 3 if a limit is exceeded. Section [budget] of the configuration file has the
-limits; budget set writes them there. Usage of models without a price is in no amount.
+limits; budget set writes them there. No amount includes usage of models without a price.
 """
 
 import math

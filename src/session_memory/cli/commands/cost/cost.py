@@ -116,8 +116,8 @@ ALL = ""
     "--limit",
     type=click.IntRange(min=0),
     metavar="N",
-    help=f"At most N rows; 0 for all.  [default: the newest {SHOWN_DAYS} periods, {SHOWN} others,"
-    " the most expensive; all with --json]",
+    help=f"At most N rows; 0 for all.  [default: the newest {SHOWN_DAYS} periods, or the {SHOWN}"
+    " most expensive rows of another grouping; all with --json]",
 )
 @click.pass_obj
 def command(
@@ -170,7 +170,7 @@ def _refuse(option: str, others: str) -> None:
 
 
 def _shown_rows(report: "CostReport", limit: int | None, as_json: bool) -> "list[CostRow]":
-    """Return the rows to show: the newest periods, or of other rows the most expensive."""
+    """Return the rows to show: the newest periods; in any other grouping, the most expensive."""
     in_time = report.by in ("day", "week", "month", "block")
     if limit is None:
         limit = 0 if as_json else SHOWN_DAYS if in_time else SHOWN

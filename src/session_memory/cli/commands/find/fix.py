@@ -2,9 +2,9 @@
 
 Errors are compared without their paths and numbers, over the analyzed sessions of all repositories
 and agents. The answer is what resolved the error in that session: an edit, a command, another call,
-or only a look at the file or a repetition. If no session had this error, similar errors are shown,
-and the answer says so; without these, events that mention it. Secrets are masked. If TEXT is -, the
-error is read from standard input.
+a look at the file, or just the same call again. If no session had this error, similar errors are
+shown, and the answer says so. If there are none of these either, events that mention the error are
+shown. Secrets are masked. If TEXT is -, the error is read from standard input.
 """
 
 import sys
@@ -142,7 +142,7 @@ def _remedy(
 
 
 def _headline(text: str, columns: int) -> Iterator[str]:
-    """Yield an error in up to three lines: what differs from another error may be at its end."""
+    """Yield up to three lines of an error, because its end may tell it from other errors."""
     lines = wrap(safe(text), columns - 2, subsequent_indent="  ", break_on_hyphens=False)
     for place, line in enumerate(lines[:MOST_HEADLINES], 1):
         yield f"{line} …" if place == MOST_HEADLINES < len(lines) else line
@@ -175,7 +175,7 @@ def _quoted(
     text: str, repo: str | None, columns: int, *, bar: str = "    │ ", most: int = MOST_QUOTED
 ) -> Iterator[str]:
     """Yield a text from a transcript behind a bar, which shows that it is not our own advice."""
-    # whole_root: a command keeps the directory in which it was run.
+    # A command such as `cd DIRECTORY` keeps the whole path of the repository (``whole_root``).
     text = below_repo(safe(text), repo, whole_root=True)
     lines = wrap(text, max(20, columns - len(bar)), break_on_hyphens=False) or [""]
     for place, line in enumerate(lines[:most]):

@@ -1,11 +1,11 @@
 """Write sessions to a file: portable, Markdown, HTML or JSONL.
 
 A portable file is for another store: session-memory import of this or a later version reads it. It
-has the logs of the sessions as their agents wrote them, and the names that you gave them; without
-UID, those of all sessions except evicted ones (their logs are in the archive; restore brings them
-back). With --redact secrets are masked, and the logs can no longer be written back as they were. A
-live session has no log: its rows are written, and after an import it can be continued as a live
-session.
+has the logs of the sessions as their agents wrote them, and the names that you gave to sessions.
+Without UID, it has all sessions except evicted ones (their logs are in the archive; restore brings
+them back). With --redact secrets are masked, and the logs can no longer be written back as they
+were. A live session has no log: its rows are written, and after an import it can be continued as a
+live session.
 
 A transcript is for reading: a Markdown or HTML file has one session with its subagents, a JSONL
 file any number. Secrets are masked unless you give --no-redact. The HTML page loads nothing and
@@ -166,7 +166,8 @@ def _exported_from(
 
     with settings.memory() as memory:
         if not is_named and "/" not in file and names_session(memory.store, file):
-            # If FILE was forgotten, all sessions would be written to a file named like this one.
+            # The user has probably left out FILE. Without this error, all sessions would be written
+            # to a file that has the name of this session.
             correct = f"session-memory export NAME.smx {file}"
             raise click.UsageError(f"{file} is a session: give the FILE to write first: {correct}")
         done = _exported(memory, Path(file), sessions, redacted=redacted)

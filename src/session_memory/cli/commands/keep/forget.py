@@ -84,7 +84,7 @@ def command(
 
     settings: Settings = ctx.obj
     if sessions and (repo is not None or before is not None):
-        # Nobody who names a session means all others of its repository, or all older ones, too.
+        # Together, these would also delete sessions that the user did not name.
         raise click.UsageError("give sessions, or --repo and --before, not both")
     config = settings.configuration()
     with settings.opened(config) as store:
@@ -111,11 +111,11 @@ def command(
         elif not yes:
             raise click.UsageError("with --json nobody is asked: give --yes to confirm")
         with store.db.operation_lock(shared=False):
-            # A subagent may have been collected while we waited for the answer.
+            # A subagent may have been collected while we waited for the user's answer.
             uids = with_relatives(store, uids, subagents=not without_subagents, forks=with_forks)
             held = files_with_lessons_of(store, config, uids)
-            # Before forget: after it the store no longer knows the sessions, so a failure here
-            # could not be repeated.
+            # Lessons come first: after `forget` the store no longer knows the sessions, so lessons
+            # that could not be changed could not be found again.
             forget_in_lessons(store, config, uids)
             done = forget(store, config, uids, now_ms())
         done.plan.unreachable[:0] = map(_with_lesson, held)

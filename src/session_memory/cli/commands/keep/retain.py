@@ -6,9 +6,9 @@ it also evicts the oldest other sessions, which it analyzes first.
 
 To evict a session is to move its log to the archive, which is read back and compared before
 anything is deleted. Title, digest and cost of the session stay in the store; restore brings the
-rest back. A session is not evicted if its archive file would take more space than that frees,
-unless archive_small is set. Over the hard cap, a session that cannot be analyzed is evicted without
-a digest, and the report calls that data loss.
+rest back. A session stays if its archive file would take more space than its eviction frees, unless
+archive_small is set. Over the hard cap, a session that cannot be analyzed is evicted without a
+digest, and the report calls that data loss.
 
 The limits are in section [retention] of the configuration file. While retention is off and no limit
 is set, nothing is evicted unless you give --max-age, and --dry-run shows what the suggested limits

@@ -68,7 +68,7 @@ if TYPE_CHECKING:
 @click.option(
     "--demo-if-empty",
     is_flag=True,
-    help="If the store is still empty then, collect invented sessions into a separate store.",
+    help="If the store is empty after the sync, collect invented sessions into a separate store.",
 )
 @click.pass_context
 def command(

@@ -1,10 +1,18 @@
 """Answer a hook of a coding agent.
 
-Agents start this command themselves, with their JSON on standard input. EVENT is one of: failure (a
-command failed; answers what resolved the same error before, in this repository or, if the fix does
-not depend on it, in another one), end (the session or a turn ended; collects and analyzes it in the
-background), prompt (answers what an earlier session did that fits the prompt very well), start
-(answers a line about the tools of the memory, or after a compaction, what it may have lost).
+Agents start this command themselves, with their JSON on standard input. EVENT says what happened to
+the agent, and decides the answer:
+
+failure: a command failed. The answer is what resolved the same error before in this repository, or
+in another one if the fix does not depend on the repository.
+
+end: the session or a turn ended. The session is collected and analyzed in the background.
+
+prompt: a prompt was sent. The answer is what an earlier session did, if it fits the prompt very
+well.
+
+start: a session started. The answer is a line about the tools of the memory. After a compaction, it
+is what the compaction may have removed from the context.
 
 The answer has the form that AGENT accepts. Usually there is nothing to say, and nothing is printed.
 The exit status is always 0; session-memory doctor tells why a hook failed. docs/hooks.md has the

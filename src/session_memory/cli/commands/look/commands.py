@@ -68,7 +68,7 @@ def command(
     if not listing.total:
         remark(settings, _nothing(state, text))
     elif len(listing.commands) < listing.total:
-        # With --text the total is known only after all of them were read.
+        # With --text the total is known only after all commands were read.
         whole = f" of {listing.total:,}" if text is None else ""
         shown = f"The first {len(listing.commands):,}{whole} commands"
         remark(settings, f"{shown}; --limit 0 lists all.")

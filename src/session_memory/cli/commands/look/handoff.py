@@ -82,7 +82,7 @@ def complete_target(context: click.Context, parameter: click.Parameter, begun: s
 @click.option(
     "--any-version",
     is_flag=True,
-    help="Write for an untested version of the agent, or for one that is not installed here, too.",
+    help="Write also for a version that was not tested, or an agent that is not installed here.",
 )
 @click.pass_obj
 def command(

@@ -24,7 +24,7 @@ from session_memory.cli.kit.web_page import remark_page
     ' a NODE is {"session_uid", "relation", "title", "model", "started_at",'
     ' "ended_at", "turns", "tokens", "total_tokens", "own", "total", "branches": [{"branch",'
     ' "events", "first_seq", "output_tokens"}, …], "children": [NODE, …]}; "own" is the session\'s'
-    ' amount, "total" with its subagents; "total_tokens" too are with its subagents; "amount" is'
+    ' amount, "total" with its subagents; "total_tokens" are also with its subagents; "amount" is'
     " that of all sessions in the tree.",
 )
 @click.argument("session", metavar="UID", shell_complete=complete_uid)

@@ -1,9 +1,9 @@
 """Check that nothing in the store is damaged.
 
-Reads all logs back and compares them with their hashes. Checks all sums, counts and references,
-all digests and live messages, and the archive if its directory is there. Then derives a random
-sample of sessions again from the stored logs, and compares their events, digests and indexed words.
-The answer says how many of all were compared. The exit status is 1 if something differs.
+Reads all logs back and compares them with their hashes. Checks all sums, counts and references, all
+digests and live messages, and the archive if its directory is there. Then derives a random sample
+of sessions again from the stored logs, and compares their events, digests and indexed words. The
+answer says how many of all sessions were compared. The exit status is 1 if something differs.
 """
 
 from typing import TYPE_CHECKING
@@ -118,12 +118,13 @@ def _partly(count: "tuple[str, CheckedCount]") -> str:
 
 
 def _begin(bar: "Bar", memory: "Memory", sample: int | None) -> None:
-    """Begin the progress bar: logs are read for their hashes, some again to derive sessions."""
+    """Begin the progress bar. Its length is the bytes of all logs, which are read for their hashes,
+    and an estimate of the bytes that are read again to derive the sample."""
     sources, sessions = memory.store.sources.every(), memory.store.sessions.count()
     raw = sum(row.kept for row in sources)
     share = 1.0 if sample is None or sample >= sessions else sample / sessions
-    bar.again = int(raw * share)
-    bar.begin(len(sources), raw + bar.again)
+    bar.bytes_again = int(raw * share)
+    bar.begin(len(sources), raw + bar.bytes_again)
 
 
 def _advancing(bar: "Bar") -> "Callable[[int, int], None]":
@@ -131,7 +132,7 @@ def _advancing(bar: "Bar") -> "Callable[[int, int], None]":
 
     def advance(done: int, total: int) -> None:
         nonlocal before
-        place = bar.again * done // total if total else 0
+        place = bar.bytes_again * done // total if total else 0
         bar.advance(place - before)
         before = place
 

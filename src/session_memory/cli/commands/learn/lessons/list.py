@@ -37,8 +37,8 @@ _COLORS = {"accepted": "green", "rejected": "red"}
     ' "last_seen", "session_uids", "events", "quotes", "problem", "resolution", "seen", "live":'
     ' [FILE, …], "recorded"}, …], "problems": [TEXT, …]}; "recorded" is false for a file that was'
     ' edited directly; "effect" is the last verdict of lessons measure --mark; "seen" is the number'
-    ' of sessions with its pattern now, "sessions" that at acceptance; "live" are the files that'
-    " have the lesson.",
+    ' of sessions with its pattern now, "sessions" the number when it was accepted; "live" are the'
+    " files that have the lesson.",
 )
 @click.option("--status", type=click.Choice(STATUSES), help="Only lessons in this state.")
 @dir_option()

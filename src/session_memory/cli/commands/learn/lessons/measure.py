@@ -1,10 +1,10 @@
 """Show whether lessons helped.
 
-Compares sessions before a lesson was applied with sessions that started with it, in the same
-repository and with the same agents: how many have the problem, with 95 % intervals (Wilson for
-rates, Newcombe for their difference). With too few sessions, or if the lesson was deleted from the
-file by hand, the verdict is only that. Without LESSON, figures of all sessions follow, week by
-week.
+Compares sessions from before a lesson was applied with sessions that started while it was in the
+file, in the same repository and with the same agents. Shows how many of each have the problem, with
+95 % intervals (Wilson for rates, Newcombe for their difference). If there are too few sessions, or
+if somebody deleted the lesson from the file, the verdict says so. Without LESSON, figures of all
+sessions follow, week by week.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
 """Merge lessons into one.
 
-The first lesson keeps its text, gets the evidence of the others, and is used where any of them was.
-When the lesson is measured, the patterns of the others count for it. The others stay in the folder
-with the state "merged". Only accepted lessons can be merged.
+The first lesson keeps its text, gets the evidence of the others, and is used wherever one of them
+was used. When the lesson is measured, the patterns of the others count for it. The others stay in
+the folder with the state "merged". Only accepted lessons can be merged.
 """
 
 from pathlib import Path

@@ -4,10 +4,10 @@ A live session gets the same id, messages, summaries, rewinds, dates, usage, par
 Rewound messages stay in the store and can be restored. The data of the other runtime is not
 changed. The live session and its origin are one session: nothing is listed or counted twice.
 
-With --all, every session in the places where mycode and power-loop keep theirs is imported, or
-every session in the given directories and databases. Without these, sessions that were collected
-before and whose logs are gone are imported as well. Run it again to import what is new. A live
-session that was continued here stays as it is.
+With --all and PATHs, all sessions in these directories and databases are imported. With --all
+alone, these are all sessions in the usual places of mycode and power-loop, and sessions that were
+collected before and whose logs are gone. Run it again to import what is new. A live session that
+was continued here stays as it is.
 """
 
 from pathlib import Path

@@ -1,7 +1,8 @@
 """Answer interrupted calls with an error.
 
 Every call without a result gets an error as its result, right after the message that made the call.
-Use this only when no runtime works on the session: a tool that still runs would be answered twice.
+Use this only when no runtime works on the session: the call of a tool that still runs would get two
+results.
 """
 
 import click

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from session_memory.live.rows import MessageRow
     from session_memory.live.store import SessionStore
 
-# How often to check whether anybody still reads the output, when there are no messages.
+# While no message comes, check this often whether anybody still reads the output.
 LOOK_UP_S = 1.0
 
 
@@ -57,7 +57,8 @@ def command(
     with opened_session(settings, session) as (live, session_id):
         last = after
         if last is None:
-            # The head is read first: a later message is either in the tail or comes afterwards.
+            # The head is read before the tail. So a message that is added in between is not lost:
+            # it is in the tail, or it is followed below.
             head = live.head(session_id)
             tail = live.load_tail(session_id, lines) if lines else []
             for message in tail:
