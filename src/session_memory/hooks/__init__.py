@@ -5,7 +5,7 @@
 - ``prompt`` and ``start`` tell the agent about earlier sessions. They are off unless installed.
 
 ``running`` reads standard input, asks the module of the event, and prints what the agent expects,
-or nothing. A hook never fails: it keeps the reason for ``session-memory doctor``.
+or nothing. A hook never fails: it stores its errors, and ``session-memory doctor`` shows them.
 
 The agent waits for the answer, so nothing is imported here before it is needed.
 """

@@ -29,12 +29,12 @@ _EXAMINED = 4_000
 class HookedAgent:
     """One agent that runs our hooks.
 
-    - ``names``: our events → the agent's own names, which its answers contain
+    - ``names``: our events → the agent's own names, which the answers to it contain
     - ``is_flat``: the answer is ``{"additionalContext": …}`` without anything around it
     - ``output``: the paths of a command's output
     - ``fires_for_failures``: the event itself says that the command failed. Otherwise the exit
       status is at one of the paths ``exit``, or ``exit_text`` finds it in the output, or
-      (``is_in_log``) it is in the log of the session. Without it, the text of the output decides.
+      (``is_in_log``) it is in the log of the session. If it is nowhere, the output decides.
     - ``frame``: a pattern of what the agent writes around an output
     - ``context``: a pattern of what the agent writes before a prompt: the texts of other hooks
     - ``variable``: an environment variable that only this agent sets for the hooks that it runs
@@ -153,8 +153,8 @@ AGENTS = {
 def is_run_by_another(agent: HookedAgent, environ: "Mapping[str, str]") -> bool:
     """Whether another agent runs this agent's hook.
 
-    Grok reads the hooks of Claude Code, and Gemini can take them over. Each has hooks of its own
-    that know what it sends, so with both everything would happen twice.
+    Grok reads the hooks of Claude Code, and Gemini CLI and Qwen Code can take them over. Such a
+    hook does nothing: it does not know what these agents send, and each has hooks of its own.
     """
     return not environ.get(agent.variable) and any(
         one.variable and environ.get(one.variable) for one in AGENTS.values() if one is not agent

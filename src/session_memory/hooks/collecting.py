@@ -31,7 +31,7 @@ ANALYZE_EVERY_MS = 600_000
 def collect_ended(lock: int | None = None, seconds: float = SECONDS) -> None:
     """Collect all sessions that hooks have noted, unless another process does.
 
-    ``lock``: the lock, if the caller holds it already. It is released."""
+    ``lock``: the lock for collecting, if the caller holds it. It is released at the end."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         lock = take_lock() if lock is None else lock
@@ -44,7 +44,7 @@ def collect_ended(lock: int | None = None, seconds: float = SECONDS) -> None:
         finally:
             os.close(lock)
             lock = None
-        # A process that noted a session while we held the lock has ended without collecting it.
+        # While we held the lock, another hook may have noted a session and left it to us.
         if not is_waiting():
             return
 
@@ -81,7 +81,7 @@ def _collect(noted: list[EndedSession], until: float) -> None:
                 note_failure(noted[0].agent, "end", reason)
                 return
             for agent, some in by_agent.items():
-                # Agents without an adapter have logs that nobody can read.
+                # Without an adapter, nobody can read the logs of the agent.
                 if agent not in known or not config.source(agent).enabled:
                     continue
                 ids = {one.session for one in some}

@@ -29,10 +29,10 @@ _HOW = {
 
 def fix_text(fix: "KnownFix", now: float) -> str:
     """Return the text that says what resolved an error before."""
-    text = _room(MOST_TOKENS, fix.ref)
+    text = _empty_answer(MOST_TOKENS, fix.ref)
     where = "in another repository" if fix.is_elsewhere else "here"
     text.say(f"This error was resolved {where} {_age(fix.ended, now)}; check that it fits.")
-    # Texts of a digest of this version are masked by the rules of this release.
+    # A digest of the present version was masked by the present rules: its texts stay as they are.
     how, is_old = fix.how, fix.version != DIGEST_VERSION
     kind = how["kind"]
     words = _below(how["text"], fix.repo) if kind == "edit" else below_repo(how["text"], fix.repo)
@@ -50,7 +50,7 @@ def session_text(digest: "Digest", ref: str, now: float) -> str:
     """Return the text about a session that did something like what a prompt asks for."""
     from session_memory.core.time import parse_time
 
-    text = _room(MOST_TOKENS, ref)
+    text = _empty_answer(MOST_TOKENS, ref)
     ended = digest.ended_at or digest.started_at
     when = _age(parse_time(ended), now) if ended else "earlier"
     text.say(f"A session here did something similar {when}; the tool show has more.")
@@ -79,7 +79,7 @@ def repository_text(repo: str) -> str:
 
 def compaction_text(digest: "Digest", ref: str) -> str:
     """Return what a compaction may lose of a session: prompts, decisions, files, open errors."""
-    text = _room(MOST_TOKENS_AFTER_COMPACTION, ref)
+    text = _empty_answer(MOST_TOKENS_AFTER_COMPACTION, ref)
     text.say("Before the compaction, this session had:")
     for label, statements, most in (
         ("decided", digest.decisions, 4),
@@ -97,8 +97,8 @@ def compaction_text(digest: "Digest", ref: str) -> str:
     return marked(str(text), ref=ref)
 
 
-def _room(tokens: int, ref: str) -> AnswerText:
-    """An answer that fits into so many tokens together with its mark."""
+def _empty_answer(tokens: int, ref: str) -> AnswerText:
+    """Return an empty answer. With the mark around it, it has at most this many tokens."""
     return AnswerText(tokens - len(marked("", ref=ref)) // CHARACTERS_PER_TOKEN - 1)
 
 

@@ -1,9 +1,10 @@
-"""Find what resolved the same error before, by a change after which it did not come back.
+"""Find the change that resolved the same error before, if the error did not come back after it.
 
 Sessions of this repository are searched first, then those of other repositories. A fix from another
-repository counts only if it has nothing to do with it: a tool was missing or called wrongly.
+repository counts only if it does not depend on that repository: a tool was missing or called
+wrongly.
 
-In doubt there is no answer, because a wrong one costs the model more than none.
+In doubt there is no answer, because a wrong answer costs the model more than none.
 """
 
 import os
@@ -68,7 +69,7 @@ class KnownFix:
 
     @property
     def is_general(self) -> bool:
-        """Whether the fix surely has nothing to do with its repository: a tool was missing, or was
+        """Whether the fix surely does not depend on its repository: a tool was missing, or was
         called wrongly, and the command that helped names no file."""
         text: str = self.how["text"]
         is_of_tool = bool(_OF_TOOL.search(self.sample)) and self.how["kind"] != "edit"
@@ -80,7 +81,7 @@ class KnownFix:
         return self.how["kind"] == "edit" and bool(named and before) and not named & before
 
     def is_of_other_program(self, words: "set[str]") -> bool:
-        """Whether the fix is a changed call of one program, and now another program failed.
+        """Whether the fix is a changed call of one program, but now another program failed.
 
         False if a tool was missing: any script may call it."""
         if self.how["kind"] != "instead" or _OF_TOOL.search(self.sample):
@@ -140,7 +141,7 @@ def _marks(found: "list[ErrorLine]") -> dict[str, str]:
 
 
 def _tells(error: ErrorLine) -> bool:
-    """Whether a line says what is wrong, and not only that something is."""
+    """Whether a line says what is wrong, and not only that something is wrong."""
     if STATUS_LINE.match(error.text):
         return False
     words = _PLACEHOLDER.sub("", normalized(error.text))
@@ -178,7 +179,7 @@ def _chosen(
     words: "set[str]",
     root: str | None = None,
 ) -> KnownFix | None:
-    """Choose a fix among errors of the repository at ``root``; if it is None, of other ones.
+    """Choose a fix. ``found`` are errors of the repository at ``root``; if that is None, of others.
 
     ``words``: the words of the command that failed."""
     elsewhere = root is None

@@ -146,8 +146,8 @@ def _private_output() -> int:
 
 
 def note(agent: str, event: str, error: BaseException) -> None:
-    """Keep why a hook had no answer: of foreign errors only the type, as their text may quote a
-    log."""
+    """Note why a hook had no answer. Of an error that this program did not raise itself, only the
+    type is noted, because its text may quote a log."""
     with suppress(Exception):
         from session_memory.hooks.state import note_failure
         from session_memory.store.quick_reading import CannotRead

@@ -39,7 +39,7 @@ def private_directory(name: str = "") -> str:
 def take(*names: str) -> bool:
     """Remember that a text, named by ``names``, is given now; False if it was given before.
 
-    Of two hooks at the same moment, one gets True."""
+    If two hooks take the same text at the same moment, only one of them gets True."""
     from hashlib import blake2b
 
     given = "\0".join(names).encode("utf-8", "surrogatepass")

@@ -9,7 +9,7 @@ from session_memory.install.agent import NAME, Request
 from session_memory.install.parts import JSON, WHOLE, FileParts, Hook, Member, Whole
 
 # A hook usually answers within 150 ms, and ends itself after 4 seconds. The agent's own limit is
-# for a machine that stands still.
+# for a machine on which the hook cannot even do that.
 SECONDS = 5
 # Newer releases of Qwen Code count in seconds, and read a number as large as this as milliseconds.
 IN_MILLISECONDS = 1000 * SECONDS

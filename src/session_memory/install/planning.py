@@ -157,7 +157,7 @@ class Installer:
             self.records.write(record)
 
     def files(self, one: InstalledAgent) -> list[FileParts]:
-        """Return the files that `install` changed for an agent, each with our parts of it."""
+        """Return the files of an installed agent, each with our parts of it."""
         return setup_of(one.agent).files(self.place(one.root), self.request(one, [one.key]))
 
     def _parts(self, name: str, root: str) -> list[FileParts]:

@@ -17,7 +17,7 @@ def program_words() -> list[str]:
     """Return the full path of the program, else the words that run the package with Python."""
     started = Path(sys.argv[0])
     if started.name == PROGRAM and started.is_file():
-        # A link stays a link: an installer of tools changes where it leads with an upgrade.
+        # A link is not resolved, because an upgrade may change where it leads.
         return [str(started.absolute())]
     installed = Path(sys.executable).with_name(PROGRAM)
     return [str(installed)] if installed.exists() else [sys.executable, "-m", "session_memory"]

@@ -1,4 +1,4 @@
-"""The skill file that tells an agent when to ask Session Memory, in one of two places."""
+"""The skill: a file that tells an agent when to ask Session Memory."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ Without these tools, run `session-memory fix "ERROR"`, `session-memory search "W
 
 
 def shared_skill(place: InstallPlace, request: Request) -> list[FileParts]:
-    """Return the skill in ``.agents``, where all agents but one look for it."""
+    """Return the skill in ``.agents``, where all agents but Claude Code look for it."""
     return skill_in((place.root or place.home) / ".agents", request)
 
 

@@ -75,7 +75,7 @@ def _status(
     installer: Installer, setup: AgentSetup, words: Sequence[str], root: str
 ) -> InstallStatus:
     place = installer.place(root)
-    seen = _Seen(setup.name)
+    seen = _InstalledParts(setup.name)
     problem = None
     try:
         for file in setup.files(place, Request(("session-memory",), EVENTS, is_complete=True)):
@@ -102,8 +102,8 @@ def _status(
     )
 
 
-class _Seen:
-    """What the files of one agent that were looked at contain: hooks, server and program."""
+class _InstalledParts:
+    """The hooks, the server and the program that were found in the files of one agent."""
 
     def __init__(self, agent: str) -> None:
         self.agent = agent
@@ -138,7 +138,9 @@ class _Seen:
             self.program = json.loads(command[1])[0] if command else None
 
 
-def _outdated(installer: Installer, seen: _Seen, words: Sequence[str], root: str) -> list[str]:
+def _outdated(
+    installer: Installer, seen: _InstalledParts, words: Sequence[str], root: str
+) -> list[str]:
     """The files that would change if the agent was installed again with the same hooks."""
     recorded = {one.key: one for one in installer.records.read().agents}
     known = recorded.get((seen.agent, root))

@@ -119,7 +119,7 @@ class Question:
 
 
 class AskedMemory:
-    """Answers calls of tools, one at a time and in one thread. The store is opened by the first."""
+    """Answers calls of tools, one at a time and in one thread. The first call opens the store."""
 
     def __init__(self, store: str | None, config: Path | None, directory: Path | None = None):
         self._store = store

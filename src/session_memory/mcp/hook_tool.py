@@ -1,8 +1,8 @@
 """The tool ``hook``: an agent asks the running server instead of starting ``session-memory hook``.
 
-Models do not see it. ``agent`` and ``event`` are the words of the command, and the other arguments
-are named as in the input that the agent gives to a command. It never fails: without an answer the
-text is empty, and ``session-memory doctor`` tells why.
+Models do not see it. ``agent`` and ``event`` are the arguments of that command, and the other
+arguments are named as in the input that the agent gives to it. The tool never fails: if there is no
+answer, the text is empty. If the reason is an error, ``session-memory doctor`` shows it.
 """
 
 import json
@@ -14,7 +14,7 @@ from session_memory.hooks.hook_input import HookInput
 from session_memory.hooks.place import store_place
 from session_memory.hooks.running import note
 
-# The end of a session is missing: this server ends with it, so another process has to act on it.
+# The event `end` is missing: this server ends with the session, so another process collects it.
 EVENTS = ("failure", "prompt", "start")
 
 

@@ -26,7 +26,7 @@ LONGEST_LINE = 1 << 20
 MOST_WAITING = 32
 # The longest time until a tool's answer, in seconds.
 TIME_LIMIT = 10.0
-# Seconds between two looks: does the parent process still exist, and is a running job late?
+# Seconds between two checks of whether the parent process still exists and the running job is late.
 IDLE_LOOK, BUSY_LOOK = 2.0, 0.1
 PIECE = 1 << 16
 INTERRUPTED = 130
@@ -60,7 +60,7 @@ def serve(store: str | None = None, config: "Path | None" = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     if worker.is_busy:
-        # A thread that still works on a question cannot be ended in another way.
+        # A thread that still works on a question can only be ended together with the process.
         os._exit(0)
     return 0
 

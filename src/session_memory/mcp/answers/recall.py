@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # Measured on real sessions: with a fit below LEAST, a session is about something else. With a fit
 # below WEAK, it often is.
 LEAST, WEAK = 0.15, 0.35
-# A session that fits so much less than the best one is left out.
+# A session whose fit is less than this share of the best fit is left out.
 SHARE = 0.25
 MOST_FILES = 3
 MOST_COMMANDS = 2
@@ -95,7 +95,7 @@ def _fitting(found: "list[TaskSession]") -> "list[TaskSession]":
 
 
 def _hits(question: Question, query: str, most: int) -> "list[ShownHit]":
-    """Return the best event with all words of the query, at most one of each session."""
+    """Return the best events with all words of the query, at most one of each session."""
     # Only plain words are searched. A colon or a minus in a question is no field and no operator.
     # If a word is not in the index, nothing is searched: to look for it inside other words, the
     # whole index would have to be read.
