@@ -1,7 +1,8 @@
 """The text that an agent reads: short, and with everything from a log marked as a quotation.
 
-A line has words of ours. It may also have a bar and then a quotation up to the end of the line. A
-quotation is one line of visible characters, so nothing in it can end it. Secrets are masked.
+A line begins with words of ours. After them, it may have a bar and a quotation up to the end of the
+line. All characters of a quotation are visible, so it cannot begin a new line and look like words
+of ours. Secrets are masked.
 """
 
 from session_memory import redact
@@ -10,15 +11,15 @@ from session_memory.core.text import one_line, visible
 
 CHARACTERS_PER_TOKEN = 4
 LONGEST_QUOTE = 240
-# So much of a long text is searched for secrets before it is cut.
+# A longer text is cut to this length before it is searched for secrets.
 LONGEST_READ = 40_000
 BAR = " | "
 
 
 class AnswerText:
     """Collects the lines of an answer. If they are too long together, lines with the largest
-    ``rank`` are dropped first, and of equal ones the last. A line of rank 0 stays unless nothing
-    else is left to drop."""
+    ``rank`` are dropped first; of lines with the same rank, the last one. Lines of rank 0 are
+    dropped only if no others are left."""
 
     def __init__(self, tokens: int) -> None:
         self._room = tokens * CHARACTERS_PER_TOKEN

@@ -11,8 +11,8 @@ _SGR = re.compile(r"\x1b\[([0-9;]{0,40})m")
 _NAMES = {1: "b", 2: "d", 31: "r", 32: "g", 33: "y", 34: "c", 35: "m", 36: "c"}
 _BRIGHT = 60
 _WEIGHTS = frozenset("bd")
-# After 38 or 48, a colour is given by its number (5) or by red, green and blue (2). So many of the
-# next numbers belong to it.
+# The codes 38 and 48 begin a colour, which is left out: 5 and its number, or 2 and its red, green
+# and blue. So this many numbers follow the 5 or the 2.
 _FOLLOWING = {5: 1, 2: 3}
 
 

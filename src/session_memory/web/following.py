@@ -22,8 +22,8 @@ SECONDS_TO_END = 10
 
 
 class Following:
-    """Follows the logs from the first answer on. Each time that it wrote to the store, it calls
-    ``wrote``."""
+    """Follows the logs, from the first answered page on or after `LONGEST_WAIT_S`. Each time that
+    it wrote to the store, it calls ``wrote``."""
 
     def __init__(
         self, opened: Callable[[], Memory], wrote: Callable[[], None], site: "Site"

@@ -50,8 +50,8 @@ class Changes:
 
     def __init__(self, opened: Callable[[], Memory]) -> None:
         self._opened = opened
-        # A database connection counts the writes of others only for itself. So all looking is done
-        # with one connection.
+        # SQLite counts the writes of others for each connection separately. Only counts of the same
+        # connection can be compared, so one connection does all the looking.
         self._memory: Memory | None = None
         self._lock = Lock()
         self._number = 0

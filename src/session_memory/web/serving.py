@@ -33,7 +33,8 @@ WAITING = 128
 class WebServer:
     """One server for one store. The file ``place`` keeps its port, so that links stay valid.
 
-    ``follows``: the server follows the logs itself. ``is_live``: another part of the process does.
+    ``follows``: the server itself follows the logs. ``is_live``: another part of this process
+    follows them.
     """
 
     def __init__(
@@ -106,7 +107,7 @@ class WebServer:
 
     @contextlib.contextmanager
     def _noted(self) -> Iterator[None]:
-        """Write for other commands where the server is; after its end, write only the port."""
+        """Tell other commands where the server is. After its end, the file keeps only its port."""
         if self._place is None:
             yield
             return

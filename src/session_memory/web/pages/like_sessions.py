@@ -31,7 +31,7 @@ def like_sessions(asked: Asked, found: Session) -> dict[str, Any]:
 
 
 def _sentence(own: PageRow, others: Sequence[PageRow]) -> str:
-    """Say how many times the median of the others this session cost and took."""
+    """Compare cost, time and turns of this session with the medians of the others."""
     if len(others) < LEAST:
         return ""
     parts = []

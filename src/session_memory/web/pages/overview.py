@@ -91,7 +91,7 @@ def _number(number: int) -> str:
 
 
 def _counts(asked: Asked, day: str) -> dict[str, int]:
-    """Count the sessions of a day with each outcome. Subagents count with their sessions."""
+    """Count the sessions of a day by outcome, without subagents whose parent is counted."""
     store = asked.memory.store
     since, until = period(day)
     conditions = conditions_of(store, Filter(folded=True, since=since, until=until))
@@ -222,7 +222,7 @@ def _troubled(asked: Asked) -> list[ListRow]:
 
 
 def _patterns(asked: Asked) -> dict[str, Any]:
-    """Return problems that occurred in several sessions.
+    """Return the patterns that are problems, the highest rank first.
 
     Of very many sessions, only those of the last eight weeks count, because all of them have to be
     compared.

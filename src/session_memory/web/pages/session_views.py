@@ -41,7 +41,7 @@ class Relative(msgspec.Struct, frozen=True, kw_only=True):
     is_asked: bool
 
 
-class Telling(msgspec.Struct, frozen=True):
+class DigestLine(msgspec.Struct, frozen=True):
     """A line of a digest with a link to its event."""
 
     text: str
@@ -85,8 +85,8 @@ def digest(asked: Asked) -> Response:
     value = shown.digest
     uid = found.session_uid
 
-    def linked(text: str, event: str, note: str = "") -> Telling:
-        return Telling(text, event_address(uid, event), note)
+    def linked(text: str, event: str, note: str = "") -> DigestLine:
+        return DigestLine(text, event_address(uid, event), note)
 
     return session_page(
         asked,

@@ -72,7 +72,7 @@ class HitGroup(msgspec.Struct, frozen=True):
     every: str
 
 
-class Found(msgspec.Struct, frozen=True):
+class ListedHits(msgspec.Struct, frozen=True):
     """The hits of a search. If there are none, ``later`` is the address that searches words which
     contain the given ones."""
 
@@ -232,7 +232,7 @@ def _nothing(asked: Asked, state: _QueryState) -> str:
     return "No session matches these filters."
 
 
-def _found(asked: Asked, state: _QueryState, *, widen: bool = True) -> tuple[Found, str]:
+def _found(asked: Asked, state: _QueryState, *, widen: bool = True) -> tuple[ListedHits, str]:
     """Return the hits and a sentence about their number. Without ``widen``, words that do not occur
     find nothing, and the answer comes at once."""
     is_typed = not widen and not asked.query.get("q", "").endswith(" ")
@@ -268,7 +268,7 @@ def _found(asked: Asked, state: _QueryState, *, widen: bool = True) -> tuple[Fou
         for word in words
     ]
     later = "" if widen or groups else state.address()
-    return Found(groups, "Nothing found.", meant, later), said
+    return ListedHits(groups, "Nothing found.", meant, later), said
 
 
 def _line(hit: ShownHit) -> HitLine:
