@@ -76,7 +76,7 @@ class Driver(ABC):
     # A text that the agent prints when it has answered all prompts of its standard input. Without
     # one, it answers them after its input was closed.
     over = ""
-    # Words in the last message of a request beside the conversation, such as one for a title.
+    # Words in the last message of a request outside of the conversation, such as one for a title.
     aside_words = ""
     models = (MODEL, OTHER_MODEL)
     # HTTP errors after which the agent gives up. The script leaves out a step with such an error,

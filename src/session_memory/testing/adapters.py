@@ -353,7 +353,7 @@ def _check_event(event: NativeEvent) -> None:
 
 
 def _ended(data: bytes) -> bytes:
-    """Return a log without a last line that has no newline."""
+    """Return a log without its last line, if that line has no newline."""
     return data[: data.rfind(b"\n") + 1]
 
 

@@ -127,7 +127,7 @@ _UNSEEN = re.compile(
 
 
 def seen(text: str) -> str:
-    """Return a text without all that hides a secret in it.
+    """Return a text without everything that hides a secret in it.
 
     This code is independent of the masking rules that it tests.
     """

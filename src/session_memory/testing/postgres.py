@@ -43,7 +43,8 @@ HASTY = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 class Guard:
     """Removes the server in ``place`` when this process ends, even if it is killed.
 
-    For that, a child process waits until a pipe is closed whose other end only this process holds.
+    A child process reads from a pipe whose other end only this process holds. When this process
+    ends, the pipe is closed, and the child removes the server.
     """
 
     def __init__(self, place: Path) -> None:

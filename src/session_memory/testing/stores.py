@@ -50,7 +50,7 @@ class Stores(Protocol):
         """
 
     def empty_place(self, name: str) -> str:
-        """Return the address of a store that does not exist yet; otherwise as `place`."""
+        """Return the address of a store that does not exist yet. In all else it is like `place`."""
 
     def remove(self) -> None:
         """Remove every store that was made."""

@@ -48,13 +48,14 @@ class CurrentRepository:
 
     def changes_since(self, asked: Iterable[FileThen]) -> dict[FileThen, str]:
         """Say what happened to files since a moment: ``unchanged since``, ``2 commits since``,
-        ``gone now``. Files elsewhere are left out, and changed ones too if git is slow."""
+        ``no commit since`` or ``gone now``. Files outside of this repository are left out. If git
+        gives no answer, files that were written since are left out, too."""
         if self.root is None:
             return {}
         known = {one: inside for one in asked if (inside := self._inside(one.path)) is not None}
         known = dict(list(known.items())[:MOST_FILES])
         written = {one: self._written(inside) for one, inside in known.items()}
-        # No commit changed a file that was not written since, so git is not asked about it.
+        # A file that was not written since has no new commit, so git is not asked about it.
         newer = {one: known[one] for one, ms in written.items() if ms and ms > one.moment}
         found = {one: "unchanged since" if ms else "gone now" for one, ms in written.items()}
         if not newer:

@@ -37,8 +37,8 @@ def dearest_sessions(
         totals = _totals(own, parents)
         listed = ((-total, uid) for uid, total in totals.items() if uid not in parents)
         found: list[DearSession] = []
-        # More than ``limit`` are looked at: some may be subagents whose parent is unknown, others
-        # parents that are not in the store.
+        # More than ``limit`` are looked at, because some of them are left out: subagents whose
+        # parent is unknown, and parents that are not in the store.
         for less, uid in nsmallest(limit * 8, listed):
             session = store.sessions.get(uid)
             if session is not None and session.relation != "subagent":

@@ -40,8 +40,8 @@ def detours(
 ) -> dict[int, str]:
     """Return the detour of each response that was one, by the seq of the response.
 
-    ``reads`` are the paths of file reads by the seq of the call. Each of ``spans`` goes from the
-    seq of a call that failed to the seq of the call that then worked.
+    ``reads`` are the paths of file reads by the seq of the call. ``spans`` are those of
+    `failure_spans`: from the seq of a call that failed to where the same call worked.
     """
     own = [event for event in events if not event.is_inherited]
     made = _calls_of(own, sent)

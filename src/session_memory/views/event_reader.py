@@ -48,9 +48,9 @@ class EventReader:
         self._called: dict[str, int] = {}
 
     def of(self, seq: int, owner: str | None, event: SessionEvent) -> TranscriptEvent | None:
-        """Return the item for the event at ``seq``, which ``owner`` has if it is inherited.
+        """Return the item for the event at ``seq``. An inherited event belongs to ``owner``.
 
-        None if it is bookkeeping or has no text, unless the options ask for it.
+        None for bookkeeping and for an event without text, unless the options ask for them.
         """
         is_kept = self._options.is_complete or (seq == self._options.kept and not self._depth)
         if not is_kept and is_bookkeeping(event):

@@ -34,7 +34,7 @@ def find_session(store: Store, text: str) -> str:
 
 
 def find_stored(store: Store, text: str) -> str:
-    """Like `find_session`, and also the full uid of a live session that no sync has read yet."""
+    """Like `find_session`; ``text`` may also be the uid of a live session that is not synced."""
     flavor, _, native = text.strip().partition(":")
     if flavor == LIVE and is_live(store.db, native):
         imported = LiveImports(store.db).of_name(native)

@@ -65,8 +65,8 @@ class _Waiting:
 
     def __init__(self) -> None:
         self.size = 0
-        # Pairs: an item, and the item to show if none of its texts has a secret. They differ if a
-        # text was shortened, because its last word, which may be cut, is removed.
+        # Pairs: an item, and what to show if none of its texts has a secret. That differs from the
+        # item if a text was shortened: its last word is removed, because it may be half a secret.
         self._items: list[tuple[TranscriptItem, TranscriptItem]] = []
         # Each text, with the numbers of the items that contain it.
         self._texts: dict[str, list[int]] = {}

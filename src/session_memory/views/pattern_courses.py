@@ -13,8 +13,8 @@ _STARTED = "select uid, coalesce(started_at, ended_at) from sessions where uid i
 def pattern_courses(store: Store, patterns: Sequence[Pattern]) -> dict[str, list[int]]:
     """Return, by pattern id, the number of its sessions in each of 12 equal parts of time.
 
-    The time is the one that all patterns span together. A pattern that names only some of its
-    sessions is left out.
+    The parts divide the time from the first to the last session of all patterns. A pattern that
+    names only some of its sessions is left out.
     """
     whole = [one for one in patterns if len(one.session_uids) == one.sessions]
     seen = [parse_time(t) for one in whole for t in (one.first_seen, one.last_seen) if t]

@@ -84,7 +84,9 @@ class _Parts(NamedTuple):
 def _lengths(
     ids: SessionIds, parents: list[tuple[str, str]], flavors: list[str]
 ) -> dict[tuple[str, str], int | None]:
-    """Return how many characters of each session's id no other id begins with; None for all.
+    """Return how many characters of each session's id are enough; None if all are needed.
+
+    They are enough if no other id begins with them.
 
     ``parents`` are the flavor and id of sessions without the part of a subagent.
     """
@@ -110,7 +112,7 @@ def _lengths(
 
 
 def _enough(parent: str, shared: int) -> int | None:
-    """Return the first usual length that is more than the characters shared with a neighbour."""
+    """Return the first usual length that is longer than what a neighbour shares, or None."""
     return next((one for one in short_lengths(parent) if shared < one <= len(parent)), None)
 
 

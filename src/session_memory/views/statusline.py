@@ -143,8 +143,8 @@ def statusline(
 def _block_start(store: Store, at: int) -> int | None:
     """Return the start of the current five-hour block in milliseconds; None between blocks.
 
-    After a pause of five hours a new block starts anyway, so the last two weeks suffice. If they
-    have no such pause, every block is looked up.
+    After a pause of five hours a new block starts in any case. So only the last two weeks are read.
+    If they have no such pause, all usage is read.
     """
     hours = active_hours(store, at - LOOK_BACK_MS)
     pauses = (

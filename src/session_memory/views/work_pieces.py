@@ -50,7 +50,7 @@ def _pieces(events: Iterable[OutlineEvent]) -> Iterable[OutlinePiece]:
 
 
 def _merged(pieces: Iterable[OutlinePiece]) -> list[OutlinePiece]:
-    """Join neighbouring pieces of the same sort. If there are too many, join them in pairs."""
+    """Join neighbouring pieces of the same worker. If too many are left, join them in pairs."""
     joined: list[OutlinePiece] = []
     for piece in pieces:
         before = joined[-1] if joined else None
@@ -64,7 +64,7 @@ def _merged(pieces: Iterable[OutlinePiece]) -> list[OutlinePiece]:
 
 
 def _halved(pieces: list[OutlinePiece]) -> list[OutlinePiece]:
-    """Join each two neighbours to one piece of the longer one's sort, unless a gap is between."""
+    """Join pieces in pairs, unless a gap is between them. The longer piece names the worker."""
     halved: list[OutlinePiece] = []
     for first, second in zip(pieces[::2], [*pieces[1::2], None][: len(pieces[::2])], strict=True):
         if second is None or second.start != first.end:

@@ -247,7 +247,10 @@ def _is_in_time(edit: LoggedEdit, line: BlamedLine, *, is_rare: bool) -> bool:
 def _reaches(
     found: Sequence[LineSource | None], telling: Sequence[bool], place: int, step: int
 ) -> bool:
-    """Whether lines of the same edit lead in one direction to a rare (``telling``) line."""
+    """Whether the next lines in one direction are of the same edit, up to a rare line.
+
+    ``telling`` says which lines are rare.
+    """
     own = found[place]
     at = place + step
     while own is not None and 0 <= at < len(found):
