@@ -20,7 +20,8 @@ _NOWHERE = "http://127.0.0.1:9"
 def words_without_network(words: list[str]) -> tuple[list[str], dict[str, str]]:
     """Return the command and the variables that start a program in namespaces of its own.
 
-    If the machine allows no namespaces, the command is unchanged and has the network.
+    If the machine allows no namespaces, the command is unchanged: it is not cut off from the
+    network.
     """
     environment, unshare = dict(os.environ), shutil.which("unshare")
     if unshare is not None and shutil.which("ip") is not None:

@@ -97,7 +97,8 @@ def keep(scratch: Path, results: Iterable[Result]) -> list[Result]:
         if any(name and agent == driver.name for agent, name in fresh):
             # The agent is installed now, so the result that says it is missing is outdated.
             newest.pop("", None)
-        # In the order of the scenarios; a release that could not be installed has none.
+        # Results are in the order of the scenarios. If a release could not be installed, its result
+        # has no scenario.
         ordered = [newest[name] for name in ("", *NAMES) if name in newest]
         if ordered:
             file.write_text(json.dumps([one.to_dict() for one in ordered], indent=1) + "\n")

@@ -35,7 +35,7 @@ _OF_TOOL = re.compile(
 )
 # A path, or a script of the repository.
 _PLACE = re.compile(r"[/\\]|\.\w{1,4}\b|\brun\b|\bmake\b")
-# What a model should not get from a log, even if it helped once.
+# Commands that a model should not get from a log, even if they helped once.
 _RISKY = re.compile(
     r"(?i)\brm\s+-|\bsudo\b|\|\s*(?:ba|z)?sh\b|--force\b|--hard\b|--no-verify|\bmkfs|\bdd\s+if="
     r"|\bdrop\s+(?:table|database)|chmod\s+(?:-R\s+)?0?777|\bgit\s+push\b|\beval\b"

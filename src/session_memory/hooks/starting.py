@@ -35,9 +35,9 @@ def _about_repository(hook: HookInput, store: str) -> str | None:
 
 
 def _after_compaction(hook: HookInput, store: str) -> str | None:
-    """Collect the log of the session as far as it goes, and say what is in it.
+    """Collect the log of the session up to now, and say what is in it.
 
-    This takes longer than other hooks. A compaction takes much longer itself."""
+    This takes longer than other hooks, but a compaction itself takes much longer."""
     from session_memory.hooks.collecting import collect_now
     from session_memory.hooks.injection import compaction_text
     from session_memory.store.quick_reading import QuickReader

@@ -235,7 +235,7 @@ class Installer:
         if known is not None and is_kept and content_hash(now) == known.after:
             return former
         if former == now:
-            # The run that recorded this was killed before it wrote the file.
+            # An earlier run was killed after it recorded the file and before it wrote the file.
             return now
         created: Created = list(known.created) if known else []
         text = remove_all(whole.kind, now, whole.parts, created, whole.path)

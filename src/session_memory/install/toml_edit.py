@@ -95,7 +95,7 @@ def remove_table(text: str, path: Keys) -> str:
 
 
 def _without(text: str, ours: list[TomlStatement]) -> str:
-    """The text without the first of these statements and those that follow right after it."""
+    """The text without the first of ``ours``, and without those of ``ours`` right after it."""
     every = list(statements(text))
     first = every.index(ours[0])
     last = first

@@ -170,5 +170,5 @@ def _checked(key: str, value: "Any", rule: "dict[str, Any]") -> "Any":
         raise ToolError(f"{key} must be a text")
     if value not in rule.get("enum", [value]):
         raise ToolError(f"{key} must be one of {', '.join(rule['enum'])}")
-    # Of a text that is too long the end is kept, because an error is at the end of an output.
+    # The end of a text that is too long is kept, because an error is at the end of an output.
     return value[-LONGEST_TEXT:]

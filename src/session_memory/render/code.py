@@ -170,7 +170,7 @@ _CLASSES = {
 
 @cache
 def _class(sort: str) -> str:
-    """Return the class of a sort of token: its own, or that of the sort it belongs to."""
+    """Return the CSS class of a sort of token; without one, the class of the sort above it."""
     while sort:
         if sort in _CLASSES:
             return _CLASSES[sort]

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 SHORT_OUTPUT = 12
-# So many characters of code on a page are coloured. Code after them is plain.
+# At most this many characters of code on a page are coloured. Code after them is plain.
 MOST_COLOURED = 1024 * 1024
 
 

@@ -223,7 +223,7 @@ def _block(row: CostRow, now: int) -> CostRow:
 
 
 def _with_subagents(store: Store, rows: list[CostRow], root: str | None) -> list[CostRow]:
-    """Add to each session's row its cost with subagents, as far as they match the filters.
+    """Add to each session's row its cost with the subagents that match the filters.
 
     A session without usage of its own gets a row if its subagents have usage. Sessions above
     ``root`` get none.

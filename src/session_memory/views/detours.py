@@ -38,7 +38,7 @@ def detours(
     reads: dict[int, str],
     spans: Sequence[tuple[int, int]] = (),
 ) -> dict[int, str]:
-    """Return the detour of each response that was one, by the seq of the response.
+    """Return the sort of detour of each response that was a detour, by the seq of the response.
 
     ``reads`` are the paths of file reads by the seq of the call. ``spans`` are those of
     `failure_spans`: from the seq of a call that failed to where the same call worked.

@@ -34,7 +34,7 @@ def check_outcomes(*patterns: str | None) -> None:
 
 
 def check_kinds(store: Store, *kinds: str) -> None:
-    """Raise for a kind that is neither one of ours nor of an event in the store."""
+    """Raise for a kind that is neither in the schema nor among the names in the store."""
     for kind in kinds:
         # An adapter may give its events kinds of its own. The store has a list of their names.
         if kind not in KINDS and kind not in store.names.all():

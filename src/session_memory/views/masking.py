@@ -23,7 +23,7 @@ DEEPEST = 60
 SEARCHED_AT_ONCE = 256 * 1024
 _NUMBERS = (int, float, bool, int | None, float | None)
 # Fields that stay, because links and order depend on them, or because we choose their words. All
-# other texts of a record are masked, those of fields that are added later too.
+# other texts of a record are masked, also in fields that are added later.
 _KEPT = frozenset(
     [
         *("session_uid", "flavor", "native_session_id", "parent_uid", "relation", "outcome"),

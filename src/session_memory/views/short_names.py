@@ -26,7 +26,7 @@ def short_names(store: Store, uids: Iterable[str]) -> dict[str, str]:
 
 
 class SessionNames:
-    """Looks up short names of sessions: those of ``uids`` together, any other when it is called."""
+    """Looks up short names: those of ``uids`` at once, that of any other uid when it is called."""
 
     def __init__(self, store: Store, uids: Iterable[str] = ()) -> None:
         self._ids = SessionIds(store.db)

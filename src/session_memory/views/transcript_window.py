@@ -44,7 +44,7 @@ def transcript_part(
     if row is None:
         return TranscriptPart(number, first, last, (), 0, missing)
     reader = EventReader(read, session, options, 0)
-    # The calls of the first results may be in the part before: their times are needed.
+    # The calls of the first results may be in the part before. Their times give the durations.
     placed = read.events.between(row.id, uid, max(first - SECTION, 0), last)
     for _, _, event in placed:
         if event.seq < first:

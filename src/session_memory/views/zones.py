@@ -21,7 +21,7 @@ def zone(name: str) -> tzinfo:
         return UTC
     try:
         return ZoneInfo(name)
-    # The name is unknown, or it is a path, or that of a directory of zones.
+    # The name is unknown, a path, or the name of a directory of zones.
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise InvalidTime(f"unknown time zone {short_repr(name)}", _HINT, field="tz") from None
 

@@ -30,7 +30,7 @@ MOST_TEXT = 64 * 1024
 MOST_DIFF_LINES = 400
 MOST_CHANGES = 100
 LONGEST_LABEL = 400
-# So many characters of code in a part of 50 events are coloured.
+# At most this many characters of code in a part of 50 events are coloured.
 MOST_COLOURED = 64 * 1024
 
 

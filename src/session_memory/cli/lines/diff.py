@@ -22,7 +22,7 @@ def diff_lines(
 ) -> Iterator[str]:
     """Yield the lines of a diff's body, safe and coloured, each in at most ``columns`` columns.
 
-    Of a long diff only the beginning is shown. Without ``shorten`` nothing is cut.
+    A long diff is cut at its end. Without ``shorten`` nothing is cut.
     """
     kept = list(lines)
     for line in kept[:MOST] if shorten else kept:

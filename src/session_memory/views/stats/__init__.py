@@ -140,7 +140,7 @@ def zone_name(tz: tzinfo | None) -> str:
 
 
 def _scope(ask: Statistics, filters: StatsFilter) -> Scope:
-    # The names that a filter may match are read from all sessions, so only if there is a filter.
+    # To find the names that a filter may match, all sessions are read. Without one, none is.
     is_filtered = any((filters.flavor, filters.repo, filters.model))
     flavors, repos, models = ask.facets() if is_filtered else (set(), set(), set())
     return Scope(

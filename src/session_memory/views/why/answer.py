@@ -51,9 +51,10 @@ class WhyLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WhySession(msgspec.Struct, frozen=True, kw_only=True):
-    """A session that wrote lines. ``prompt`` is the one before its edit, ``said`` what the agent
-    said last before the edit, ``decided`` what a person decided in between. ``turn_cost`` is the
-    cost of the turn with the edit, ``cost`` that of the whole session with its subagents."""
+    """A session that wrote lines. ``prompt`` is the last prompt before the edit, ``said`` the last
+    words of the agent before it, ``decided`` what a person decided between prompt and edit.
+    ``turn_cost`` is the cost of the turn with the edit, ``cost`` the cost of the whole session with
+    its subagents."""
 
     session_uid: str
     title: str

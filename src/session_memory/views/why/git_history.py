@@ -28,7 +28,7 @@ class BlamedLine(msgspec.Struct, frozen=True):
     """A line of a file, and the commit that put it there; None if it is not committed.
 
     ``path_then`` is the name of the file in that commit, ``number_then`` the number of the line
-    there. ``origin`` is the commit that the line was moved or copied from; else it is ``commit``.
+    there. ``origin`` is the commit that the line was moved or copied from; without one, ``commit``.
     For common lines, such as ``return None``, git finds wrong origins.
     """
 

@@ -224,8 +224,8 @@ def _troubled(asked: Asked) -> list[ListRow]:
 def _patterns(asked: Asked) -> dict[str, Any]:
     """Return the patterns that are problems, the highest rank first.
 
-    Of very many sessions, only those of the last eight weeks count, because all of them have to be
-    compared.
+    In a store with very many sessions, only those of the last eight weeks count, because all
+    sessions that count have to be compared.
     """
     is_large = asked.memory.store.sessions.count() > MANY_SESSIONS
     first = datetime.now().astimezone().date() - timedelta(days=7 * WEEKS - 1)
