@@ -42,7 +42,7 @@ def _after_compaction(hook: HookInput, store: str) -> str | None:
     from session_memory.hooks.injection import compaction_text
     from session_memory.store.quick_reading import QuickReader
 
-    # This raises if the store is of another release. Opening such a store would migrate it.
+    # This raises if the store is of another release. Opening an older store would migrate it.
     QuickReader(store).close()
     found = collect_now(hook.agent.name, hook.session, store)
     return None if found is None else compaction_text(*found)
