@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from queue import Empty, LifoQueue
 
-from session_memory.core.errors import StoreError
+from session_memory.core.errors import SessionMemoryError, StoreError
 from session_memory.memory import Memory
 from session_memory.store.page_memory import limit_pages
 
@@ -29,17 +29,21 @@ class Memories:
 
     @contextmanager
     def one(self) -> Iterator[Memory]:
-        """Lend a memory to one request. After a failure of the store it is closed."""
+        """Lend a memory to one request. It is closed after a failure, because a failure may leave a
+        connection in an unknown state. An error of the request, such as a wrong filter, is none."""
         memory = self._taken()
+        is_sound = False
         try:
             yield memory
-        except StoreError:
-            memory.close()
+            is_sound = True
+        except SessionMemoryError as error:
+            is_sound = not isinstance(error, StoreError)
             raise
-        if self._idle.qsize() < MOST_IDLE:
-            self._idle.put(memory)
-        else:
-            memory.close()
+        finally:
+            if is_sound and self._idle.qsize() < MOST_IDLE:
+                self._idle.put(memory)
+            else:
+                memory.close()
 
     def _taken(self) -> Memory:
         try:
