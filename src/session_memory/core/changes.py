@@ -6,7 +6,7 @@ from session_memory.core.patches import counted
 
 
 class Replacement(msgspec.Struct, frozen=True):
-    """Replace the text ``old`` with ``new``: the first occurrence, or with ``everywhere`` all."""
+    """Replace the first occurrence of ``old`` with ``new``; all occurrences if ``everywhere``."""
 
     old: str
     new: str

@@ -9,10 +9,11 @@ Lines are JSON objects, numbered from 0:
 - ``{"head": text}``: what is before the messages, up to the bracket that begins their list
 - ``{"message": …}``: one message, as it is in the document. Each newline in it is written as a
   carriage return, which means the same in JSON
-- ``{"text": text}``: a message that is no valid JSON, or of a document with carriage returns
+- ``{"text": text}``: a message that is not valid JSON, or that is from a document with carriage
+  returns
 - ``{"tail": text}``: what follows the messages
-- ``{"back": true, "message": …}``: the document lost messages that followed this one. Without
-  ``message``: it lost messages from its beginning on
+- ``{"back": true, "message": …}``: the document lost all messages after this one. Without
+  ``message``: it lost all earlier messages
 - ``{"generation": [kept, [[first, last], …]], "head": line, "tail": line, "gaps": …}``: a document
   that begins with the first ``kept`` messages of the generation before, and goes on with the
   messages in the lines ``first`` to ``last``. ``gaps`` is the text between the messages

@@ -68,8 +68,8 @@ class SessionMemoryError(Exception):
         cls.kind = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # The default calls the class with the message alone. That fails for constructors with
-        # other parameters, and one such error in a worker process would break its whole pool.
+        # By default, unpickling calls the class with the message alone. That fails for constructors
+        # with other parameters, and one such error in a worker process would break its whole pool.
         return type(self)._restored, (self.args, self.__dict__)
 
     @classmethod

@@ -35,7 +35,8 @@ class FileEdit(msgspec.Struct, frozen=True):
 
 
 class FileRead(msgspec.Struct, frozen=True):
-    """A tool call that read a file, or so many ``lines`` of the file from line ``first`` on.
+    """A tool call that read a file: the whole file, or ``lines`` lines of it, beginning with line
+    ``first``.
 
     The first line of a file is line 1.
     """

@@ -77,7 +77,7 @@ class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class History(msgspec.Struct):
-    """A conversation. ``left_out`` counts messages that the model no longer got, by reason.
+    """A conversation. ``left_out``: how many messages the model no longer got, for each reason.
 
     ``are_whole``: the messages are as the runtime wrote them, with all their keys.
     """

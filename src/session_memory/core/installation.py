@@ -19,9 +19,9 @@ NAME = "session-memory"
 class Installation:
     """How this package was installed.
 
-    ``prefix`` and ``python`` are the directory and the interpreter of its environment. If it was
-    installed from a checkout, that is ``directory``. Another origin that is not the package index
-    is ``url``, such as a wheel or a git repository.
+    ``prefix`` and ``python`` are the directory and the interpreter of its environment.
+    ``directory`` is the checkout that it was installed from. ``url`` is another origin, such as a
+    wheel or a git repository. Both are None if it came from the package index.
     """
 
     prefix: Path

@@ -4,7 +4,8 @@ A program that must start quickly needs one module of a large package, and Pytho
 package's ``__init__`` before it.
 """
 
-# Importing typing takes longer than the rest of this module. Type checkers know this name.
+# Importing ``typing`` takes longer than the rest of this module, so this name is not imported from
+# it. Type checkers take any name ``TYPE_CHECKING`` for true.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,8 +12,8 @@ import msgspec
 from session_memory.core.lazy_patterns import lazy_pattern
 
 CONTEXT = 3
-# Comparing can take quadratic time. If lines × lines is larger, the diff is all old lines, then all
-# new lines.
+# Comparing can take quadratic time. If the number of old lines times the number of new lines is
+# larger than this, the diff is all old lines, then all new lines.
 MOST_COMPARED = 4_000_000
 MOST_PATCHES = 200
 UNENDED = "\\ No newline at end of file"
@@ -64,7 +64,7 @@ def _bare_lines(text: str) -> list[str]:
 
 
 def _ended_lines(text: str) -> list[str]:
-    """The lines with their line feeds. The last one may have none."""
+    """The lines of a text, each with its line feed. The last line may have none."""
     *lines, last = text.split("\n")
     return [f"{line}\n" for line in lines] + ([last] if last else [])
 
@@ -105,7 +105,8 @@ def _segments(text: str) -> Iterator[str]:
 
 
 def _unescaped(segment: str) -> str:
-    """The patch with real line ends. In a script it may be a quoted text with ``\\n``."""
+    """The patch with real line ends. A patch in a script may have ``\\n`` in place of each line
+    end."""
     if "\n" in segment or "\\n" not in segment:
         return segment
     try:

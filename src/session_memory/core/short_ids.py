@@ -6,9 +6,9 @@ This module imports nothing, because a hook uses it and must start quickly.
 SHORTEST = 8
 # Ids that begin with a time differ only after many characters. A UUID is cut at its dashes.
 _LENGTHS = (SHORTEST, 13, 18, 23, 28)
-# The letters of a word in front are counted if they are fewer. With a longer word, such as
-# `session_`, the short name would be that word alone.
-_LONGEST_PREFIX = SHORTEST // 2
+# If the word in front has fewer letters than this, its letters count. The letters of a longer word,
+# such as `session_`, do not count: they would fill the short name alone.
+_LONG_WORD = SHORTEST // 2
 
 
 def short_lengths(native: str) -> tuple[int, ...]:
@@ -18,6 +18,6 @@ def short_lengths(native: str) -> tuple[int, ...]:
     have the same word. So the shortest name is ``session_4f0c12ab`` and not ``session_``.
     """
     word, underscore, _ = native.partition("_")
-    if not underscore or not word.isalpha() or len(word) < _LONGEST_PREFIX:
+    if not underscore or not word.isalpha() or len(word) < _LONG_WORD:
         return _LENGTHS
     return tuple(len(word) + 1 + length for length in _LENGTHS)

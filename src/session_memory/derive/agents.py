@@ -64,7 +64,7 @@ def reads_instructions(name: str, flavor: str) -> bool:
 
 
 def short_model(model: str) -> str:
-    """The name of a model without its maker and its date of release, which only repeat."""
+    """A short name of a model: without its prefix (``claude-``) and its release date."""
     for prefix in model_prefixes():
         model = model.removeprefix(prefix)
     words = model.split("-")

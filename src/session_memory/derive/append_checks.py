@@ -41,22 +41,23 @@ def check_order(store: Store, row: CollectedSession, source: SourceRow, needs: N
 
 
 def _gives_nothing(log: SourceRow) -> bool:
-    """Whether a log is a document of which every line is bookkeeping, such as a copy of what the
-    model gets. Nothing has to come before it."""
+    """Whether a log is a document whose lines are all bookkeeping, such as a copy of what the model
+    gets. Such a log gives no events, so other logs need not be read before it."""
     return log.role == REWRITTEN and log.lines == sum(json.loads(log.bookkeeping).values())
 
 
 def check_references(store: Store, row: CollectedSession, needs: Needs) -> None:
-    """Raise `NeedsDerivation` if a history by reference connects these records with a session.
+    """Raise `NeedsDerivation` if a log refers to another session's records and does not repeat
+    them.
 
-    The session may begin with another session's records, or another one with these records.
+    Either this session begins with the records of another session, or another begins with these.
     """
     sessions = store.sessions
     base = base_of(row)
     if base is not None and not row.has_shared:
         origin = sessions.row(base[0])
         if origin is not None and origin.evicted_at is not None:
-            # The evicted origin is needed again: the sync brings back what is stale.
+            # The evicted origin is needed again. The sync brings a stale evicted session back.
             origin.stale = 1
             sessions.save(origin)
         if origin is not None:

@@ -13,9 +13,9 @@ from session_memory.store.memory_store import temporary_store
 from session_memory.store.raw import Pack
 from session_memory.store.store import Store
 
-# Compressed bytes. A session with more is not held in memory; it must be restored.
+# The most compressed bytes of a session that is held in memory. A larger one must be restored.
 LARGEST = 64 * 1024 * 1024
-# This many of these stores in memory are kept for later reads.
+# The number of stores in memory that are kept for later reads.
 KEPT = 4
 _UNREADABLE = (ArchiveError, SessionEvicted, StoreDamaged)
 
@@ -40,7 +40,7 @@ def readable_store(store: Store, uid: str) -> Store:
         message = f"session {uid} was evicted, and its archive cannot be read: {error}"
         raise ArchiveError(message, error.hint) from error
     members = {(one, store.sessions.row_by_id(one).evicted_at) for one in together}
-    # Whoever still reads an older copy keeps it alive.
+    # The oldest copy is dropped from the list, not closed: a caller may still read it.
     store.read_from_archive[:] = [*store.read_from_archive, (members, copy)][-KEPT:]
     return copy
 
@@ -72,15 +72,15 @@ def _copy(store: Store, together: list[int]) -> Store:
             for source_id in (*store.sessions.source_ids(session_id), *mine):
                 _adopt(store, source_id, copy, mine)
         except _UNREADABLE:
-            # The logs of this ancestor cannot be read. The events that a fork copied from it are
-            # shown as the fork's own.
+            # The logs of this ancestor cannot be read. Events that a fork copied from the ancestor
+            # are shown as the fork's own.
             continue
     rebuild(copy, now_ms(), lambda repo, cwd: None, lambda source: None)
     return copy
 
 
 def _ancestors(store: Store, sessions: list[int]) -> list[int]:
-    """The sessions that these were forked or resumed from: they own the copied history."""
+    """The sessions that these sessions were forked or resumed from. They own the copied history."""
     found: dict[int, None] = {}
     for session_id in sessions:
         above = store.sessions.row_by_id(session_id).parent_uid

@@ -91,7 +91,8 @@ class ClusterRecords:
             yield from self._own(index)
 
     def _origins(self, index: int) -> list[tuple[int, int]]:
-        """The sessions whose history a session begins with, earliest first, with end ordinals."""
+        """``(position, end ordinal)`` of the sessions whose history a session begins with, earliest
+        first."""
         found: list[tuple[int, int]] = []
         seen, row, end = {index}, self._rows[index], NEVER
         while (base := base_of(row)) is not None:

@@ -1,4 +1,5 @@
-"""The responses of a cluster of sessions: which of them are the same, and for whom each counts."""
+"""The responses of a cluster of sessions: which rows are the same response, and for which session
+each response counts."""
 
 from collections.abc import Iterable
 
@@ -80,8 +81,7 @@ class ClusterUsage:
         """Let a response that several sessions logged count once, for its owner.
 
         Only responses of the sessions in the set ``among`` are assigned. ``sharing`` are the sets
-        of sessions that share records. Returns the sessions for which more or less counts than
-        before.
+        of sessions that share records. Returns the sessions whose usage changed.
         """
         changed: set[int] = set()
         index_of = {row.id: index for index, row in enumerate(self._rows)}
@@ -97,7 +97,8 @@ class ClusterUsage:
                 and usage.session_id in index_of
                 and not self._counts_for_evicted(response, usage)
             ]
-            # ``logged`` is empty if all records with this response repeat the id of another record.
+            # If all records with this response repeat the id of another record, ``logged`` is
+            # empty.
             logged.sort(key=lambda usage: self._rows[index_of[usage.session_id]].uid)
             for group in same.groups(logged):
                 holders = 0
@@ -112,8 +113,8 @@ class ClusterUsage:
         return any(other.input_counts == usage.input_counts for other in away)
 
     def _give(self, group: list[StoredUsage], owner: int) -> set[int]:
-        """Let the best of several rows of a response count for its owner."""
-        # The largest output is the whole answer; among equals the owner's own record.
+        """Let only the best of several rows of a response count, and let it count for ``owner``."""
+        # The largest output is the whole answer. Among equal rows, the owner's own is the best.
         best = max(group, key=lambda usage: (usage.output_tokens, usage.session_id == owner))
         usages = self._store.usage
         changed: set[int | None] = set()

@@ -41,7 +41,7 @@ PIECE_EVENTS, PER_SESSION = 1000, 20
 
 
 class Derivation:
-    """Derives one cluster: sessions that share records. A set of them is a bit mask over positions.
+    """Derives one cluster: sessions that share records. A set of sessions is a bit mask.
 
     ``_same_ids`` and ``_usage`` know which sessions hold each record and each response.
     """
@@ -177,7 +177,7 @@ class Derivation:
             size += PER_SESSION + self._as_read[self._rows[index].id].event_count
 
     def _found_contents(self, owners: Owners) -> list[OtherContent]:
-        """Give records with the same id and other content keys of their own."""
+        """Let records that have the same id but different content have different keys."""
         places = Places(self._same_ids)
         for index, row in enumerate(self._rows if self._same_ids.contents else ()):
             places.add(index, row, self._records.of(index))
@@ -197,7 +197,7 @@ class Derivation:
             self._store.problems.replace(source_id, OTHER_CONTENT, uids, details, self._now)
 
     def _settle_one(self, index: int, *, at_once: bool) -> "_SettledSession":
-        """Settle one session. Unless all of it is settled ``at_once``, its rows are stored, too."""
+        """Settle one session. Without ``at_once``, its rows are stored batch by batch."""
         row, owners = self._rows[index], self._owners
         inferred = (row.parent_uid, row.relation)
         reset(row)

@@ -28,7 +28,8 @@ def archive_of(store: Store, config: Config) -> Archive | None:
 
 
 def archive_at(store: Store, directory: str) -> Archive | None:
-    """The archive in a directory. Without a name, the one beside the store, if it has a place."""
+    """The archive in ``directory``. If that is "", the archive beside the store; None for a store
+    in memory."""
     if directory:
         return Archive(Path(directory).expanduser())
     place = beside(store)

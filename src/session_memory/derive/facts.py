@@ -1,4 +1,5 @@
-"""Facts about a session as a whole that logs and documents state, kept apart by who wrote them.
+"""Facts about a whole session, as logs and documents state them. The facts of each writer are
+stored separately.
 
 A document is a small file beside the log, such as the ``.meta.json`` of a subagent.
 """
@@ -14,11 +15,10 @@ from session_memory.core.ids import make_uid
 from session_memory.core.text import LONGEST_MESSAGE, one_line
 from session_memory.store.sessions import CollectedSession
 
-# The name under which the facts of a session's own logs are stored.
+# The writers of the facts that a session's own logs state: where the session came from, its
+# repository, and what it cost. Each is replaced without the others.
 LOG_WRITER = "a log"
-# The repository that a log names, kept apart from the facts about its origin.
 REPOSITORY_WRITER = "a log's repository"
-# What a log says that its session cost, kept apart as well.
 COST_WRITER = "a log's costs"
 # A title is one line, and short enough for every table.
 _TITLES = frozenset({"title", "custom_title", "agent_name"})
@@ -42,7 +42,7 @@ def merged_facts(text: str) -> dict[str, Any]:
 
 
 def set_facts(row: CollectedSession, writer: str, facts: dict[str, Any]) -> None:
-    """Replace the facts of one writer, unless a newer generation of it is stored."""
+    """Replace the facts of one writer, unless it has stored facts of a newer generation."""
     stored = {} if row.facts == "{}" else json.loads(row.facts)
     if stored.get(writer, {}).get("generation", 0) <= facts.get("generation", 0):
         stored[writer] = facts

@@ -20,7 +20,8 @@ NO_END = 1 << 62
 
 
 class Forgotten:
-    """All tombstones (hashes of forgotten ids) of a store at one moment. Falsy without any."""
+    """All tombstones (hashes of forgotten ids) of a store at one moment; false if there are
+    none."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -38,7 +39,7 @@ class Forgotten:
     def holds_session(self, flavor: str, native: str) -> bool:
         if not (self._sessions and native):
             return False
-        # A session whose name is not a valid id has a substitute for it.
+        # A session whose name is not a valid id is stored under a substitute id.
         return session_key(make_uid(flavor, fit_native_id(native)[0])) in self._sessions
 
     def masks(self, flavor: str, records: Iterable[Record]) -> list[Mask]:

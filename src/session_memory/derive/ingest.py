@@ -165,7 +165,8 @@ class Ingest:
             if origin is None:
                 return reason.sessions
         if row.revision and not row.event_count:
-            # Until now there was no event that the problem of a response could refer to.
+            # The session had no event until now, so its responses could have no problem. Check
+            # them.
             writing.usage.note_again()
         writing.settle(records, writing.is_own if origin else None)
         row.own_records += writing.named_records
@@ -200,7 +201,7 @@ class Ingest:
         uid = make_uid(flavor, native)
         row = self._store.sessions.row(uid)
         if row is not None and row.host is None and source.host:
-            # Until now the store knew only the rows of the session, which are on no machine.
+            # Until now the store knew only the session's live rows, which belong to no machine.
             row.host = source.host
         if row is None:
             row = CollectedSession(

@@ -9,7 +9,7 @@ from session_memory.adapters.base import Record
 from session_memory.core.text import one_line
 from session_memory.store.sources import SourceRow
 
-# The reason of the problem that a record with such a count has.
+# The ``reason`` of the problem for a record with a token count that cannot be true.
 IMPOSSIBLE_COUNT = "impossible token count"
 
 

@@ -1,4 +1,4 @@
-"""Append a stale session without events, if the sessions that share its records can stay.
+"""Append a stale session that has no events, if the other sessions with its records need no change.
 
 Such a session is new, or it was evicted and its log is back. A long fork is read in several
 batches, and only all its records together show that it is a plain fork (`plain_forks`). Then it is
@@ -112,7 +112,8 @@ def new_session(store: Store, session_id: int) -> NewSession | None:
 def _is_back(store: Store, row: CollectedSession) -> bool:
     """Whether a session is a fork whose log came back after eviction, as if the fork were new.
 
-    Not if another session logged a response that counts for it: their usage must be compared.
+    False if a response that counts for the session was logged by another session: then the usage of
+    both must be compared.
     """
     return bool(
         row.has_shared
@@ -131,7 +132,7 @@ def _logs_of(store: Store, session_id: int) -> list[SourceRow]:
 
 
 def reset(row: CollectedSession) -> None:
-    """Set a row back to what it was before its first record; watermarks and documents stay."""
+    """Set a row back to what it was before its first record. Watermarks and document facts stay."""
     row.state = encode_state(SettleState())
     row.own_records = row.event_count = row.turns = row.retries = row.wall_clock_ms = 0
     row.started_at = row.ended_at = None

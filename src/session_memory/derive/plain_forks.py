@@ -58,9 +58,9 @@ def _is_named_otherwise(store: Store, row: CollectedSession, origin: CollectedSe
 
 
 def _holds_all_of(store: Store, origin: CollectedSession, writing: SessionWriting) -> bool:
-    """Whether the new session copied every record of its origin, which inherited none itself.
+    """Whether the new session copied every record of its origin, and the origin inherited none.
 
-    If so, the origin counts as copied whole, even if it did not before, and owns these records.
+    Then the origin counts as copied whole and owns these records.
     """
     if not origin.has_shared:
         return len(writing.shared_records) == origin.own_records
@@ -70,9 +70,9 @@ def _holds_all_of(store: Store, origin: CollectedSession, writing: SessionWritin
 
 
 def _are_shared(store: Store, origin: CollectedSession, writing: SessionWriting) -> bool:
-    """Whether a third session holds each of the copied records too.
+    """Whether a third session holds each of the copied records, too.
 
-    Otherwise the origin has fewer records of its own now.
+    If not, the fork takes away records that only the origin held, so owners may change.
     """
     shared = store.events.held_by_others(origin.id, sorted(writing.shared_records))
     return shared == writing.shared_records

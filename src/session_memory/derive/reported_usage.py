@@ -1,9 +1,9 @@
 """Let usage that a session only reports count, as long as no session logs the response itself.
 
-The log of a parent repeats what the responses of its subagents used. Often it is the only log that
-has them. When a session arrives that logged the response itself, that one counts; when the session
-is forgotten, the report counts again. Only the rows of these responses change and the sums of their
-sessions, so that a parent and its subagent can be followed at the same time.
+The log of a parent repeats what the responses of its subagents used. Often no other log has them.
+When a session arrives that logged the response itself, that session's usage counts instead. When
+that session is forgotten, the report counts again. Only the rows of these responses and the sums of
+their sessions change, so a parent and its subagent can be followed at the same time.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,8 @@ from session_memory.store.store import Store
 from session_memory.store.usage import BUCKETS, StoredUsage
 
 NEAR_MS = 60 * 60 * 1000
-"""A report of a response is at most so far from it in time, if another session logged it."""
+"""The most time between a report and the response it is about, if another session logged the
+response."""
 
 
 def settle_reports(
@@ -46,11 +47,12 @@ def settle_reports(
 
 
 def _repeats(store: Store, report: StoredUsage, logged: StoredUsage) -> bool:
-    """Whether a report is about a logged response with the same id.
+    """Whether a report is about a logged response with the same id. It is in two cases:
 
-    It is if the reporting session or one of its subagents logged the response. It is too if another
-    session logged the same input at about the same time. A report is often made before the response
-    is complete: its input has its final figures by then, or is still 0.
+    - The reporting session logged the response, or the session that the report counts for, or a
+      subagent of either.
+    - Another session logged the same input at about the same time. A report is often made before
+      the response is complete, but each figure of its input is then final or still 0.
     """
     reporters = (report.session_id, report.reported_for or report.session_id)
     if logged.session_id in reporters:

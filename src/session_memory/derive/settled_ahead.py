@@ -1,7 +1,8 @@
 """Settle the records of a new log in a worker process, which does not ask the store.
 
-The result is right if the session is new and no other session holds any of its records. The process
-that writes checks that. If it is wrong, it reads the records from the stored log and adds them.
+The result is right only if the session is new and no other session holds any of its records. The
+process that writes checks this. If it is not so, that process drops the result, reads the records
+from the stored log and adds them.
 """
 
 from collections.abc import Callable

@@ -1,8 +1,8 @@
 """Find the sessions of a cluster that stay as they are, or can be derived apart from the others.
 
-A session may have thousands of forks. When it goes on, most of them own the same records as before,
-so their stored events stay right. Only their parent and the usage that counts for them may change.
-Those are a few columns.
+A session may have thousands of forks. When it goes on, most forks own the same records as before,
+so their stored events stay right. Only a few columns of theirs may change: their parent, and the
+usage that counts for them.
 """
 
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from session_memory.store.sessions import CollectedSession
 from session_memory.store.store import Store
 from session_memory.store.usage import BUCKETS
 
-# The columns that may change without the events. Others are only used for deriving.
+# The columns that readers see and that may change although the events stay.
 _SHOWN = ("parent_uid", "relation", "repo", "domain", *BUCKETS)
 
 

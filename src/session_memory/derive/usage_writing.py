@@ -30,9 +30,9 @@ NEVER = 1 << 62
 class UsageWriting:
     """The usage of one session.
 
-    ``counts_for`` is an evicted session that some of the responses count for. ``has_turns`` says
-    that usage was stored for turns that include their subagents. ``changed`` are the sessions for
-    which a report counts now, or no longer.
+    - ``counts_for``: an evicted session that some of the responses count for
+    - ``has_turns``: usage was stored for turns that include their subagents
+    - ``changed``: the sessions that gained or lost the usage in a report
     """
 
     def __init__(self, store: Store, row: CollectedSession, flavor: str) -> None:
@@ -51,7 +51,7 @@ class UsageWriting:
 
     def _begin(self) -> None:
         self._found = FoundUsage()
-        # The entry True has the responses that were only reported.
+        # The entry ``True`` has the responses that were only reported, ``False`` all others.
         self._new: dict[bool, list[NewUsage]] = {False: [], True: []}
         self._shared: dict[bool, list[NewUsage]] = {False: [], True: []}
         self._larger: list[tuple[int, NewUsage]] = []
@@ -78,9 +78,9 @@ class UsageWriting:
     ) -> tuple[set[int], bool]:
         """The sessions that logged some of these responses already.
 
-        Also returns whether a record here may hold a larger output than the stored one. Thousands
-        of forks may have logged the responses of one session. A new session whose records one
-        session holds is compared with what counts for that one.
+        Also returns whether a record here may hold a larger output than the stored one. If a single
+        session holds records of a new session, that session's counted responses are read instead of
+        all rows: thousands of forks may have logged the same responses.
         """
         others: set[int] = set()
         outputs: dict[Response, int] = {}
@@ -109,8 +109,8 @@ class UsageWriting:
     def _counting_for(self, session_id: int, responses: set[Response]) -> dict[Response, int]:
         """Those ``responses`` that count for a session, each with its output.
 
-        If a third session logged a response that counts for the session, a fork with the same
-        output could become the one that counts. So its output is returned as one less.
+        If a third session logged such a response, its output is returned as one less. So the output
+        of a fork with an equal row counts as larger: the fork's row may become the one that counts.
         """
         return {
             (usage_id, reported): output if logged_by == session_id else output - 1
@@ -202,7 +202,7 @@ class UsageWriting:
         self._begin()
 
     def settle_reports(self) -> None:
-        """Decide which rows count of responses that were both logged and reported."""
+        """For responses that were both logged and reported, decide which rows count."""
         if self._reported:
             self.changed |= settle_reports(self._store, self._reported, [self._row])
             self._reported = set()

@@ -68,8 +68,8 @@ def end_turn(state: SettleState, duration_ms: int) -> None:
 
 
 def begin_turn(state: SettleState) -> None:
-    """Begin a turn at a prompt. Of the turn before, the time up to its last record counts: the time
-    after that was the person's."""
+    """Begin a turn at a prompt. The turn before counts up to its last record, because after that
+    the agent waited for the person."""
     state.unlogged_ms += max(0, state.open_ms - state.last_gap)
     state.open_ms = state.last_gap = 0
     state.in_turn = True
