@@ -97,12 +97,14 @@ RETENTION_LIMITS = ("raw_max_age_days", "raw_soft_cap_bytes", "raw_hard_cap_byte
 
 
 class LessonsConfig(msgspec.Struct, forbid_unknown_fields=True):
-    """The folder of lessons, and how many sessions a step needs; see docs/lessons.md.
+    """The folder of lessons, and how many sessions each step needs; see docs/lessons.md.
 
-    - ``promote_sessions``: so many sessions must show a pattern before it may become a lesson
-    - ``distribute_sessions``: so many must show it before the lesson may be written to a file
-    - ``measure_sessions``: so many before the lesson was written to a file, and so many afterwards,
-      are needed to judge the effect of the lesson
+    - ``promote_sessions``: the least number of sessions with a pattern before it may become a
+      lesson
+    - ``distribute_sessions``: the least number of such sessions before the lesson may be written to
+      a file
+    - ``measure_sessions``: the least number of sessions before the lesson was written to a file,
+      and again after it, before the lesson's effect is judged
     """
 
     dir: str = ""

@@ -204,7 +204,8 @@ class NativeUsage(msgspec.Struct, gc=False):
 
 
 class CallOutcome(msgspec.Struct, gc=False):
-    """What a record other than the result says about a call. A field is None if it says nothing."""
+    """What a record says about a call, besides the record of the call's result. A field is None if
+    the record does not state it."""
 
     call_id: str
     is_error: bool | None = None

@@ -6,7 +6,8 @@
   its program was killed. It is opened read-only and read in short transactions, which never stop a
   writer.
 - A database with a write-ahead log but without the index is read from a copy, because opening it
-  would create files beside it. So is a database that cannot be opened in its way above.
+  would create files beside it. A database that cannot be opened as described above is read from a
+  copy, too.
 """
 
 import base64
@@ -73,7 +74,8 @@ class _Opened:
     def is_sound(self) -> bool:
         """Whether all rows that were read show the database at one moment.
 
-        If a write-ahead log appeared meanwhile, they still do: the file itself did not change.
+        They do so even if a write-ahead log appeared meanwhile, because the file itself did not
+        change.
         """
         return self.is_live or self._directory is not None or _file(self.path) == self.state[0]
 

@@ -104,8 +104,8 @@ def _translate(
             reader.message(ref, state, record, message)
 
 
-# What completes the head of a document, which ends with the opening bracket of its list of
-# messages. The head of a document without such a list is complete.
+# The head of a document ends with the opening bracket of its list of messages. These texts make it
+# valid JSON. A head without a list of messages is valid already, so the last text is empty.
 _ENDINGS = ("]}", "]", "")
 
 

@@ -56,5 +56,5 @@ def _zone(name: str) -> tzinfo | None:
     try:
         return ZoneInfo(name)
     except (OSError, ValueError, ZoneInfoNotFoundError):
-        # There is no such zone, or the name leads somewhere else.
+        # There is no such zone, or the name is a path that leads out of the directory of zones.
         return None

@@ -38,8 +38,8 @@ class Plugins(msgspec.Struct):
 
 
 def find_plugins(built_in: Collection[str]) -> Plugins:
-    """Return the adapters of other packages, sorted by flavor. One whose flavor is in ``built_in``
-    is not used but a problem."""
+    """Return the adapters of other packages, sorted by flavor. An adapter whose flavor is in
+    ``built_in`` becomes a problem instead."""
     plugins = Plugins()
     if not _is_mentioned(plugins):
         return plugins
@@ -64,7 +64,7 @@ def find_plugins(built_in: Collection[str]) -> Plugins:
 def _is_mentioned(plugins: Plugins) -> bool:
     """Whether a package on ``sys.path`` mentions the group.
 
-    A zip file on the path is not opened; it might, so the answer is True.
+    True if there is a zip file on the path: it may mention the group, and it is not opened.
     """
     is_mentioned = False
     for place in map(Path, sys.path):

@@ -42,15 +42,16 @@ MOST_BLOCKS = 500
 class RowUnit(msgspec.Struct):
     """Rows of a database that make one line of a journal, such as a message with its parts.
 
-    - ``key``: the id of the unit. Units are in the order of their keys; the session itself has
-      ``""`` and comes first.
-    - ``at``: when one of its rows changed last.
-    - ``rows``: the fields of its line that hold rows; ``notes``: further fields.
-    - ``is_open``: the agent is still writing it.
+    - ``key``: the id of the unit. Units are in the order of their keys. The session's own row has
+      the key ``""`` and comes first.
+    - ``at``: when one of the rows changed last.
+    - ``rows``: the fields of the line that hold rows; ``notes``: further fields.
+    - ``is_open``: the agent is still writing the unit.
     - ``blocks``: the names of the blocks that an open unit has so far.
-    - ``is_known``: an earlier line has the same texts; only details of its rows changed.
-    - ``stays``: it may change while it is the last of its kind, so each sync reads it.
-    - ``may_wait``: it changes all the time now, so a unit that has a line gets no new one yet.
+    - ``is_known``: an earlier line has the same texts; only details of the rows changed.
+    - ``stays``: the unit may change as long as it is the last of its kind, so each sync reads it.
+    - ``may_wait``: the unit changes all the time now. If it has a line already, it gets no new line
+      until it stops changing.
     """
 
     key: str
@@ -99,10 +100,11 @@ class JournalState(msgspec.Struct):
         return sorted({*self.open, self.stays} - {""})
 
     def unless_older(self, session: RowUnit) -> "JournalState":
-        """Return this state; an empty one if the session's own row is older than when it was read.
+        """Return this state, or an empty one if the session's own row is now older than at the last
+        sync.
 
-        Then a clock was set back, or an older copy replaced the database. With an empty state all
-        rows are read; those that are known become no events.
+        An older row means that a clock was set back, or that an older copy replaced the database.
+        With an empty state all rows are read; those that are known become no events.
         """
         known = self.recent.get("")
         is_older = known is not None and session.at < known[0] - WINDOW_MS

@@ -39,7 +39,7 @@ BYTES_PER_WORKER = 16 * 1024 * 1024
 class ReadTask(msgspec.Struct):
     """A source with something to read.
 
-    - ``counted``: it counts in the report; of a source and its companions only one does
+    - ``counted``: this source counts in the report. A source and its companions count once
     - ``replaces``: the row of the generation before, when the file was rewritten
     - ``left_out``: the configuration excludes its repository
     - ``is_taken``: another process has read it meanwhile, so nothing more of it is written

@@ -21,7 +21,7 @@ from session_memory.core.roles import REWRITTEN
 from session_memory.derive.evicted import archive_of, bring_back, family
 from session_memory.store.sources import SourceRow
 
-# The reason of the problem that says: a new part waits for the evicted part of its session.
+# The ``reason`` of the problem that a new part waits for the evicted part of its session.
 EVICTED = "evicted"
 
 

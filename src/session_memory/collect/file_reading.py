@@ -39,7 +39,8 @@ HEAD = 256 * 1024
 
 
 class ReadingRules(Protocol):
-    """What reading files needs to know about the sync: a `RunContext`, or in a worker its rules."""
+    """What `FileReading` asks about the sync. In the main process this is a `RunContext`, in a
+    worker a `WorkerRules`."""
 
     config: Config
     progress: ReadProgress
@@ -131,7 +132,7 @@ class FileReading:
             yield Chunk(task, kept, [], [], cursor, kept, tail, is_last=True)
 
     def _tail_at(self, task: ReadTask, file: BinaryIO, kept: int, size: int) -> str:
-        """The hash by which the next sync sees that nothing changed before ``kept``."""
+        """The hash from which the next sync knows that nothing before ``kept`` changed."""
         return task.content_hash if task.content_hash and kept >= size else _tail(file, kept)
 
     def _translate(

@@ -11,7 +11,7 @@ from session_memory.store.store import Store
 class KeptStore:
     """A store that stays open, and is opened again after it was lost or replaced.
 
-    ``own_files``: the common beginning of the paths of the store's own files.
+    ``own_files``: the text with which the paths of all of the store's own files begin.
     """
 
     def __init__(self, opening: Callable[[], Store]) -> None:

@@ -6,7 +6,8 @@ from session_memory.store.store import Store
 
 
 class LiveNews:
-    """Remembers the state of the last check. SQLite tells whether anybody wrote since then."""
+    """Remembers the state of the last check, to ask less often. In SQLite a number tells whether
+    anybody wrote since."""
 
     def __init__(self) -> None:
         self._seen: tuple[Store, object] | None = None

@@ -115,8 +115,8 @@ class LiveSync:
                 self._write(row, head, self._translated(row, [body], Cursor())[0])
 
     def _begin_again(self, row: SourceRow, rows: SourceRow) -> None:
-        """Begin a session anew: the id of a closed one was used again, and no new row was read
-        yet."""
+        """Begin a session anew, because a new session has the id of a closed one. No row of it was
+        read yet."""
         self._store.sessions.begin_again(self._store.sessions.of_source(row.id))
         if rows.id:
             rows.tail_hash, rows.starts_at = "", None

@@ -36,7 +36,8 @@ def mask_bytes(data: bytes) -> bytes:
 
 
 def begin_masking(row: SourceRow, redact: bool, start: int) -> bool:
-    """Return whether to mask a source, which is read from ``start`` on; note where that begins.
+    """Return whether to mask a source, which is read from ``start`` on; set ``redacted_from`` of
+    its row.
 
     Once masked, a source is always masked, even without ``redact``.
     """

@@ -96,7 +96,7 @@ class ParallelReading:
                 yield self._chunk(task, one)
         except OrderReturned:
             if has_some:
-                # What arrived must be written first: the rest is read from the stored cursor on.
+                # Write the chunks that arrived first: the rest is read from the stored cursor on.
                 batches.flush()
                 task.is_new = False
             yield from self._reading.chunks(task)

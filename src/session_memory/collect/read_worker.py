@@ -189,7 +189,8 @@ class ReadWorker(FileReading):
             name = dictionary.id
         else:
             if dictionary.id is None:
-                # From now on short packs use it too, as when the parent has stored it.
+                # Mark the dictionary as stored, as the parent will do. From now on, short packs use
+                # it too.
                 dictionary.id = _SENT
                 digest = sha256(dictionary.body).digest()
                 self._sent[id(dictionary)] = dictionary, digest

@@ -49,7 +49,8 @@ class SourceReading(FileReading):
             return
         place, dump = task.ref.place, dump_of(task.flavor)
         if dump is not None:
-            # Taken before the copy: what is written meanwhile is noticed by the next sync.
+            # The stat is taken before the copy. So a change during the copy is noticed by the next
+            # sync.
             task.stat = database_stat(place)
         with (
             opened(place) as native,

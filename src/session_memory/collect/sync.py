@@ -200,7 +200,8 @@ class Sync:
         return self._looking.look_at_paths(named, flavors)
 
     def count_only(self) -> None:
-        """Count the sources that a sync would read as read, for a dry run."""
+        """For a dry run: report the changed sources and live sessions as read, without reading
+        them."""
         counted = sum(task.counted for task in self.context.tasks)
         self.outcome.report.ingested = counted + len(self._live_changed)
 

@@ -185,7 +185,8 @@ class Watch:
         outcome = sync(store, self._config, where, host=self._host, progress=self._progress)
         yield from self._report(store, outcome, is_whole=is_whole)
         yield from self._report_adapters(outcome.broken_adapters)
-        # A look reads the whole list of sources, and the next one may be ten minutes away.
+        # A look loads the rows of all sources. The next look may be ten minutes away, so give their
+        # memory back.
         release_pages(store.db)
         give_back_memory()
 

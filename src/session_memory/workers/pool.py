@@ -2,7 +2,8 @@
 
 An order is any value that tells a worker what to do. The answers to one order keep their sequence.
 This process has a thread for each worker. The thread gives orders to the worker and keeps a bounded
-amount of its answers until they are taken. If a worker dies, its order is tried once more.
+amount of its answers until they are taken. If a worker dies, another process tries the rest of its
+order once more.
 """
 
 import os
@@ -25,11 +26,11 @@ from session_memory.workers.process import (
     write_frame,
 )
 
-# Bytes of answers of one worker that wait to be taken.
+# The most bytes of a worker's answers that wait to be taken.
 MOST_WAITING = 6 * 1024 * 1024
 PIPE_BYTES = 1024 * 1024
 TRIES = 2
-# The kind of the last frame for an order over which `TRIES` processes died.
+# The kind of the last frame of an order during which `TRIES` processes died.
 DIED = 99
 
 Continued = Callable[[Any, Any], Any]
@@ -61,8 +62,8 @@ class Pool:
     """Workers for some numbered orders, which are begun in the order of their numbers.
 
     ``target`` names the function ``module:name`` that each worker calls once with ``setting``. That
-    function returns the work: a function from an order to its answers. ``continued`` is called
-    after a worker died.
+    function returns the work: a function from an order to its answers. After a worker died,
+    ``continued`` returns an order for what it left undone.
     """
 
     def __init__(
@@ -101,8 +102,7 @@ class Pool:
             worker.thread.join()
 
     def take(self, number: int, *, wait: bool) -> Iterator[Any] | None:
-        """Return the answers to an order; None if no worker has begun it. After None no worker will
-        ever begin the order.
+        """Return the answers to an order. None: no worker has begun the order, and none ever will.
 
         With ``wait``, first wait until a worker begins it, as long as workers are running.
         """

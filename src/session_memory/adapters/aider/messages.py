@@ -76,7 +76,7 @@ def tokens_used(text: str, record: Record, model: str, number: int) -> None:
 def cost_of_tokens(tokens: str, text: str, record: Record, model: str, number: int) -> None:
     """Set the usage for a report whose second line has the cost.
 
-    ``tokens`` is the first line, ``text`` the second. Their usage has the same id as the usage of
+    ``tokens`` is the first line, ``text`` the second. This usage has the same id as the usage of
     the first line alone, and replaces it.
     """
     tokens_used(f"{tokens} {text}", record, model, number)

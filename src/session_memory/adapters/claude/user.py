@@ -116,7 +116,8 @@ def _result(native: ClaudeLine, block: Block, record: Record) -> NativeEvent:
 
 
 def _rejected(native: ClaudeLine, text: str) -> bool:
-    """Whether a person refused the call or stopped it. A refusal by a rule or a hook is none."""
+    """Whether a person refused the call or stopped it. A refusal by a rule or a hook does not
+    count."""
     decision = native.permissionDecision
     if decision is not None and decision.decision == "reject":
         return (decision.source or "").startswith("user_")

@@ -84,8 +84,10 @@ def _base(meta: SessionMeta, base: HistoryBase | None) -> Base | None:
 
 
 def _rollout(ref: SourceRef) -> str:
-    """Return the id at the end of a file's name, which a thread has that continues in another file
-    after a revert; "" for other files."""
+    """Return the id at the end of a file's name; "" if there is none.
+
+    Codex adds this id when a thread continues in another file after a revert.
+    """
     name = ref.path.name.partition(".")[0]
     return short(name.rpartition("_")[2]) if name.startswith("rollout-") and "_" in name else ""
 

@@ -212,9 +212,9 @@ def _ended(call_id: str, tool: str, text: str, status: str) -> NativeEvent:
 def _result(answer: dict[str, Any], state: GeminiState) -> list[NativeEvent]:
     """Return the events of a result in a message to the model.
 
-    Mostly they are repeated ones, because Gemini CLI also writes the call again with its result.
-    They are new if the agent was stopped before that, or refused a call that a subagent may not
-    make. Then no other line has the call.
+    Mostly these events are repeated ones, because Gemini CLI also writes the call again with its
+    result. If the agent was stopped before that, or refused a call that a subagent may not make, no
+    other line has the call, and its events are new.
     """
     call_id, tool = name_in(answer.get("id")), string(answer.get("name"))
     failed = "error" in mapping(answer.get("response"))

@@ -12,7 +12,7 @@ from session_memory.adapters.json_records import string
 _MOST_MESSAGES = 64
 _MOST_CALLS = 256
 _MOST_PROMPTS = 200
-# The message of a call that is in no message; only its result is there.
+# Stands for the message of a call that no message has: only the call's result is logged.
 _UNKNOWN = "?"
 # The state is stored with each part of a log, so it must be short. No model has a longer name.
 _LONGEST_MODEL = 200

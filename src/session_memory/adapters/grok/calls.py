@@ -52,7 +52,7 @@ def call(update: Update, record: Record, state: LogState, saying: str) -> None:
         record.bookkeeping = "tool_call"
         return
     if not call_id or call_id in state.calls or call_id in state.answered:
-        # Its id does not distinguish it from another call. So it is shown, but not as a call.
+        # The call has no id, or the id of an earlier call. So it is shown, but not as a call.
         lifecycle(update, record, f"{update.title or ''} {_as_text(update)}".strip())
         return
     if call_id.startswith(TYPED):

@@ -10,7 +10,7 @@ from session_memory.adapters.token_counts import count_of, part_of, without
 from session_memory.adapters.tool_results import result_event
 from session_memory.core.text import escaped, one_line
 
-# The usage of more models in one turn is not read.
+# If more models than this answered in one turn, the usage of the others is not read.
 MOST_MODELS = 64
 ENDED_BY_A_PERSON = frozenset({"cancelled", "interrupted"})
 CANCELLED_BY_A_PERSON = frozenset({"midturnabort", "permissioncancelled", "permissionrejected"})
@@ -46,10 +46,11 @@ def turn_completed(
 
 
 def _ended_by_a_person(reason: str, cancelled_by: str | None, state: LogState) -> bool:
-    """Whether a person ended the turn.
+    """Whether a person ended the turn. The answer is no in these cases:
 
-    Not if a person refused a call, which is an event of that call already; not if the agent began
-    the turn by itself, which ends with the program; and not if a limit or a hook ended it.
+    - A person refused a call. That refusal is an event of the call already.
+    - The agent began the turn by itself. Such a turn ends with the program.
+    - A limit or a hook ended the turn.
     """
     if reason == "interrupted":
         return not state.is_woken
