@@ -197,7 +197,7 @@ class NativeUsage(msgspec.Struct, gc=False):
         if cost is not None and not (type(cost) is int and 0 <= cost <= MOST_MICRODOLLARS):
             rejected.append(f"reported_cost is {short_number(count_of(cost))}")
             self.reported_cost = None
-        # These two are parts of other figures, so they cannot be larger.
+        # The two figures below are parts of other figures, so they cannot be larger.
         self.cache_write_1h_tokens = min(self.cache_write_1h_tokens, self.cache_write_tokens)
         self.reasoning_tokens = min(self.reasoning_tokens, self.output_tokens)
         self.rejected = ", ".join(filter(None, (self.rejected, *rejected)))

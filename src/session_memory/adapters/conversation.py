@@ -193,7 +193,7 @@ def usage_of(usage_id: str, model: str | None, logged: Mapping[str, Any]) -> Nat
     providers and runtimes.
 
     If cached tokens have Anthropic's names (``cache_…_input_tokens``), the logged input does not
-    include them. With all other names it does, so they are subtracted.
+    include cached tokens. With all other names it includes them, so they are subtracted.
     """
     details = _first(logged, "prompt_tokens_details", "input_tokens_details")
     inner = details if isinstance(details, Mapping) else {}

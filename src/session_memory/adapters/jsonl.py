@@ -43,9 +43,9 @@ def records(stream: BinaryIO, offset: int, translate: Translate) -> Iterator[tup
     """Translate every record from ``offset`` on. Yield for each the offset of its end, and the
     record.
 
-    ``translate`` gets the offset, the length and the bytes of a line; None in place of the bytes
-    if the line is too long to hold in memory. If it returns a problem, the line is split into the
-    objects it begins with, and each of them is translated.
+    ``translate`` gets the offset, the length and the bytes of a line; None in place of the bytes if
+    the line is too long to hold in memory. If ``translate`` returns a problem, the line is split
+    into the objects it begins with, and each object is translated.
     """
     end = -1
     for start, length, line in lines(stream, offset):
@@ -142,7 +142,8 @@ def _whole_objects(offset: int, line: bytes) -> Iterator[Line]:
 
 
 def end_of_objects(line: bytes) -> int:
-    """Return the offset in ``line`` at which the objects end that it begins with; 0 without any."""
+    """Return where the last of the objects ends that ``line`` begins with; 0 if it begins with
+    none."""
     objects_of_line = list(_whole_objects(0, line))
     return objects_of_line[-1][0] + objects_of_line[-1][1] if objects_of_line else 0
 

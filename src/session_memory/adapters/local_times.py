@@ -1,7 +1,8 @@
 """Convert times that a log has in local time, without a time zone.
 
-The zone is the one of this machine when it first finds the log. An adapter stores its name with the
-source (in its `SourceRef`). So a rebuild on a machine in another zone gives the same times.
+The zone of a log is the zone of the machine that first finds the log. An adapter stores the name of
+the zone with the source (in its `SourceRef`). So a rebuild on a machine in another zone gives the
+same times.
 """
 
 import os

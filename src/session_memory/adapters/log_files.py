@@ -26,8 +26,8 @@ def logs(
     """Yield a source for every log below the agent's own directory ``base``.
 
     If ``base`` is None, yield the logs that somebody copied to ``root`` instead. ``recognizes``
-    tells by their first bytes whether they are this agent's; ``to_loose_ref`` makes their sources.
-    The names of logs end with ``suffix``.
+    tells from the first bytes of a file whether it is a log of this agent; ``to_loose_ref`` makes
+    its source. The names of logs end with ``suffix``.
     """
     if isinstance(base, Unlisted):
         yield base

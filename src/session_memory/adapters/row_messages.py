@@ -40,8 +40,8 @@ def add_blocks(
 
     - ``name``: the message's id in the database.
     - ``own``: the native id of the record, which every copy of the message has.
-    - ``is_partial``: the message is not complete. The rest is another record later, even after
-      hours; the blocks that already have events become no events again.
+    - ``is_partial``: the message is not complete. A later sync makes another record of the rest,
+      even after hours. A block that already has an event gets no second one.
     - ``again``: only details of the rows changed, so the record is bookkeeping.
     """
     given = state.given.get(name, [])

@@ -66,7 +66,8 @@ class EvictedSources:
     def _read_again(self, task: ReadTask, sessions: list[int]) -> bool:
         """Plan to read all sources of the sessions from their beginning.
 
-        Returns False and changes nothing if a file no longer begins with the bytes that were read.
+        Returns False and changes nothing if that is impossible, as when a file no longer begins
+        with the bytes that were read.
         """
         store = self._run.store
         if is_part(task.row):
@@ -92,8 +93,8 @@ class EvictedSources:
         for row in others:
             ref = SourceRef(Path(row.path), row.role, row.home_path, row.session, row.agent)
             stat = Stat.of(ref.place.stat())
-            # Another task of this sync may have read the source from its old cursor. Its row no
-            # longer equals the stored one, so what it read is not written.
+            # Another task of this sync may have read the source from its old cursor. The row of
+            # that task no longer equals the stored one, so what that task read is not written.
             self._run.tasks.append(
                 ReadTask(row.flavor, ref, row, stat, is_new=False, counted=False)
             )
@@ -106,7 +107,8 @@ class EvictedSources:
         if dump_of(row.flavor) is not None or is_part(row):
             return False
         if row.role == REWRITTEN:
-            # The file is a document. The lines that were made from it are not in it.
+            # The file holds the document. It does not hold the lines that were made from the
+            # document.
             return False
         place = Path(row.path)
         try:

@@ -43,7 +43,8 @@ def pieces(file: BinaryIO, offset: int, size: int, *, short: bool = False) -> It
     begun = offset
     lines = SHORT_LINES if short else MANY_LINES
     while offset + len(rest) < size:
-        # Within a long line more is read at once: each read copies what was read of the line.
+        # In a long line, read more at once: each read copies the part of the line that was read
+        # before.
         segment = min(SEGMENT, max(SHORT_SEGMENT, len(rest))) if short else SEGMENT
         data = file.read(min(segment, size - offset - len(rest)))
         if not data:
@@ -77,8 +78,8 @@ def pieces(file: BinaryIO, offset: int, size: int, *, short: bool = False) -> It
 
 
 def _of_few_lines(offset: int, data: bytes, most: int) -> Iterator[FilePiece]:
-    """Yield whole lines, in several pieces if they are many: memory holds the records of a
-    piece."""
+    """Yield whole lines, in several pieces if there are many lines: memory must hold all records of
+    a piece."""
     if data.count(b"\n") <= most:
         yield FilePiece(offset, data, len(data))
         return

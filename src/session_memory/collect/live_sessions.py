@@ -22,7 +22,8 @@ from session_memory.store.live_rows import LiveHead, LiveRows
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 
-# These fields keep their values when a subagent is detached: its parent still started it.
+# The fields that keep their values when a subagent is detached, because its parent still started
+# it.
 _ORIGIN = ("parent_session_id", "spawn_tool_call_id", "spawn_depth")
 
 

@@ -28,8 +28,8 @@ AT_ONCE = 500
 
 
 class Looking:
-    """Compares sources with the store, and fills the tasks, failures and vanished ones of a
-    sync."""
+    """Compares sources with the store, and fills the lists of a sync: tasks, failures and vanished
+    sources."""
 
     def __init__(self, run: RunContext) -> None:
         self._run = run
@@ -66,7 +66,8 @@ class Looking:
                 self.look_at(found)
 
     def look_at_paths(self, named: dict[str, Path], flavors: set[str]) -> list[Path]:
-        """Look at known sources by path. Returns the paths that are unknown or do not exist."""
+        """Look at sources by path. Returns the paths that do not exist, or were not read on this
+        machine yet."""
         run, unexplained = self._run, []
         timelines = {name for name, row in run.known.loaded.items() if row.role == TIMELINE}
         for name, path in sorted(named.items(), key=lambda item: item[0] not in timelines):
@@ -121,7 +122,8 @@ class Looking:
             fresh = run.new_row(flavor, ref, 0 if row is None else row.generation + 1)
             return ReadTask(flavor, ref, fresh, stat, is_new=True, replaces=row)
         if row.ingested_at is None:
-            # It could not be read until now, so its stored row may lack its role and session.
+            # The source could not be read until now, so its stored row may lack its role and
+            # session.
             fresh = run.new_row(flavor, ref, row.generation)
             row = msgspec.structs.replace(fresh, id=row.id, uid=row.uid)
         if stat.matches(row) and not row.vanished:

@@ -69,7 +69,7 @@ def opened(path: Path) -> BinaryIO:
 
 @contextmanager
 def unpacked(file: BinaryIO, path: Path) -> Iterator[BinaryIO]:
-    """Yield the file itself, or of a ``.zst`` file its content in a temporary file of bounded
+    """Yield the file itself; for a ``.zst`` file, a temporary file with its content, of bounded
     size."""
     if path.suffix != ".zst":
         yield file

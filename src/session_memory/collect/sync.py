@@ -85,10 +85,11 @@ def sync_paths(
     *,
     host: str | None = None,
 ) -> tuple[SyncOutcome, list[Path]]:
-    """Read what is new in the sources at ``paths``. No other source is looked at.
+    """Read what is new in the sources at ``paths``. If one is a database, the sources in its root
+    are compared with the store, too. No other source is looked at, except live sessions.
 
-    Also returns the paths for which the caller must search the whole root: no source is known
-    there, or its file is gone. ``report.problems`` stays 0, for counting reads the whole store.
+    Also returns the paths for which the caller must search the whole root: no source was read there
+    yet, or its file is gone. ``report.problems`` stays 0, for counting reads the whole store.
     """
     started = time.perf_counter()
     changed, others = changed_databases(where, paths)
@@ -113,8 +114,8 @@ def sync_sessions(
     *,
     host: str | None = None,
 ) -> SyncOutcome:
-    """Read what is new in the sources whose paths contain one of these ids of sessions, or whose
-    names end with the beginning of one."""
+    """Read what is new in the sources whose paths contain one of these session ids, or whose names
+    end with the first `SHORT_ID` characters of one."""
     started = time.perf_counter()
     with collector_off(), databases_kept(), store.db.operation_lock(shared=True):
         run = Sync(store, config, host or this_host(config), ReadProgress())
@@ -196,7 +197,8 @@ class Sync:
             self._looking.look_at(one)
 
     def look_at_paths(self, named: dict[str, Path], flavors: set[str]) -> list[Path]:
-        """Find which known sources changed. Returns the paths that are unknown or do not exist."""
+        """Find which known sources changed. Returns the paths that do not exist, or were not read
+        yet."""
         return self._looking.look_at_paths(named, flavors)
 
     def count_only(self) -> None:
@@ -272,7 +274,7 @@ class Sync:
             with store.transaction():
                 self.writing.write_failures()
                 self.writing.write_vanished()
-        # This also derives what an interrupted sync left stale. Nobody reads a store that was
+        # This derives what an interrupted sync left stale, too. Nobody reads a store that was
         # empty, so a first load derives everything in one transaction.
         with store.transaction() if self._is_first_load else nullcontext():
             derive_stale(store, run.now, run.config.domain_of)
@@ -283,7 +285,7 @@ class Sync:
         ensure_index(self._store)
 
     def _parallel(self, jobs: int | None) -> "ParallelReading":
-        # Most syncs have too little to read for it.
+        # Most syncs have too little to read for worker processes.
         from session_memory.collect.parallel_reading import ParallelReading  # noqa: PLC0415
 
         return ParallelReading(self.context, self.reading, jobs)

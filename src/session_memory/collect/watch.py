@@ -101,8 +101,8 @@ class Watch:
     def run(self) -> Generator[WatchEvent, None, None]:
         """Yield the events of the watch as they happen, and an `Idle` after each step.
 
-        A store that cannot be opened at first raises an error. When it is lost later, the watch
-        reports a `WatchError` and tries again.
+        Raises if the store cannot be opened at first, or later with one of the errors in `FATAL`.
+        On any other error of the store, the watch reports a `WatchError` and tries again.
         """
         with self._store, self._changes:
             yield Started(

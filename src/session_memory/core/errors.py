@@ -153,7 +153,7 @@ class StoreBusy(StoreError):
 
 
 class StoreFull(StoreError):
-    """The disk or the quota is full. The whole operation was rolled back."""
+    """The disk is full, or the quota is used up. The whole operation was rolled back."""
 
     hint = "Free some space and run it again; nothing was lost."
 

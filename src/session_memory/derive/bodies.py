@@ -24,7 +24,8 @@ from session_memory.store.store import Store
 
 
 class Body(msgspec.Struct, frozen=True):
-    """The whole text of an event. ``arguments`` is what a call was given, as the log has it."""
+    """The whole text of an event. ``arguments`` are the arguments of a call, as they are in the
+    log."""
 
     text: str = ""
     arguments: Any = None
@@ -144,8 +145,8 @@ class _SourceReader:
 
     def __init__(self, row: SourceRow) -> None:
         ref = RawSource.ref_of(row)
-        # The log of a subagent may be named by its lines: an adapter holds lines back until one
-        # names the session. A single record must not wait for others, so it gets a name.
+        # Perhaps only some lines of a subagent's log name its session. An adapter holds lines back
+        # until one does. A single record must not wait for others, so its source gets a name here.
         if not ref.session and ref.agent:
             ref = msgspec.structs.replace(ref, session=" ")
         self.ref, self.agent = ref, reader_of(row)

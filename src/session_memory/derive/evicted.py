@@ -39,8 +39,8 @@ def archive_at(store: Store, directory: str) -> Archive | None:
 def family(store: Store, session_id: int) -> list[int]:
     """The evicted sessions that must come back together with this one.
 
-    These are sessions from the same sources, its parent and its subagents, and the session whose
-    history it begins with by reference.
+    These are the sessions from the same sources, its subagents, its parent if it is a subagent, and
+    the session whose history it begins with by reference.
     """
     found, waiting = {session_id}, [session_id]
     while waiting:

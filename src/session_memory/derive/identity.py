@@ -9,7 +9,7 @@ def key_in(stem: str, record: Record) -> bytes:
     """The key of a record in the file ``stem``: its native id, else its file, place and content."""
     if record.native_id is not None:
         return record_key(record.native_id)
-    # Some agents give the logs of all sessions the same name, so the session is added to it.
+    # Some agents give the logs of all sessions the same name, so the session is added to the name.
     name = stem if stem.endswith(record.session) else f"{record.session}/{stem}"
     return place_key(f"{name}@{record.offset}-{record.check:08x}")
 

@@ -92,7 +92,8 @@ class Ingest:
         if records[0].unfit_name is not None:
             self._add_unusable_id(row, source, records[0])
         if row.relation is None:
-            # This must come first: who owns a copied record depends on who names whom as parent.
+            # The origin must be set first: who owns a copied record depends on who names whom as
+            # parent.
             self._add_origin(row, records)
         if row.stale or row.evicted_at is not None:
             # Derive no events now. They are derived from the stored log later: for an evicted

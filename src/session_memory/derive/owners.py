@@ -24,7 +24,8 @@ class Owners:
     ) -> None:
         self._rows = rows
         self._counts = Counter(holders.values())
-        # Thousands of forks have as many masks of one session each. Only the others are compared.
+        # Thousands of forks give as many masks with one session each. Only the other masks are
+        # compared.
         self._shared_counts = {m: count for m, count in self._counts.items() if not is_single(m)}
         self._totals = [self._counts[1 << index] for index in range(len(rows))]
         for mask, count in self._shared_counts.items():
@@ -66,7 +67,8 @@ class Owners:
         )
 
     def _named_parents(self, holders: list[int]) -> list[int]:
-        """The holders that another holder's log names as its parent, the topmost ones first."""
+        """The holders that another holder's log names as its parent. Of these, only the topmost
+        ones, unless they name each other in a circle."""
         uids = {self._rows[index].uid: index for index in holders}
         parents = {index: uids.get(logged_parent(self._rows[index]) or "") for index in holders}
         named = {parent for parent in parents.values() if parent is not None}

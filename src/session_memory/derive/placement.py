@@ -18,7 +18,8 @@ class Placement:
         self._store = store
 
     def place(self, row: CollectedSession, parent: str | None) -> None:
-        """Set the parent and the relation of a session. ``parent`` is what its file's path says.
+        """Set the parent and the relation of a session. ``parent`` is the parent in the path of its
+        file.
 
         A session whose events were settled without this knowledge becomes stale.
         """
@@ -54,7 +55,8 @@ class Placement:
         return links[0].partition(":")[2] if links else None
 
     def _place_subagent(self, row: CollectedSession, facts: dict[str, Any], parent: str) -> None:
-        """Use the parent that its document names, else the log that names it, else its path."""
+        """Make a session a subagent of the parent that its document names; else of the session
+        whose log names it; else of the session in its path."""
         links = [link for link in self._store.sessions.links_to(row.uid) if link[0] != row.uid]
         by_document = make_uid(row.flavor, row.native_id)
         if facts.get("parent"):

@@ -31,8 +31,7 @@ def parsed_ref(ref: str) -> RecordPlace:
     return RecordPlace(source, int(offset or 0), int(length or 0), int(block or 0))
 
 
-# This many bytes of unpacked packs are kept. A search reads the same packs once for each text
-# class.
+# The bytes of unpacked packs that are kept. A search reads the same packs once for each text class.
 KEPT_BYTES = 16 * 1024 * 1024
 
 

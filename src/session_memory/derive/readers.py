@@ -1,4 +1,4 @@
-"""Choose who reads a stored source: its agent's adapter, or a substitute if that cannot.
+"""Choose who reads a stored source: its agent's adapter, or a substitute if the adapter cannot.
 
 A store outlives the adapters that filled it. An adapter may be uninstalled, may fail to load, or
 may be older than the one that wrote the events. Then the text of records is read by a neutral

@@ -146,7 +146,8 @@ class _Rebuilding:
                     yield set(its[first : first + SOURCES_AT_ONCE])
 
     def _marked(self) -> set[int]:
-        """Mark the sources that must be read again. After a killed rebuild, only the rest."""
+        """Mark the sources that must be read again, and return their ids. If a rebuild was killed,
+        these are the sources that it did not read."""
         sources = self._store.sources
         every = [row for row in sources.every() if row.flavor not in self._skipped]
         present = [row for row in every if row.id not in self._evicted]

@@ -19,7 +19,8 @@ class RecordSettling:
     - ``links``: ``(child, call_id)`` of the subagents that the records name
     - ``copies``: other places of records that are stored already, or owned by another session
     - ``named_records``: how many records with a native id gave events
-    - ``first_ts``, ``last_ts``: the times of all records, inherited ones included
+    - ``first_ts``, ``last_ts``: the first and last time of the records with events, inherited ones
+      included; None if no owners were chosen
     - ``stored_records``: the keys of the records that have rows
     """
 
@@ -40,7 +41,7 @@ class RecordSettling:
         source_id: int,
         owned: Callable[[bytes], bool] | None = None,
     ) -> None:
-        """Settle records. One that is not ``owned`` becomes a copy of its owner's events."""
+        """Settle records. A record that is not ``owned`` becomes a copy of its owner's events."""
         settling, stored, native = self.settling, self.stored_records, self._native
         for record in records:
             named = record.native_id and record.events
@@ -82,7 +83,7 @@ def _inherited(rows: list[EventRow]) -> list[CopyRow]:
 
 
 def _repeated(record: Record, source_id: int) -> list[CopyRow]:
-    """The place of a record that this session has stored already from another place."""
+    """Copies for a record that this session has stored already from another place."""
     return [
         CopyRow(
             seq=None,

@@ -57,7 +57,7 @@ class LoggedPlace(NamedTuple):
 
 
 def directory_of(place: LoggedPlace) -> str | None:
-    """The directory of the repository, as far as its path shows it: not that of a worktree."""
+    """The directory of the repository, never of a worktree, as far as the logged path shows it."""
     path = place.root or place.cwd
     return checkout_of(path) if path else None
 
@@ -71,7 +71,8 @@ def repo_of(place: LoggedPlace) -> str | None:
 
 
 def name_of(directory: str) -> str | None:
-    """The name of a directory. A home directory and one for temporary files are no repository."""
+    """The name of a directory as a repository; None for a home directory and one for temporary
+    files."""
     if is_home(directory) or _TEMPORARY.fullmatch(directory):
         return None
     return directory.rpartition("/")[2] or None
@@ -82,7 +83,8 @@ def is_home(directory: str) -> bool:
 
 
 def is_shelf(directory: str) -> bool:
-    """Whether a directory holds repositories and is none: a home, ``~/Projects``, ``/tmp``."""
+    """Whether a directory holds repositories and is not one itself: a home, ``~/Projects``,
+    ``/tmp``."""
     while True:
         if is_home(directory) or _TEMPORARY.fullmatch(directory):
             return True
@@ -99,7 +101,8 @@ def normal(path: str) -> str:
 
 
 def checkout_of(path: str) -> str:
-    """The directory of the main checkout: for a worktree not its own directory."""
+    """The directory of the main checkout, if ``path`` is in a worktree; otherwise ``path``, as
+    `normal`."""
     return _checkout_of(path, worktree_places())
 
 

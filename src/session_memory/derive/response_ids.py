@@ -1,8 +1,8 @@
 """Store the problem of a session that has the response id of another session's response.
 
 Both responses count (`session_memory.derive.same_responses`). The problem says that the id is not
-unique, so that nobody adds up usage by ids. A session has it once, at its first such response. It
-goes away when the other session is forgotten.
+unique, so that nobody adds up usage by ids. A session has the problem once, at its first such
+response. The problem goes away when the other session is forgotten.
 """
 
 from collections.abc import Collection, Iterable

@@ -88,9 +88,10 @@ def times_of(flavor: str, records: Iterable[Record]) -> set[tuple[int, int]]:
 def rows_nearby(
     store: Store, keys: Iterable[int], times: Iterable[tuple[int, int]], sessions: Iterable[int]
 ) -> list[StoredUsage]:
-    """Of many rows with these keys, those that may be the same responses as others.
+    """Return the rows with these keys that may be the same response as another row.
 
-    These are rows with the same key and time, of evicted sessions, and of ``sessions``.
+    These are the rows of evicted sessions and of ``sessions``, and the rows with a key and time in
+    ``times``.
     """
     wanted = set(keys)
     rows = store.usage.of_evicted(sorted(wanted))

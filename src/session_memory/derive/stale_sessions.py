@@ -18,7 +18,7 @@ from session_memory.derive.repository_names import DomainOf, RepositoryNames
 from session_memory.store.pieces import run_in_pieces
 from session_memory.store.store import Store
 
-# This many bytes of logs are read before they are written: a commit takes as long for one small
+# The bytes of logs that are read before they are written: a commit takes as long for one small
 # session as for ten.
 READ_TOGETHER = 2 * 1024 * 1024
 TRIES = 3
@@ -81,7 +81,8 @@ class _StaleSessions:
         return self._derived
 
     def _read(self, stale: list[int]) -> Iterator["NewSession | Derivation | _Unreadable"]:
-        """Read the logs of some stale sessions: of one within a transaction, else of several."""
+        """Read the logs of the next stale sessions: of several, but within a transaction only of
+        one."""
         seen: set[int] = set()
         size = 0
         for session_id in stale:

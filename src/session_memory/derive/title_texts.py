@@ -32,7 +32,7 @@ _WEAK = lazy_pattern(
     re.IGNORECASE,
 )
 # The words of chores before and after the work: check out a branch, pull, commit, push. A prompt is
-# a chore if it has only words of both lists, at least one of them of `_PLACES`.
+# a chore if all its words are in these two lists, and at least one of them is in `_PLACES`.
 _PLACES = """
     commit push pull fetch sync rebase checkout merge stage ship
     main master develop trunk branch remote origin origin/main origin/master upstream head
@@ -105,7 +105,8 @@ def says_nothing(title: str) -> bool:
 
 
 def title_of(text: str) -> str:
-    """Make a title of a prompt: one line, the first heading of a document, the texts of links."""
+    """Make a title of a prompt, on one line: of the heading that it begins with, else of all its
+    words. A link becomes its text."""
     start = text[: _START * 2].lstrip()
     heading = _HEADING.match(start) or _INPUT.match(start)
     words = heading["text"].strip(" #") if heading else text[: _START * 4]

@@ -142,8 +142,8 @@ class UsageWriting:
     def _stored_usage(
         self, responses: Iterable[Response], same: "_Same | None" = None
     ) -> Iterator[tuple[Response, StoredUsage]]:
-        """The rows of responses. Of many rows only those of this session, and those that
-        ``same`` may find to be the same response."""
+        """The stored rows of these responses. If there are many rows: only those of this session,
+        and those that ``same`` may find to be the same response."""
         keys = {usage_key(self._flavor, usage_id): usage_id for usage_id, _ in responses}
         rows = self._store.usage.stored_if_few(list(keys))
         if rows is None:

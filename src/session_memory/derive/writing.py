@@ -139,7 +139,7 @@ class SessionWriting(RecordSettling):
     # ------------------------------------------------------------ settling and storing
 
     def settle(self, records: list[Record], owned: Callable[[bytes], bool] | None = None) -> None:
-        """Settle records. One that is not ``owned`` becomes a copy of its owner's events."""
+        """Settle records. A record that is not ``owned`` becomes a copy of its owner's events."""
         self._stored_events.expect_outcomes(records)
         self.settle_records(records, self._source.id, owned)
 

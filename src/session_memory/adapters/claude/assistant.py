@@ -36,8 +36,8 @@ def assistant_line(native: ClaudeLine, record: Record) -> None:
 
 
 def usage_of(native: ClaudeLine, otherwise: str = "") -> NativeUsage | None:
-    """Return the usage of the response in a line, or None. ``otherwise`` is its id if the line has
-    none."""
+    """Return the usage of the response in a line, or None. ``otherwise`` is the id of the usage if
+    the line has no id."""
     message = native.message
     if message is None or message.usage is None or message.model in (None, "", SYNTHETIC):
         return None

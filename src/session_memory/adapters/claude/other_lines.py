@@ -113,7 +113,7 @@ def _reported(progress: Progress, record: Record) -> Iterator[NativeUsage]:
         try:
             native, is_lenient = decode(line)
         except ValueError:
-            # Not every kind of progress has a line here.
+            # A progress line without a line of a subagent has no usage.
             continue
         usage = usage_of(native) if native.type == "assistant" else None
         if usage is not None:

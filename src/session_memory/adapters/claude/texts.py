@@ -51,6 +51,6 @@ def _given(found: list[Block]) -> Iterator[tuple[str, object]]:
             continue
         text = result_text(block.content) if block.type == "tool_result" else block.text
         if not text:
-            # Its summary is used instead, and only `translate` makes summaries.
+            # For a block without text the summary is used, and only `translate` makes summaries.
             raise NoText
         yield text, None

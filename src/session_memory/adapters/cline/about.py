@@ -28,6 +28,6 @@ def from_document(ref: SourceRef, body: bytes) -> Record:
     }
     cost = microdollars(more.get("totalCost"))
     if cost:
-        # Cline logs 0 for a model whose price it does not know, so 0 is no cost.
+        # Cline logs 0 for a model whose price it does not know, so a cost of 0 is left out.
         record.facts[SESSION_COSTS] = {record.facts["model"] or "": cost}
     return record

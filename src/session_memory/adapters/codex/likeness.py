@@ -39,9 +39,10 @@ def are_alike(one: str, other: str) -> bool:
 
 
 def _share(words: list[int], others: list[int]) -> float:
-    """Return the share of ``words`` that the other sketch has.
+    """Return the share of the hashes in ``words`` that the other sketch has.
 
-    A sketch has only the smallest hashes, so larger words than its largest are not counted.
+    A full sketch has only the smallest hashes of its text. So hashes above its largest are not
+    counted.
     """
     end = others[-1] if len(others) == _KEPT else max(words[-1], others[-1])
     asked = [word for word in words if word <= end]

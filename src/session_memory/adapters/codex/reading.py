@@ -38,7 +38,8 @@ class LogReading:
 
     @property
     def content(self) -> bytes:
-        """The part of the line that a copy of it in another log repeats: all but its time."""
+        """The part of the line that a copy of the line in another log repeats: everything except
+        its time."""
         start = self.line.find(b'"payload"')
         return self.line[start:] if start >= 0 else self.line
 

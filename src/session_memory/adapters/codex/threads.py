@@ -26,8 +26,8 @@ def session_meta(reading: LogReading, native: SessionMeta, record: Record) -> No
 def place(reading: LogReading, meta: SessionMeta, record: Record, has_ordinals: bool) -> None:
     """Set the session of the log from a ``session_meta`` line.
 
-    The first one names the session, and each resume repeats it. One with another id begins a copy
-    of that thread's lines.
+    The first such line names the session, and each resume repeats it. A line with another id begins
+    a copy of that thread's lines.
     """
     state, thread = reading.state, short(meta.id or reading.ref.session) or "unnamed"
     if not state.thread:

@@ -75,7 +75,8 @@ def from_total(state: ThreadState, native: TokenCount) -> NativeUsage | None:
 
 
 def _possible(total: Counts, before: list[int] | None) -> list[int]:
-    """Return the running total, with a figure that cannot be true replaced by the one before it."""
+    """Return the running total. A figure that cannot be true is replaced by that of the total
+    before."""
     earlier = before or [0] * len(total)
     return [now if is_possible(now) else then for now, then in zip(total, earlier, strict=True)]
 

@@ -109,5 +109,5 @@ def _outcome(
     record: Record, call_id: str, failed: bool, exit_code: int | None, spent: object
 ) -> None:
     code = exit_code if exit_code is not None and abs(exit_code) < 1 << 31 else None
-    # Only a failure is noted. Without one, the result of the call decides whether it worked.
+    # Only a failure is noted. If there is none, the result of the call decides whether it worked.
     record.outcomes = [CallOutcome(call_id, failed or None, code, milliseconds(spent))]

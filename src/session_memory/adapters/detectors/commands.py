@@ -15,7 +15,8 @@ from .shell import EXAMINED
 
 
 def is_test_run(command: str) -> bool:
-    """Whether a shell text runs tests. One that only lists, compiles or mentions them does not."""
+    """Whether a shell text runs tests. A text that only lists, compiles or mentions tests does
+    not."""
     return _may_run_tests(command) and any(map(_runs_tests, programs(command)))
 
 
@@ -87,7 +88,7 @@ def _edited_by_cat(program: Program) -> str | None:
 def _edited_by_tee(program: Program) -> str | None:
     files = [word for word in program.arguments if not word.startswith("-")]
     if program.command.heredoc is None:
-        # To save the output of a command in a log is no edit of the project.
+        # Saving the output of a command in a log is no edit of the project.
         files = [file for file in files if not file.endswith(".log") and file[:5] != "/tmp/"]
     return _visible(files[0]) if files else None
 

@@ -14,11 +14,11 @@ NO_FLAGS: frozenset[str] = frozenset()
 
 
 class Runner(NamedTuple):
-    """When a program runs tests: if its first word that is no flag matches ``word``.
+    """How to tell from its arguments whether a program runs tests.
 
-    Without ``word``, it always does. With ``anywhere``, any word may match. Flags in ``valued``
-    have their value in the next word. A first word or a flag that matches ``not_when`` means that
-    it runs no tests.
+    It does if its first word that is no flag matches ``word``; with ``anywhere``, if any word
+    matches. Without ``word``, it always does. It runs no tests if that first word or any flag
+    matches ``not_when``. Flags in ``valued`` have their value in the next word.
     """
 
     word: re.Pattern[str] | None = None
@@ -41,9 +41,9 @@ class Runner(NamedTuple):
 class Wrapper(NamedTuple):
     """A program that starts another one, such as ``timeout 5 pytest``.
 
-    The other program follows its flags and ``operands`` further words. Flags in ``valued`` have
-    their value in the next word. ``becomes`` is the name of the other program if it is not written
-    out: ``npm run test`` becomes ``npm test``.
+    The name of the other program comes after the flags of the wrapper and ``operands`` further
+    words. Flags in ``valued`` have their value in the next word. ``becomes`` is the name of the
+    other program if it is not written out: ``npm run test`` becomes ``npm test``.
     """
 
     valued: frozenset[str] = NO_FLAGS

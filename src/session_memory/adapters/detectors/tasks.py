@@ -13,7 +13,7 @@ EXAMINED = 2_000
 
 _NUMBER = r"[1-9]\d{0,5}(?![\w]|[.,]\d|%)"
 _KEY = r"[A-Z][A-Z0-9]{1,9}-[1-9]\d{0,5}(?!\w|[.-]\d)"
-# With a number behind them, these words look like the key of a ticket but are none, as in UTF-8.
+# Words that look like the key of a ticket when a number follows, but are none, as in UTF-8.
 _NO_PROJECTS = frozenset(
     {
         *("UTF", "SHA", "MD", "ISO", "RFC", "PEP", "CVE", "CWE", "GPT", "HTTP", "TLS", "ES", "RC"),
@@ -83,7 +83,7 @@ _WORD = re.compile(
     # Two forms that name no issue: the verb, as in "issue 20 tokens", and a part of a list, as in
     # "issue 12 of 30".
     rf"(?P<plain>[1-9]\d{{1,5}}(?![\w]|[.,]\d|%))(?!\s+(?:of\b|\w+s\b))"
-    # Only at the beginning of a sentence "fix #1" is a task. "Even after fix #1" is none.
+    # "fix #1" is a task only at the beginning of a sentence. "Even after fix #1" is none.
     rf"|(?:^|[.:!?]\s+|\n|\bplease |\bto )(?:fix|close|resolve)(?:e?[sd])?:? #(?P<closed>{_NUMBER})"
     rf"|\bGH-(?P<gh>{_NUMBER})",
     re.IGNORECASE,

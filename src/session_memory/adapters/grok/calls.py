@@ -126,8 +126,8 @@ def _result_event(
     state.answers(call_id)
     text = _result_text(update, output)
     in_background = output.signal == "backgrounded" or output.type == "BackgroundTaskStarted"
-    # Only for commands does the exit status count. A search that found nothing has one, too, but
-    # it has not failed.
+    # The exit status counts only for commands. A search that found nothing has an exit status, too,
+    # but did not fail.
     exit_code = _exit_code(output.exit_code) if output.type in ("Bash", None) else None
     if in_background:
         exit_code = None

@@ -22,7 +22,7 @@ from session_memory.core.ids import fit_native_id
 from session_memory.core.text import escaped, one_line
 
 _EXITED = re.compile(r"Command failed with exit code: (\d{1,9})\.?\s*\Z")
-# Only this many of the last characters of a result are searched for the exit code.
+# The number of characters at the end of a result that are searched for the exit code.
 _ENDING = 200
 _SPAWNED = "subagent"
 

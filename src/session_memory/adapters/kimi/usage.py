@@ -22,7 +22,7 @@ def request_used(native: dict[str, Any], record: Record, state: KimiState) -> No
     """
     model = state.model or name_in(native.get("model"))
     if string(native.get("usageScope")) == "session" or not state.step:
-        # This request is no step: it made the summary of a compaction.
+        # Not a step: the request made the summary of a compaction.
         own = f"kimi@{state.lineage or record.session}@{native.get('time')}"
         record.usage = usage_of(mapping(native.get("usage")), own, model)
     elif state.ended not in _BROKEN_OFF:
@@ -30,8 +30,8 @@ def request_used(native: dict[str, Any], record: Record, state: KimiState) -> No
 
 
 def step_used(event: dict[str, Any], record: Record, state: KimiState) -> None:
-    """Set the usage at the end of a step. It repeats the usage that was logged for the request, and
-    has the same id, so it counts once."""
+    """Set the usage at the end of a step. This usage repeats the one that was logged for the
+    request and has the same id, so it counts once."""
     used = mapping(event.get("usage"))
     if used and string(event.get("finishReason")) not in _BROKEN_OFF:
         record.usage = usage_of(used, state.step, state.model)

@@ -10,7 +10,7 @@ _TOKENS = ("input", "output", "cacheRead", "cacheWrite")
 # pi requires the usage of every answer. It is 0, because the original session counts the tokens.
 _NO_COST = dict.fromkeys((*_TOKENS, "total"), 0)
 _NO_USAGE = {**dict.fromkeys(_TOKENS, 0), "totalTokens": 0, "cost": _NO_COST}
-# These names belong to no real provider. pi sends thinking of a provider other than the current one
+# No real provider has these names. pi sends the thinking of a provider other than the current one
 # as plain text.
 _MODEL = {"api": "anthropic-messages", "provider": "handoff", "model": "handoff"}
 

@@ -17,7 +17,7 @@ from session_memory.core.text import escaped, one_line
 
 _EXITED = re.compile(r"Command exited with code (\d{1,9})\s*\Z")
 _STOPPED = re.compile(r"(?:Command aborted|Operation aborted)\s*\Z")
-# Only this many of the last characters of a result are searched for the lines above.
+# The number of characters at the end of a result that are searched for the lines above.
 _ENDING = 200
 
 

@@ -101,7 +101,7 @@ def _leniently(attempts: Raw) -> list[LoggedAttempt]:
         try:
             found.append(decode_leniently(bytes(item), _attempt))
         except ValueError:
-            # This attempt is left out. The stored logs keep the whole line.
+            # An attempt that cannot be read is left out. The stored logs keep the whole line.
             continue
     return found
 

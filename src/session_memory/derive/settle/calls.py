@@ -131,7 +131,8 @@ class CallSettling:
                 state.failed[name] = {key: test for key, test in calls.items() if not test}
 
     def settle_outcome(self, outcome: CallOutcome) -> None:
-        """Change the result that an outcome belongs to, or keep the outcome until it comes."""
+        """Change the result that an outcome belongs to, or keep the outcome until the result
+        comes."""
         stored = self._stored_result(outcome.call_id)
         if stored is None:
             if len(outcome.call_id) <= LONGEST_CALL_ID:
@@ -200,7 +201,8 @@ def _mark_decision(event: NativeEvent, *, is_plan: bool) -> None:
 
 
 def _committed(event: NativeEvent, given: str) -> str | None:
-    """The subject of the commit that the call made. ``given`` is the one in the command."""
+    """The subject of the commit that the call made. ``given`` is the subject in the call's
+    command."""
     logged = (subject for _, subject in logged_commits(event.text))
     if subject := next(filter(says_something, logged), None):
         return one_line(subject, TITLE)

@@ -10,7 +10,7 @@ from session_memory.derive.settle.state import PathPrompt, SettleState
 from session_memory.store.event_rows import EventRow
 from session_memory.store.record_keys import event_uid
 
-# This many prompts are saved with the session; earlier ones are looked up in the store.
+# The number of prompts that are saved with the session; earlier ones are looked up in the store.
 PROMPTS_SAVED = 200
 
 

@@ -47,7 +47,7 @@ def note_facts(state: SettleState, record: Record, chain: ParentChain) -> None:
         state.task_branch = one_line(facts["task_ref"])
     if facts.get("pull_request") and not state.task_pull:
         state.task_pull = task_at(facts["pull_request"])
-    # This model counts until an answer names its own.
+    # The model in a fact counts until an answer names its own model.
     state.model = state.model or facts.get("model")
     for name in ("custom_title", "ai_title", "agent_name"):
         if facts.get(name) and (name == "custom_title" or not is_notice(facts[name])):

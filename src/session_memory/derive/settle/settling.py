@@ -90,7 +90,11 @@ class Settling:
     def _rows(
         self, record: Record, source_id: int, parent: int | None, owned: bool
     ) -> list[EventRow]:
-        """One row for each event of the record. The parent of an event is the event before it."""
+        """One row for each event of the record that is not repeated.
+
+        In a record with an id, the parent of each event is the event before it. Without an id, all
+        events have the parent of the record.
+        """
         state, turns, new_rows = self.state, self._turns, self.settled.rows
         rows = []
         for block, event in enumerate(record.events):

@@ -24,7 +24,8 @@ TASK = "user/subagent_prompt"
 
 
 def key_of(words: str) -> str:
-    """A hash of the words of a prompt. White space may differ between two records of it."""
+    """A hash of the words of a prompt. White space is ignored: two records of a prompt may differ
+    in it."""
     data = "".join(words.split()).encode("utf-8", "surrogatepass")
     return blake2b(data, digest_size=8).hexdigest()
 
@@ -145,7 +146,7 @@ class TurnSettling:
     def settle_usage(self, record: Record, usage: NativeUsage) -> None:
         """Find the event that the usage of a record belongs to.
 
-        If the record has no answer itself, it is the usage of the answers since the last such
+        If the record has no answer itself, its usage is that of the answers since the last such
         record.
         """
         events, answers = record.events, self._state.answers
@@ -175,7 +176,7 @@ class TurnSettling:
         row.marks = f"{row.marks},completion" if row.marks else "completion"
 
     def reopen(self, record: Record, event: NativeEvent) -> None:
-        """Remove the mark if the agent continues, or logs the end of the turn itself."""
+        """Undo `complete` if the agent continues, or logs the end of the turn itself."""
         completions = self._state.completions
         if (event.role in ("assistant", "tool") and event.kind != "lifecycle") or (
             event.kind == "completion"
