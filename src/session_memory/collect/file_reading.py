@@ -102,7 +102,7 @@ class FileReading:
                 _note_shared_line(file, piece.offset, records)
             rules.progress.advance(len(piece.data))
             cursor = _after_blanks(cursor, piece)
-            # Lines that the adapter left are read again by the next sync, like a torn line.
+            # Lines that the adapter did not take are read again by the next sync, like a torn line.
             taken = max(cursor.offset - piece.offset, 0)
             waits = not piece.giant and taken < piece.whole
             kept = piece.offset + len(piece.data)

@@ -58,7 +58,7 @@ def collected_history(store: Store, uid: str) -> History:
 
 
 def collected_histories(store: Store, uids: list[str]) -> Iterator[History | SourceUnreadable]:
-    """Yield the histories of collected sessions, or an error for each one that cannot be read.
+    """Yield the histories of collected sessions, or an error for each session that cannot be read.
 
     A log that several sessions share is read once.
     """

@@ -65,7 +65,8 @@ class LiveSync:
             self.ingested += 1
 
     def note_collected(self) -> bool:
-        """Find imported sessions whose origin was collected since; say whether there is one.
+        """Note imported sessions whose origin was collected after the import. Return whether there
+        is one.
 
         Their rows are read again, without those that the import wrote: the origin's log has them.
         """
@@ -95,7 +96,8 @@ class LiveSync:
         )
 
     def _read_document(self, row: SourceRow, rows: SourceRow, head: LiveHead) -> None:
-        """Store the facts about a session. They are kept as the cursor of their source."""
+        """Store the facts about a session. The cursor state of their source keeps a copy of the
+        facts."""
         facts = self._rows.about(head.session_id)
         if facts is None:
             return

@@ -219,7 +219,8 @@ def worker(setting: ReadSetting) -> ReadWorker:
 
 
 def continued(task: ReadTask, last: SentChunk) -> ReadTask | None:
-    """Return the task that reads on after the last chunk that arrived; None if it was the end."""
+    """Return the task that reads on after the last chunk that arrived; None if that chunk was the
+    end."""
     if last.is_last:
         return None
     row = msgspec.structs.replace(

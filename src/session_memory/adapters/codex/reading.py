@@ -60,11 +60,14 @@ class LogReading:
             record.native_id = self.state.name_of_call(kind, call_id)
 
     def is_second_copy(self, side: int, kind: str, text: str, item_id: str | None = None) -> bool:
-        """Whether this is the second copy of a message.
+        """Whether this is the second copy of a message. It is in one of three cases:
 
-        It is if its text is the same. It is too if the text is nearly the same, and either the id
-        is the same or the first copy is in the line before. The texts may differ because the copy
-        for people leaves out what only the model reads, such as the place of an image.
+        - The text is the same.
+        - The text is nearly the same, and so is the id.
+        - The text is nearly the same, and the first copy is in the line before.
+
+        The texts may differ because the copy for people leaves out what only the model reads, such
+        as the place of an image.
         """
         state = self.state
         if item_id and state.is_paginated:

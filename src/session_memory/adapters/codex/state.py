@@ -1,9 +1,9 @@
 """The state of a log of Codex from line to line, and the native ids of its records.
 
-The state is part of the cursor, so its size is bounded. Most lines have no id, so it is made from
-the turn and the content, never from the line's place in the file. A fork may copy lines of its
-parent into its own file: a copied line must get the same id as the original, and a line that the
-fork itself wrote must not.
+The state is part of the cursor, so its size is bounded. Most lines have no id, so an id is made
+from the turn and the content, never from the line's place in the file. A fork may copy lines of its
+parent into its own file. A copied line must get the same id as the original. A line that the fork
+itself wrote must get another id.
 """
 
 import re

@@ -30,8 +30,11 @@ def counts(tokens: TokenTotals | None) -> Counts:
 
 
 def to_usage(usage_id: str, model: str | None, used: Counts, total: int | None) -> NativeUsage:
-    """Convert logged counts to a usage. Codex' input includes the tokens read from the cache and
-    mostly those written to it; ``total`` shows when it does not include these."""
+    """Convert logged counts to a usage.
+
+    Codex' input includes the tokens read from the cache, and mostly also the tokens written to it.
+    If it does not include the written ones, ``total`` shows that.
+    """
     given, read, written, output, reasoning = used
     apart = bool(written) and total == given + written + output
     return NativeUsage(
@@ -46,12 +49,12 @@ def to_usage(usage_id: str, model: str | None, used: Counts, total: int | None) 
 
 
 def from_total(state: ThreadState, native: TokenCount) -> NativeUsage | None:
-    """Return the usage of the response that a running total was logged after; None if the total
-    only repeats the last one.
+    """Return the usage of the response before a running total; None if the total only repeats the
+    last one.
 
-    Codex repeats a total at the end of a turn, on a new limit and on resuming. A fork continues
-    its parent's total or starts at zero. A full context sets the total to zero. After a compaction,
-    the logged usage of the last response is an estimate.
+    Codex repeats a total at the end of a turn, on a new limit and on resuming. A fork continues its
+    parent's total or starts at zero. A full context sets the total to zero. After a compaction, the
+    logged usage of the last response is an estimate.
     """
     if native.info is None or state.has_usage_records:
         return None

@@ -13,9 +13,9 @@ _NEEDED = {
     "sessions": {"id", "updated_at"},
     "messages": {"id", "session_id", "role", "parts", "created_at", "updated_at"},
 }
-# A message may change without a change of its session's row. So the stamps of sessions that changed
-# within a day before the newest one include the number, the times and the sizes of their messages.
-# The times alone are not enough, because two changes may be in one second.
+# A message may change without a change of its session's row. So the stamp of a session that changed
+# within the day before the newest change includes the number, the times and the sizes of its
+# messages. The times alone are not enough, because two changes may be in one second.
 RECENT_MS = 24 * 60 * 60 * 1000
 _STAMP = 1_000_000
 

@@ -128,7 +128,8 @@ def _of_status_line(heard: Sequence[_Heard]) -> TestResult | None:
 
 
 def _total(numbers: Sequence[tuple[Level, int | None]]) -> int | None:
-    """Return the number of tests in the summaries; without any, the number of single results."""
+    """Return the number of tests in the summaries; if there is no summary, the number of single
+    results."""
     runs = [number for level, number in numbers if level is Level.RUN and number is not None]
     nested = [number for level, number in numbers if level is Level.NESTED and number is not None]
     if runs or nested:
@@ -138,7 +139,8 @@ def _total(numbers: Sequence[tuple[Level, int | None]]) -> int | None:
 
 
 def _line(candidates: Sequence[_Heard], levels: Sequence[Level]) -> str:
-    """Return the first line whose level comes first in ``levels``; "" without candidates."""
+    """Return the line whose level comes first in ``levels``, or the first of several; "" if there
+    is none."""
     for item in sorted(candidates, key=lambda item: levels.index(item.said.level)):
         return _shown(item)
     return ""

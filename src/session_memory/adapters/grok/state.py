@@ -18,14 +18,14 @@ LONGEST_ID = 200
 class LogState(msgspec.Struct, array_like=True):
     """What the adapter remembers after a line of ``updates.jsonl``, to translate the next one.
 
-    - ``saying``: the kind of message of which the last line was a chunk; ``speaker``: its session;
-      ``said_to``: the offset at which it ends.
+    - ``saying``: the kind of the last message, if the last line was a chunk of it; ``speaker``: its
+      session; ``said_to``: the offset at which it ends.
     - ``turn``: the agent's number of the present turn; ``asked``: the number of prompts so far.
     - ``calls``: the open calls, each with its tool and description; ``inputs``: hashes of their
-      arguments; ``tasks``: those that run in the background.
+      arguments; ``tasks``: the calls that run in the background.
     - ``is_woken``: no person began the turn. ``is_refused``: a person refused one of its calls.
     - ``children``: the running subagents, each with the turn that started it; ``counted_in``: the
-      ended ones whose usage is in the figures of a turn.
+      ended subagents whose usage is in the figures of a turn, each with this turn.
     - ``closed``: the last turn that ended; ``closed_with``: the subagents in its figures.
     - ``detours``: by how much the number of prompts on the path differs from the agent's number of
       the turn, and from which turn on.

@@ -22,8 +22,8 @@ _NEEDED = {
     "message": {"id", "session_id", "time_updated", "data"},
     "part": {"id", "message_id", "session_id", "time_updated", "data"},
 }
-# A message may change after the last change of its session's row. So the stamps of sessions that
-# changed within a day before the newest one include the number and the times of their rows.
+# A message may change after the last change of its session's row. So the stamp of a session that
+# changed within the day before the newest change includes the number and the times of its rows.
 RECENT_MS = 24 * 60 * 60 * 1000
 _STAMP = 1_000_000
 
