@@ -177,7 +177,8 @@ class NativeUsage(msgspec.Struct, gc=False):
             ):
                 return
         except TypeError:
-            # A text or a list cannot be compared. It is rejected like a number that is too large.
+            # A count that is a text or a list cannot be compared. It is rejected like a number that
+            # is too large.
             pass
         self.reject_impossible()
 

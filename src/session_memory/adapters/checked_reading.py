@@ -73,7 +73,8 @@ def texts_of(agent: Agent, ref: SourceRef) -> Callable[[bytes], EventTexts | Non
 
 def adapter_failures(flavor: str, path: str) -> AbstractContextManager[None]:
     """Turn an exception of the adapter into an ``AdapterFailed`` that names it and the file."""
-    # GeneratorExit comes from a caller that stops reading, StoreError from the store.
+    # Two exceptions are not the adapter's: GeneratorExit is from a caller that stops reading,
+    # StoreError is from the store.
     return adapter_failing(flavor, path, passing=(GeneratorExit, StoreError))
 
 
@@ -82,7 +83,7 @@ def is_ours(agent: Agent) -> bool:
     own = getattr(sys.modules.get(f"{__package__}.{agent.flavor}"), "AGENT", None)
     if own is None or agent.problem:
         return bool(agent.problem)
-    # The registry wraps other functions of an agent, so it is not the same object.
+    # The agents are not the same object, because the registry wraps other functions of an agent.
     return bool(own.read is agent.read and own.version == agent.version)
 
 

@@ -57,7 +57,7 @@ def _edit(arguments: Mapping[str, Any], known: str | None) -> Change | None:
         change = Change(path=path, action="edit", lines=lines, replacements=replacements)
         return with_counts(change)
     if diff := _first(arguments, _DIFF):
-        # Some agents log the change as a diff, without saying how they made it.
+        # Some agents log the change as a diff, without saying how they made the change.
         return with_counts(Change(path=path, action="edit", lines=_diff_lines(diff)))
     if content is not None:
         return with_counts(

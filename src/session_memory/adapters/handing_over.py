@@ -46,7 +46,8 @@ def named(**values: Any) -> dict[str, Any]:
 
 
 class LineClock:
-    """Gives each line of a session a time: a millisecond apart, up to about ``session.at``."""
+    """Gives each line of a session its time. The times are a millisecond apart, up to about
+    ``session.at``."""
 
     def __init__(self, session: HandedSession) -> None:
         calls = sum(1 + 3 * len(getattr(step, "calls", ())) for step in session.steps)

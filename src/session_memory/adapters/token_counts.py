@@ -1,8 +1,9 @@
 """Read token counts as agents log them, and calculate with them.
 
 Only `NativeUsage` rejects a count that cannot be true. Adapters read a figure with `count_of` and
-pass it on. To subtract or add figures first, they use the functions here: these pass a count that
-cannot be true on unchanged, so that `NativeUsage` sees it and no other figure is wrong.
+pass it to `NativeUsage`. To subtract or add figures first, they use the functions here. These
+functions return a count that cannot be true unchanged, so that `NativeUsage` sees it and no other
+figure is wrong.
 """
 
 from typing import Any

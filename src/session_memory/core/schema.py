@@ -136,7 +136,8 @@ class Cost(_Buckets):
             return NotImplemented
         total = {name: getattr(self, name) + getattr(other, name) for name in self._checks}
         if any(cost.cache_tokens != cost._cache_parts for cost in (self, other)):
-            # One side is of version 1, which does not say how many of the tokens were read.
+            # One of the two costs is of schema version 1. It does not say how many cached tokens
+            # were read.
             total |= {"cache_read_tokens": 0, "cache_write_tokens": 0, "cache_write_1h_tokens": 0}
         return Cost(**total)
 

@@ -1,7 +1,7 @@
 """The records of some sessions that share history, read from the stored logs.
 
 A session may begin with another's history by reference: its log names the other session and an
-ordinal, and does not repeat the records. They are returned here as if its log had them.
+ordinal, and does not repeat the records. This module returns these records as if the log had them.
 """
 
 from collections.abc import Iterator
@@ -138,7 +138,8 @@ class ClusterRecords:
 
 
 def _taken_back_to(record: Record) -> int:
-    """The first ordinal of the earlier records of the same session that a record takes back."""
+    """The ordinal of the first earlier record that a record takes back from its own session;
+    `NEVER` if it takes back none."""
     base = record.base
     return base.ordinal if base is not None and base.session == record.session else NEVER
 

@@ -113,7 +113,8 @@ class Derivation:
         return True
 
     def _run(self, piece: list[int], kept: list[int]) -> None:
-        """Write the sessions in ``piece``, and what has changed for those that are ``kept``."""
+        """Write the sessions in ``piece``. Of the ``kept`` sessions, write only what has
+        changed."""
         owners, rows = self._owners, [self._rows[index] for index in (*piece, *kept)]
         self._note_other_contents(self._other_contents)
         shared_with_evicted = self._sharing_with_evicted() if self._evicted else set()

@@ -12,8 +12,9 @@ from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 
 
-def gives_way(store: Store, row: CollectedSession, source: SourceRow) -> bool:
-    """Whether nothing of ``source`` must be added, because the session has a log of the agent."""
+def must_leave_out(store: Store, row: CollectedSession, source: SourceRow) -> bool:
+    """Whether ``source`` has records of version 1 that must not be added to a session, because the
+    session has a log of its agent."""
     if not row.id or not _is_first(source):
         return False
     return any(

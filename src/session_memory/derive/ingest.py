@@ -24,7 +24,7 @@ from session_memory.derive.facts import (
     set_facts,
     set_repository,
 )
-from session_memory.derive.first_records import gives_way, replace_first
+from session_memory.derive.first_records import must_leave_out, replace_first
 from session_memory.derive.live_sources import flavor_of
 from session_memory.derive.placement import Placement, infer_parent
 from session_memory.derive.plain_forks import plain_origin
@@ -81,7 +81,7 @@ class Ingest:
 
     def _add_to_session(self, source: SourceRow, native: str, records: list[Record]) -> None:
         row = self._session_row(source, native)
-        if gives_way(self._store, row, source):
+        if must_leave_out(self._store, row, source):
             return
         replace_first(self._store, row, source)
         if source.role == DOCUMENT:

@@ -47,10 +47,12 @@ class RebuildReport(NamedTuple):
 def rebuild(
     store: Store, now: int, domain_of: DomainOf, on_source: Callable[[SourceRow], None]
 ) -> RebuildReport:
-    """Make everything derived again from the stored logs, group by group of connected sessions.
+    """Derive everything again from the stored logs, one group of connected sessions after the
+    other.
 
-    Sessions without a usable adapter stay as they are, because they could not be made again. When
-    an adapter fails on a log, the sessions of that log, and all later ones of its agent, stay too.
+    Sessions without a usable adapter stay as they are, because they could not be derived again.
+    When an adapter fails on a log, the sessions of that log, and all later ones of its agent, stay
+    too.
     """
     with store.db.operation_lock(shared=True):
         skipped = unusable_flavors(store)
@@ -157,7 +159,7 @@ class _Rebuilding:
         return {row.id for row in every}
 
     def _rebuild(self, groups: list["_ConnectedLogs"]) -> None:
-        """Make some groups again. Their small logs were read before the transactions begin."""
+        """Derive some groups again. Their small logs were read before the transactions begin."""
         loaded = {one.row.id: one for group in groups for one in group.loaded.sources}
         read = set(self.read)
         try:
@@ -179,7 +181,7 @@ class _Rebuilding:
                 self._rebuild([group])
 
     def _rebuild_sources(self, sources: set[int]) -> None:
-        """Make again what is in sources without a session."""
+        """Derive again what is in sources without a session."""
         with self._skipping():
             loaded = {one.row.id: one for one in self._loaded(sources).sources}
             write_in_pieces(
@@ -255,7 +257,7 @@ class _LoadedLogs(NamedTuple):
 
 
 class _ConnectedLogs(NamedTuple):
-    """Connected sessions. ``flavor`` is that of the first."""
+    """Connected sessions, and their logs. ``flavor`` is the flavor of the outermost session."""
 
     sessions: set[int]
     flavor: str
@@ -269,7 +271,8 @@ def read_again(
     now: int,
     loaded: Iterable[Record] | None = None,
 ) -> None:
-    """Ingest a stored source, with the problems of its records. They may be ``loaded`` already."""
+    """Ingest a stored source, with the problems of its records. The records may be ``loaded``
+    already."""
     counts = LineCounts()
     records = iter(stored_records(store, source) if loaded is None else loaded)
     for batch in iter(lambda: list(islice(records, BATCH)), []):

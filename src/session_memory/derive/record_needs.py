@@ -6,7 +6,8 @@ from session_memory.adapters.base import Record
 
 
 class Needs(msgspec.Struct, frozen=True):
-    """What some records need. ``order``: earlier records of the session matter for them.
+    """What some records need. ``order``: the earlier records of the session matter to these
+    records.
 
     ``ordinal`` is the lowest ordinal of these records; None if they have none.
     """

@@ -68,8 +68,11 @@ def _reindex(store: Store, on_session: OnSession) -> int:
 
 
 class _IndexBuilding:
-    """A new index that is being built. ``_seen``: the version and the docs of each session as it
-    was read, in the order of reading."""
+    """A new index that is being built. A doc is the number of an event in the index, with its text.
+
+    ``_seen``: the version of each session and the numbers of its docs as it was read, in the order
+    of reading.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store

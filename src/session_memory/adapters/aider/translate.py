@@ -1,9 +1,9 @@
 """Translate one line of an aider history into one record.
 
 A history has three kinds of messages. In what a person typed, each line begins with ``#### ``. In
-what aider says, the first line begins with ``> ``. Both end with two spaces and a newline. Anything
-else is the model's answer, between blank lines. So the first line of a message tells the kind of
-the message; the lines after it continue the message.
+what aider says, the first line begins with ``> ``. The lines of these two kinds end with two spaces
+and a newline. Anything else is the model's answer, between blank lines. So the first line of a
+message tells the kind of the message; the lines after it continue the message.
 """
 
 import re

@@ -24,7 +24,8 @@ def agent_session(session: str, agent: str) -> str:
 @lru_cache(maxsize=4096)
 def fit(native_id: str) -> str:
     """Return the native id, or a hash of it if the store does not accept it."""
-    # The store escapes the names of files. An id that is read back from there must be the same.
+    # An id may be in the name of a file, which the store escapes. Escaped here, too, it is the same
+    # when it is read back from the store.
     return fit_native_id(escaped(native_id))[0]
 
 

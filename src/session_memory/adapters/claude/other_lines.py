@@ -50,8 +50,8 @@ def attachment_line(native: ClaudeLine, record: Record) -> None:
     attachment = native.attachment or Attachment()
     native_kind = f"attachment/{attachment.type}"
     if attachment.type == "queued_command" and (words := _queued_words(attachment)):
-        # A person typed it while the agent worked. The agent took it into the running turn, and
-        # this attachment is the only record of the prompt.
+        # A prompt that a person typed while the agent worked. The agent took it into the running
+        # turn, and this attachment is the only record of the prompt.
         event = NativeEvent(
             "human_intervention",
             "user",

@@ -47,7 +47,8 @@ def _ends_with_usage(text: str) -> bool:
 
 
 def without_reminders(text: str) -> str:
-    """Return ``text`` without Claude Code's reminders to the model. An unfinished one stays."""
+    """Return ``text`` without Claude Code's reminders to the model. A reminder without an end
+    stays."""
     opening, closing = REMINDER
     if opening not in text:
         return text

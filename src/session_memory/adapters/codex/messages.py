@@ -109,7 +109,7 @@ def user_message_item(reading: LogReading, native: Completed, record: Record) ->
 
 def _shown(reading: LogReading, record: Record, words: str, text: str) -> None:
     if is_delegated(text):
-        # The item before it has the same text. If the item is missing, the text becomes an event.
+        # The item before this event has the same text. If the item is missing, the event is kept.
         if reading.state.injected == digest("".join(text.split())):
             record.bookkeeping = TWIN
         else:

@@ -1,5 +1,5 @@
-"""`LogReading`: the log and the state that the translation of each line of Codex gets, with the
-functions that all kinds of lines use."""
+"""`LogReading`: one log of Codex with its state, and the functions that the translators of all
+kinds of lines share."""
 
 from collections.abc import Callable
 from typing import Any

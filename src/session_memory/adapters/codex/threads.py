@@ -11,7 +11,7 @@ from session_memory.core.time import time_or_none
 
 DEEPEST = 1000
 MOST_ORDINAL = 1 << 62
-# Kinds of threads that are no good name for a session: its prompt says more.
+# Kinds of threads that are no good name for a session, because its prompt says more.
 _SAYS_NOTHING = frozenset({"subagent", "review"})
 
 

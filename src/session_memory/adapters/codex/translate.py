@@ -155,7 +155,7 @@ def _fill(
 
 
 def _inherit(record: Record) -> None:
-    """Make a record bookkeeping that is a copy of the parent's history for a subagent's model."""
+    """Make the record bookkeeping: it is a copy of the parent's history, for a subagent's model."""
     record.events, record.usage, record.native_id = [], None, None
     record.bookkeeping = "inherited"
 

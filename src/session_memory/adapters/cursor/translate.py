@@ -86,7 +86,7 @@ def _part(part: dict[str, Any], record: Record, number: int, *, ends_turn: bool)
                 "assistant_msg", "assistant", one_line(said), "assistant", body=said
             )
             if said.strip() in ("", HIDDEN):
-                # Cursor writes this in place of what the model thought.
+                # Cursor writes `HIDDEN` in place of what the model thought.
                 event.kind, event.native_kind = "thinking", "assistant/hidden"
             event.ends_turn = ends_turn and event.kind == "assistant_msg"
             return event

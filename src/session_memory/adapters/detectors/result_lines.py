@@ -34,7 +34,7 @@ class RunLine(NamedTuple):
     skipped: int = 0
 
 
-def said(line: str) -> RunLine | None:
+def result_in(line: str) -> RunLine | None:
     """Return the result in a line of a test run's output; None if the line is no result."""
     line = _PREFIX.sub("", line)
     return next((answer for reader in READERS if (answer := reader(line))), None)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from .result_lines import Level, RunLine, said
+from .result_lines import Level, RunLine, result_in
 
 _HEAD = 4_096
 _TAIL = 32_768
@@ -30,8 +30,8 @@ class TestResult:
     line: str = ""
 
 
-class _Heard(NamedTuple):
-    said: RunLine
+class _ResultLine(NamedTuple):
+    result: RunLine
     line: str
 
 
@@ -42,11 +42,11 @@ def test_result(
 
     None if neither shows it.
     """
-    heard = list(_heard(text))
+    results = list(_results_in(text))
     failed = is_error if exit_code is None else exit_code != 0
-    if result := _of_counts(heard, failed):
+    if result := _of_counts(results, failed):
         return result
-    if result := _of_status_line(heard):
+    if result := _of_status_line(results):
         return result
     if failed is None or (not failed and _UNFINISHED.search(text, 0, _HEAD)):
         return None
@@ -57,17 +57,17 @@ def test_result(
 test_result.__dict__["__test__"] = False
 
 
-def _heard(text: str) -> Iterator[_Heard]:
+def _results_in(text: str) -> Iterator[_ResultLine]:
     ran: int | None = None
     for line in _summary_lines(_examined(text)):
-        answer = said(line)
+        answer = result_in(line)
         if answer and answer.level is Level.RAN:
             ran = answer.passed
         elif answer and answer.level is Level.VERDICT:
             if (verdict := _verdict(answer, ran)) is not None:
-                yield _Heard(verdict, line)
+                yield _ResultLine(verdict, line)
         elif answer:
-            yield _Heard(answer, line)
+            yield _ResultLine(answer, line)
 
 
 def _examined(text: str) -> str:
@@ -105,15 +105,15 @@ def _verdict(answer: RunLine, ran: int | None) -> RunLine | None:
     return RunLine(Level.RUN, answer.failed, passed)
 
 
-def _of_counts(heard: Sequence[_Heard], is_error: bool | None) -> TestResult | None:
-    counted = [item for item in heard if item.said.level is not Level.STATUS]
+def _of_counts(results: Sequence[_ResultLine], is_error: bool | None) -> TestResult | None:
+    counted = [item for item in results if item.result.level is not Level.STATUS]
     if not counted:
         return None
-    failed = _total([(item.said.level, item.said.failed) for item in counted])
-    passed = _total([(item.said.level, item.said.passed) for item in counted])
-    if line := _line([item for item in counted if item.said.failed], _FAILED_BY):
+    failed = _total([(item.result.level, item.result.failed) for item in counted])
+    passed = _total([(item.result.level, item.result.passed) for item in counted])
+    if line := _line([item for item in counted if item.result.failed], _FAILED_BY):
         return TestResult(False, failed or None, passed, line)
-    if line := _line([item for item in reversed(counted) if item.said.passed], _PASSED_BY):
+    if line := _line([item for item in reversed(counted) if item.result.passed], _PASSED_BY):
         return TestResult(True, failed if passed is None else 0, passed, line)
     # No count of failed or passed tests is above 0: "0 errors", or no test at all.
     nothing_ran = passed == 0
@@ -121,9 +121,9 @@ def _of_counts(heard: Sequence[_Heard], is_error: bool | None) -> TestResult | N
     return TestResult(verdict, failed, passed, _shown(counted[-1]))
 
 
-def _of_status_line(heard: Sequence[_Heard]) -> TestResult | None:
-    for item in sorted(heard, key=lambda item: not item.said.failed):
-        return TestResult(not item.said.failed, line=_shown(item))
+def _of_status_line(results: Sequence[_ResultLine]) -> TestResult | None:
+    for item in sorted(results, key=lambda item: not item.result.failed):
+        return TestResult(not item.result.failed, line=_shown(item))
     return None
 
 
@@ -138,15 +138,15 @@ def _total(numbers: Sequence[tuple[Level, int | None]]) -> int | None:
     return sum(tests) if tests else None
 
 
-def _line(candidates: Sequence[_Heard], levels: Sequence[Level]) -> str:
+def _line(candidates: Sequence[_ResultLine], levels: Sequence[Level]) -> str:
     """Return the line whose level comes first in ``levels``, or the first of several; "" if there
     is none."""
-    for item in sorted(candidates, key=lambda item: levels.index(item.said.level)):
+    for item in sorted(candidates, key=lambda item: levels.index(item.result.level)):
         return _shown(item)
     return ""
 
 
-def _shown(item: _Heard) -> str:
+def _shown(item: _ResultLine) -> str:
     return item.line[:_SHOWN].rstrip()
 
 

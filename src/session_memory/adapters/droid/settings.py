@@ -31,7 +31,7 @@ def _session(ref: SourceRef, state: DroidSums) -> str:
 
 
 def _tag(ref: SourceRef, state: DroidSums, record: Record, tag: dict[str, Any]) -> None:
-    """Make the record of a tag bookkeeping. Tags are the only list in the document."""
+    """A tag becomes bookkeeping. Tags are the only list in the document."""
     record.bookkeeping = "tag"
 
 
@@ -56,7 +56,7 @@ def _around(ref: SourceRef, state: DroidSums, record: Record, members: dict[str,
 
 
 def _back(ref: SourceRef, state: DroidSums, record: Record, tag: dict[str, Any] | None) -> None:
-    """Make the record of a removed tag bookkeeping: nobody needs to see it."""
+    """A removed tag becomes bookkeeping, because nobody needs to see it."""
     record.events, record.bookkeeping = [], "tag"
 
 

@@ -192,10 +192,8 @@ def _request(
 
 
 def _history(ref: Ref, state: TaskState, record: Record, message: dict[str, Any]) -> None:
-    """Make a message for the model bookkeeping, because ``ui_messages.json`` says the same.
-
-    Only the working directory is read from the message.
-    """
+    """A message for the model becomes bookkeeping, because ``ui_messages.json`` says the same. Only
+    the working directory is read from the message."""
     record.bookkeeping = "history"
     for part in parts_of(message.get("content")):
         if found := _DIRECTORY.search(string(part.get("text"))):

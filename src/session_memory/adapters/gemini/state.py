@@ -38,8 +38,8 @@ class GeminiState(msgspec.Struct):
     model: str = ""
 
     def model_of(self, message: dict[str, Any]) -> str:
-        """Return the model of an answer. An answer without text does not name it; then it is the
-        model of the answer before it."""
+        """Return the model of an answer. An answer without text names no model; it has the model of
+        the answer before it."""
         named = string(message.get("model"))
         if named:
             self.model = named if len(named) <= _LONGEST_MODEL else ""

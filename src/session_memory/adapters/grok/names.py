@@ -15,12 +15,14 @@ LAST_MS = 253_402_300_799_999
 
 @lru_cache(maxsize=4096)
 def fit(native_id: str) -> str:
-    # The store escapes the names of files. An id that is read back from there must be the same.
+    # An id may be in the name of a file, which the store escapes. Escaped here, too, it is the same
+    # when it is read back from the store.
     return fit_native_id(escaped(native_id))[0]
 
 
 def record_id(meta: LineMeta) -> str | None:
-    """Return the id of a record, made of its ``eventId`` and the agent's time; None without one.
+    """Return the id of a record, made of its ``eventId`` and the agent's time; None without an
+    ``eventId``.
 
     A fork copies both, so its copies get the same id. The time is needed because some versions
     start to count ``eventId`` anew in every process.

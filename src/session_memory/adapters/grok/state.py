@@ -112,7 +112,7 @@ class LogState(msgspec.Struct, array_like=True):
             bounded(self.children, CHILDREN)[child] = turn
 
     def ends_child(self, child: str) -> None:
-        """End a subagent. If the turn that started it still runs, its figures include this
+        """End a subagent. If the turn that started it still runs, the turn's figures include this
         subagent."""
         turn = self.children.pop(child, None)
         if turn and turn != self.closed:

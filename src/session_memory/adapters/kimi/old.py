@@ -29,7 +29,7 @@ def wire_line(native: dict[str, Any], record: Record, state: KimiState) -> None:
     at = native.get("timestamp")
     is_time = isinstance(at, (int, float)) and 0 <= at <= MAX_MS / 1000
     record.ts = int(at * 1000) if is_time and at is not None else None
-    # A fork copies the lines. The times are precise, so the first one identifies the original log.
+    # A fork copies the lines. The times are precise, so the first time identifies the original log.
     state.lineage = state.lineage or (f"{at}" if is_time else "")
     _message(mapping(native.get("message")), record, state)
 

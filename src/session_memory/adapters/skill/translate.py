@@ -76,7 +76,8 @@ def _refused(record: Record, reason: str, detail: str = "") -> Record:
 
 @lru_cache(maxsize=4096)
 def _fit(native_id: str) -> str:
-    # The store escapes the names of files. An id that is read back from there must be the same.
+    # An id may be in the name of a file, which the store escapes. Escaped here, too, it is the same
+    # when it is read back from the store.
     return fit_native_id(escaped(native_id))[0]
 
 

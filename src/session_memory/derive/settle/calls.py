@@ -43,7 +43,7 @@ class CallSettling:
             self._key_of(call_id, call)
 
     def _key_of(self, call_id: str, call: OpenCall) -> int:
-        """The hash of what a call asked. Most calls succeed at once and never need it."""
+        """The hash of a call's tool and arguments. Most calls succeed at once and never need it."""
         if call.key is None:
             call.key = call_key(call.tool or "", self._arguments.pop(call_id, None))
         return call.key
