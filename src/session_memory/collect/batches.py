@@ -31,8 +31,8 @@ FIRST_LOAD_BYTES = 8 * 1024 * 1024
 FIRST_LOAD_RECORDS = 10_000
 FIRST_LOAD_TRANSACTION = 64 * 1024 * 1024
 
-# To start a worker process takes as long as to read a few megabytes, so each must have this much to
-# read.
+# To start a worker process takes as long as to read a few megabytes. So a worker is started only if
+# there is this much to read for it.
 BYTES_PER_WORKER = 16 * 1024 * 1024
 
 

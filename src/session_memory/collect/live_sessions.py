@@ -170,7 +170,8 @@ class LiveSync:
                     self._write(row, head, [])
 
     def _read_all_again(self, row: SourceRow, head: LiveHead, order: list[LiveItem]) -> None:
-        """Read all rows from the beginning: a new one belongs before rows that were read."""
+        """Read all rows from the beginning, because a new row belongs before rows that were
+        read."""
         with self._store.transaction():
             if self._was_read_elsewhere(row):
                 return

@@ -20,7 +20,8 @@ class MessageStep(msgspec.Struct, frozen=True):
 
 
 class FoldStep(msgspec.Struct, frozen=True):
-    """Replace messages by a summary: those in ``members``, or all earlier ones if it is None."""
+    """Replace messages by a summary: the messages in ``members``, or all earlier ones if that is
+    None."""
 
     number: int
     note: str

@@ -1,4 +1,5 @@
-"""Find sessions that share history: they hold the same records, or one begins with another's."""
+"""Find sessions that share history: they hold the same records, or one session refers to the
+records of another."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -25,7 +26,10 @@ def connected_to(store: Store, session_ids: Iterable[int]) -> list[int]:
 
 
 def grouped(store: Store, some: Iterable[Sequence[int]]) -> list[list[int]]:
-    """Group lists of sessions that share records. Returns the positions of the lists, by group."""
+    """Group the lists of sessions in ``some``: lists whose sessions share records are in one group.
+
+    Returns the groups. A list is given by its position in ``some``.
+    """
     groups: dict[int, list[int]] = {}
     group_of: dict[int, int] = {}
     for number, sessions in enumerate(some):

@@ -40,9 +40,12 @@ def place_of(cwd: str | None, branch: str | None, facts: str) -> LoggedPlace:
 class RepositoryNames:
     """The names of all repositories. They are loaded when a session at a new place comes.
 
-    By directory: ``_stated`` are the names in the logs of its sessions, ``_cwds`` the working
-    directories of its sessions, ``_below`` the directories of sessions below it, and ``_names``
-    the repository of its sessions whose logs name none.
+    All of these are by directory:
+
+    - ``_stated``: the names in the logs of the sessions there
+    - ``_cwds``: the working directories of the sessions there
+    - ``_below``: the directories of sessions in it and below it
+    - ``_names``: the repository of the sessions there whose logs name none
     """
 
     def __init__(self, store: Store, domain_of: DomainOf) -> None:
@@ -75,7 +78,7 @@ class RepositoryNames:
         row.domain = self._domain_of(row.repo, row.cwd)
 
     def refresh(self, row: CollectedSession) -> None:
-        """Set the repository of a session again, after others were added."""
+        """Set the repository of a session again, after other sessions were added."""
         if self._is_loaded:
             row.repo = self._repo_of(place_of(row.cwd, row.git_branch, row.facts))
             row.domain = self._domain_of(row.repo, row.cwd)

@@ -25,7 +25,7 @@ _EMPTY = (
     r"go on|go ahead|resume|thanks|thank you"
 )
 _SAYS_NOTHING = lazy_pattern(rf"{_EMPTY})[.!?]?", re.IGNORECASE)
-# A person may call a session so, but as a prompt it says nothing either.
+# A person may give a session such a title. But as a prompt, such a text says nothing either.
 _WEAK = lazy_pattern(
     rf"{_EMPTY}|test(?: prompt| message)?|ping|init|help|start|shell|retry|again|proceed|next|"
     r"继续|好的?|はい|続けて|weiter|ja|oui|sí|да|дальше)[.!?。！]?",

@@ -158,7 +158,7 @@ class ThreadState(msgspec.Struct, array_like=True):
 
     def name_by_ordinal(self, ordinal: int) -> str | None:
         """Return an id made from a record's number in its thread, for records before the first
-        turn. None after it, and for a number that an earlier record had."""
+        turn. None for later records, and for a number that an earlier record had."""
         is_new, self.ordinal = ordinal > self.ordinal, max(self.ordinal, ordinal)
         if self.has_turns or not is_new:
             return None
