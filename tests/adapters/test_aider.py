@@ -1,5 +1,6 @@
 """aider under the contract that every adapter keeps, and what its messages become."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -143,6 +144,18 @@ def test_a_zone_that_is_none_is_utc(zone: str, monkeypatch: pytest.MonkeyPatch) 
     assert local_time("rubbish", form, zone) is None
     monkeypatch.setenv("TZ", zone)
     assert zone_here()
+
+
+def test_a_machine_whose_zone_has_no_name_has_an_offset(monkeypatch: pytest.MonkeyPatch) -> None:
+    try:
+        monkeypatch.setenv("TZ", "UTC-02:30")
+        time.tzset()
+        zone = zone_here()
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert zone == "+02:30"
+    assert local_time("1970-01-01 02:30:00", "%Y-%m-%d %H:%M:%S", zone) == 0
 
 
 def test_histories_are_found_where_sessions_of_other_agents_worked(tmp_path: Path) -> None:

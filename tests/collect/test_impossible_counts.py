@@ -263,6 +263,17 @@ def test_what_is_no_whole_number_is_a_problem_in_a_log_of_grok(tmp_path: Path) -
         assert {response.input_tokens for response in found} == {1000}
 
 
+def test_only_new_problems_are_listed(claude: ClaudeHome) -> None:
+    log = claude.session("alpha")
+    log.prompt("hello")
+    log.answer("hello", id="msg_1", used=usage(2**53))
+    with collected(claude.write()) as store:
+        (source,) = store.db.all("select id from sources")
+        ((place, length, detail),) = problems(store)
+        known, new = (place, length, IMPOSSIBLE_COUNT, detail), (7, 0, "unreadable", "new")
+        assert store.problems.add(source[0], [known, new], 1_800_000_000_000) == [new]
+
+
 @pytest.mark.only("sqlite")
 @pytest.mark.parametrize("value", ["12", 1.5, float("nan"), True, [], {}, -1])
 @pytest.mark.parametrize("name", ["input_tokens", "output_tokens", "thoughts_token_count"])

@@ -28,7 +28,9 @@ def zone_here() -> str:
             named = ""
     if named and _zone(named) is not None:
         return named
-    return datetime.now().astimezone().strftime("%:z")
+    # Not "%:z", which Python knows since 3.12 and others write as it stands.
+    offset = datetime.now().astimezone().strftime("%z")
+    return f"{offset[:3]}:{offset[3:5]}"
 
 
 def local_time(text: str, pattern: str, zone: str) -> int | None:

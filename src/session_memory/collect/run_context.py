@@ -98,10 +98,8 @@ class RunContext:
         return self.store.retention.evicted_source(row.id) is not None
 
     def add_problems(self, row: SourceRow, problems: list[tuple[int, int, str, str]]) -> None:
-        """Store problems, each ``(offset, length, reason, detail)``. If any is new, list the first
-        ones."""
+        """Store problems, each ``(offset, length, reason, detail)``. List the first new ones."""
         new = self.store.problems.add(row.id, problems, self.now)
         listed = self.outcome.problems_found
-        if new and len(listed) < PROBLEMS_LISTED:
-            first = problems[:PROBLEMS_LISTED]
-            listed += [NewProblem(row.path, place, why, detail) for place, _, why, detail in first]
+        first = new[: max(PROBLEMS_LISTED - len(listed), 0)]
+        listed += [NewProblem(row.path, place, why, detail) for place, _, why, detail in first]

@@ -62,13 +62,15 @@ class Problems:
         self.added = 0
         """How many problems were added through this object."""
 
-    def add(self, source_id: int, problems: list[tuple[int, int, str, str]], now: int) -> int:
-        """Store each ``(place, length, reason, detail)``, and return how many were new.
+    def add(
+        self, source_id: int, problems: list[tuple[int, int, str, str]], now: int
+    ) -> list[tuple[int, int, str, str]]:
+        """Store each ``(place, length, reason, detail)``, and return the new ones.
 
         Of several problems with the same place and reason, the first one is kept.
         """
         if not problems:
-            return 0
+            return []
         window = {"source": source_id, "first": min(place for place, *_ in problems)}
         known = {tuple(row) for row in self._db.all(_KNOWN, window)}
         first = {(problem[0], problem[2]): problem for problem in reversed(problems)}
@@ -77,7 +79,7 @@ class Problems:
             "problems", _COLUMNS, [(source_id, *map(_storable, problem), now) for problem in new]
         )
         self.added += len(new)
-        return len(new)
+        return new
 
     def clear_unreadable(self, source_id: int) -> None:
         """Remove the problem that the file could not be read, because it can be read again."""
