@@ -3,6 +3,7 @@
 Texts from transcripts appear in the advice as quotes, because they are data and not instructions.
 """
 
+from session_memory.core.text import below_repo
 from session_memory.learn.detect import detectors
 from session_memory.learn.digest.steps import runs_shell
 from session_memory.learn.patterns import Fix, Pattern
@@ -28,7 +29,7 @@ def advice(pattern: Pattern) -> str:
     detector = detectors().get(pattern.type)
     template = "{detail}" if detector is None else detector.advice
     text = template.format(locus=quoted(_place(pattern.locus)), detail=quoted(pattern.detail))
-    helped = [how(fix) for fix in pattern.resolutions if fix.kind != "again"]
+    helped = [how(fix, pattern.only_repo) for fix in pattern.resolutions if fix.kind != "again"]
     if not helped:
         return text
     return f"{text.removesuffix('.')}. What helped, quoted from a log: {helped[0]}."
@@ -43,9 +44,10 @@ def _place(locus: str) -> str:
     return command if found and runs_shell(tool) else locus
 
 
-def how(fix: Fix) -> str:
+def how(fix: Fix, repo: str | None = None) -> str:
     """Describe what resolved an error, such as "the command `pip install torch`".
 
-    The text only says what a session did. It does not tell an agent to do the same.
+    Paths below the repository ``repo`` become relative to it. The text only says what a session
+    did. It does not tell an agent to do the same.
     """
-    return _HOW.get(fix.kind, "{text}").format(text=quoted(fix.text))
+    return _HOW.get(fix.kind, "{text}").format(text=quoted(below_repo(fix.text, repo)))

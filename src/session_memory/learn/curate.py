@@ -11,6 +11,7 @@ import msgspec
 
 from session_memory.config import LessonsConfig
 from session_memory.core.lesson_errors import LessonError, TooLittleEvidence
+from session_memory.core.text import below_repo
 from session_memory.core.time import format_time
 from session_memory.learn.lesson import (
     ACCEPTED,
@@ -208,4 +209,5 @@ def _quotes(store: Store, pattern: Pattern) -> Iterator[Quote]:
         yield Quote(sessions.get(text, first), quoted(text))
         yield Quote(sessions.get(text, first), quoted(text, LONGEST_SUBJECT))
     for fix in pattern.resolutions:
-        yield Quote(fixed_in.get(fix.text, ""), quoted(fix.text))
+        for text in dict.fromkeys((fix.text, below_repo(fix.text, pattern.only_repo))):
+            yield Quote(fixed_in.get(fix.text, ""), quoted(text))

@@ -12,6 +12,7 @@ from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
 from session_memory.core.text import below_repo
+from session_memory.learn.digest.fingerprints import rule_of
 from session_memory.learn.digests import digest_of
 from session_memory.learn.patterns import OF_ERRORS, Pattern
 from session_memory.learn.quoting import quoted
@@ -37,7 +38,8 @@ class Way(NamedTuple):
     """How one session resolved the error: the call that failed, and what helped.
 
     ``kind`` and ``text`` are those of the `Resolution`. ``setting`` is a setting of the call that
-    was changed, such as ``sandbox_permissions=require_escalated``.
+    was changed, such as ``sandbox_permissions=require_escalated``. ``is_of_rule``: the error is one
+    of a linter's rule.
     """
 
     session_uid: str
@@ -45,6 +47,7 @@ class Way(NamedTuple):
     kind: str
     text: str
     setting: str = ""
+    is_of_rule: bool = False
 
 
 class LessonText(NamedTuple):
@@ -63,7 +66,7 @@ def lesson_text(store: Store, pattern: Pattern) -> LessonText:
         return LessonText(wish_lesson(pattern))
     if pattern.type not in OF_ERRORS:
         return LessonText()
-    repo = pattern.repos[0] if len(pattern.repos) == 1 else None
+    repo = pattern.only_repo
     ways = list(_ways(store, pattern, repo))
     error = quoted(below_repo(pattern.detail, repo), LONGEST_ERROR)
     found = [make(error, ways) for make in (_same_change, _same_command, _same_edit)]
@@ -94,7 +97,9 @@ def _ways(store: Store, pattern: Pattern, repo: str | None) -> Iterable[Way]:
                 continue
             if how.kind in _KINDS and not how.is_guess:
                 text, setting = _without_setting(how.text)
-                yield Way(uid, bare(error.call, repo), how.kind, bare(text, repo), setting)
+                is_of_rule = bool(rule_of(error.sample))
+                call, text = bare(error.call, repo), bare(text, repo)
+                yield Way(uid, call, how.kind, text, setting, is_of_rule)
 
 
 def _without_setting(text: str) -> tuple[str, str]:
@@ -160,6 +165,9 @@ def _same_change(error: str, ways: Sequence[Way]) -> Found:
 def _same_edit(error: str, ways: Sequence[Way]) -> Found:
     by_file: dict[str, list[Way]] = defaultdict(list)
     for way in ways:
+        # A linter names the file itself, so it is no lesson that an edit of that file helped.
+        if way.is_of_rule:
+            continue
         if way.kind == "edit" and "," not in way.text and is_portable(way.text):
             by_file[way.text].append(way)
     agreed = _most_agreed(by_file)

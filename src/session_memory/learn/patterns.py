@@ -82,6 +82,11 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True):
         """How often the pattern occurred, as text: "once" or "3 times"."""
         return "once" if self.magnitude == 1 else f"{self.magnitude:,} times"
 
+    @property
+    def only_repo(self) -> str | None:
+        """The repository of the pattern; None if it has none or several."""
+        return self.repos[0] if len(self.repos) == 1 else None
+
     def to_dict(self) -> dict[str, Any]:
         values: dict[str, Any] = msgspec.to_builtins(self)
         return values

@@ -2,8 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
+from os.path import commonprefix
 
 from session_memory.learn.detector import FleetDetector
+from session_memory.learn.digest.fingerprints import rule_of
 from session_memory.learn.fleet import Fleet
 from session_memory.learn.signal import Signal
 from session_memory.store.digests import ErrorRow
@@ -18,7 +20,7 @@ def recurring_error(fleet: Fleet) -> Iterator[Signal]:
     for fingerprint, errors in sorted(by_error.items()):
         if len(errors) >= SESSIONS:
             # All signals of an error get the same text, in whatever order sessions were analyzed.
-            detail = min(error.sample for error in errors)
+            detail = _detail(sorted({error.sample for error in errors}))
             for error in errors:
                 yield fleet.signal(
                     error.session_uid,
@@ -29,6 +31,17 @@ def recurring_error(fleet: Fleet) -> Iterator[Signal]:
                     evidence=(error.event_uid,),
                     tokens=error.tokens,
                 )
+
+
+def _detail(samples: list[str]) -> str:
+    """Return the first sample. Samples of a linter's rule differ in names, which become ``…``."""
+    first, *others = samples
+    if not others or not rule_of(first):
+        return first
+    words = [sample.split() for sample in samples]
+    start = commonprefix(words)
+    end = commonprefix([sample[len(start) :][::-1] for sample in words])[::-1]
+    return " ".join([*start, "…", *end])
 
 
 DETECTOR = FleetDetector(

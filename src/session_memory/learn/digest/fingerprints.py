@@ -19,7 +19,7 @@ _LONGEST_LINE = 2_000
 @lru_cache(maxsize=1_024)
 def fingerprint(line: str) -> str:
     """Return sixteen hex digits. Lines that differ only in paths, numbers or ids get the same."""
-    text = _rule(line) or normalized(_in_any_shell(line))
+    text = rule_of(line) or normalized(_in_any_shell(line))
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
@@ -31,7 +31,7 @@ def normalized(line: str) -> str:
     return " ".join(text.split())[:SAMPLE].strip(" .:").lower()
 
 
-def _rule(line: str) -> str:
+def rule_of(line: str) -> str:
     """Return the linter rule that an error line names, or ""."""
     for pattern in _RULES:
         if (match := pattern.match(line)) is not None:

@@ -168,7 +168,7 @@ def _page(pattern: "Pattern") -> Iterator[str]:
     money = shown(Amount(pattern.microdollars))
     yield f"  cost      {count(pattern.tokens)} tokens {pattern.basis}, about {money}"
     for fix in pattern.resolutions:
-        yield f"  helped    {how(fix)} ({plural(fix.sessions, 'session')})"
+        yield f"  helped    {how(fix, pattern.only_repo)} ({plural(fix.sessions, 'session')})"
     yield f"  advice    {advice(pattern)}"
     yield "Evidence"
     for evidence in pattern.evidence:
