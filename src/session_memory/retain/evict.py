@@ -91,7 +91,8 @@ def _evict_group(
     with store.transaction():
         gone += _drop(store, owning, safe, now)
         for other in others if gone else ():
-            # This session may become the owner of events that it shared: its log has them, too.
+            # The log of this session also has the events that it shared with an evicted one.
+            # The session may become their owner.
             store.sessions.mark_stale(other)
         derive_stale(store, now, domain_of)
     return gone
@@ -100,7 +101,7 @@ def _evict_group(
 def _by_ownership(
     store: Store, steps: list[PlannedEviction]
 ) -> tuple[list[PlannedEviction], list[PlannedEviction]]:
-    """Split the steps: those with events that other sessions inherit, and the rest."""
+    """Split the steps into those whose events other sessions inherit, and all others."""
     owning: list[PlannedEviction] = []
     inheriting: list[PlannedEviction] = []
     for step in steps:
@@ -124,9 +125,10 @@ def _batches(steps: list[PlannedEviction]) -> Iterator[list[PlannedEviction]]:
 
 
 def _sharing(store: Store, steps: list[PlannedEviction]) -> list[list[PlannedEviction]]:
-    """Group units that share records. Those that own shared records are evicted together.
+    """Group units that share records. Units that own shared records are evicted together.
 
-    One by one, a shared record would be derived again for a session that is evicted next.
+    If they were evicted one by one, a session of the group would become the owner of a shared
+    record and be derived again, only to be evicted next.
     """
     groups = grouped(store, [step.unit.sessions for step in steps])
     return [[steps[number] for number in group] for group in groups]

@@ -109,7 +109,7 @@ class FirstStore:
             self.problems.append(f"{name}: line {broken[0]:,}{more}: not JSON")
 
     def _add(self, value: Any, name: str) -> bool:
-        """Keep ``value`` if it is a record or holds records. Returns whether it is or does."""
+        """Keep ``value`` if it is a record, else the records in it. False if there are none."""
         match value:
             case {"session": dict(session), "events": [*events]}:
                 return sum(self._add(one, name) for one in (session, *events)) > 0
@@ -206,7 +206,7 @@ class FirstStore:
             inode=NO_INODE,
         )
         if (before := known.get(path)) is not None:
-            # A session that changed since the last import is a rewritten source.
+            # If the session changed since the last import, its source counts as rewritten.
             row.host = before.host
             stored = b"".join(self._store.raw.pieces(before.id))
             row.generation = before.generation + (stored != body)
@@ -241,7 +241,7 @@ class _Calls:
 
 
 def _has_own_logs(store: Store, uid: str, row: SourceRow) -> bool:
-    """Whether the store has the session from other logs, such as the agent's, which say more."""
+    """Whether the store has other logs of the session. They say more than these records."""
     session = store.sessions.row(uid)
     sources = () if session is None else store.sources.read_by(session.id)
     return any(one.path != row.path for one in sources)

@@ -49,7 +49,8 @@ from session_memory.store.store import Store
 from session_memory.store.zstandard import zstd
 
 LAKE = "lake"
-# The mark of a sweep that may skip the tables of live sessions, because none was forgotten.
+# A store with this mark must still clear deleted data, but not in the tables of live sessions:
+# no live session was forgotten.
 UNSWEPT_LOGS = "unswept logs"
 COMPACT = "session-memory store compact"
 
@@ -91,10 +92,10 @@ def sweep(
 ) -> list[str] | None:
     """Clear free pages and the WAL, which still hold deleted data. None if nothing was to do.
 
-    Rows of forgotten sessions that are left in the lake are deleted, too.
-
-    Returns what could not be cleared. That is tried again by the next `forget`, or by
-    `session-memory store compact`, which clears ``everything``.
+    With a ``config``, rows of forgotten sessions that are left in the lake are deleted, too.
+    Returns what could not be cleared. The next `forget` tries to clear it again, and so does
+    `session-memory store compact`. With ``everything``, it works on the whole store, even if no
+    deleted data is left.
     """
     marks = store.retention.tombstones().get(UNSWEPT, set())
     if not (marks or everything):
@@ -199,7 +200,8 @@ def delete_from_store(
     natives = {split_uid(uid)[1] for uid in selection.sessions.values()}
     keep = set(selection.related)
     for row in selection.shared:
-        # The other sessions of a shared log are derived again only if they read differently now.
+        # A session that shares the log is derived again only if its own records are read
+        # differently without the blanked lines.
         for native in mask_stored(store, row, natives.__contains__):
             changed = store.sessions.row(make_uid(row.flavor, native))
             if changed is not None and changed.evicted_at is None:
@@ -220,7 +222,7 @@ def delete_from_store(
         store.sessions.mark_stale(other)
     derive_stale(store, now, config.domain_of)
     for uid in selection.sessions.values():
-        # An evicted session was not derived again. Its problem may still name the forgotten one.
+        # An evicted session was not derived again, so its problems may name the forgotten session.
         store.problems.drop_naming(OTHER_CONTENT, f" than in {uid} (")
     written = settle_reports(store, reported)
     note_shared_ids(store, shared.union(reported if written else ()), written, now)
@@ -230,7 +232,7 @@ def delete_from_store(
 
 
 def _children(store: Store, selection: Selection) -> set[int]:
-    """Return the child sessions of forgotten ones. The calls that started them are gone, too."""
+    """Return the children of forgotten sessions: the calls that started them are deleted."""
     rows = [
         store.sessions.row(child)
         for uid in selection.sessions.values()
@@ -246,8 +248,8 @@ def _add_tombstones(store: Store, selection: Selection, now: int) -> None:
     evicted = {row.session for row in selection.whole if is_table(row) and not row.agent}
     live = {f"{LIVE}:{native}" for native in (*selection.live, *evicted)}
     keys = [session_key(uid) for uid in selection.sessions.values() if uid not in live]
-    # The id of a session that was only live may be used again, so it gets no tombstone of kind
-    # SESSION. Its key still groups the tombstones of its sources.
+    # A session that was only live gets no tombstone of kind SESSION, because its id may be used
+    # again. Its key still groups the tombstones of its sources.
     first = next(iter(keys), session_key(next(iter((*selection.sessions.values(), *sorted(live))))))
     for key in keys:
         store.retention.add_tombstone(SESSION, key, now)

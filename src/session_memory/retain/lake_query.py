@@ -94,7 +94,7 @@ def _refuse_other_than_select(duckdb: Any, connection: Any, question: str) -> No
 
 def _rows(duckdb: Any, result: Any) -> Iterator[tuple[Any, ...]]:
     try:
-        # Through Arrow, because DuckDB needs another library to return times to Python.
+        # Rows are read through Arrow. DuckDB alone needs another library to return times.
         for batch in result.to_arrow_reader(AT_ONCE):
             columns = [[_plain(value) for value in column.to_pylist()] for column in batch.columns]
             yield from zip(*columns, strict=True)

@@ -211,8 +211,11 @@ def _targets(
     allowed: list[Path],
     left_out: list[DamagedLog] | None,
 ) -> list[Target]:
-    """Return where each log goes. With ``left_out``, imported logs without a safe path are added
-    to it; otherwise they raise."""
+    """Return where each log goes.
+
+    If an imported log has no safe path, it is added to the list ``left_out``. Without that list,
+    and for any other log, `UnsafePath` is raised.
+    """
     targets = []
     for row in rows:
         try:
@@ -229,7 +232,7 @@ def _left_out(store: Store, row: SourceRow, reason: str) -> DamagedLog:
 
 
 def _as_named(text: str) -> str:
-    """Return the original path of a stored one, in which bytes that are not UTF-8 are escaped."""
+    """Undo the escapes in a stored path, which stand for bytes that are not UTF-8."""
     return re.sub(r"\\udc([89a-f][0-9a-f])", lambda byte: chr(0xDC00 + int(byte[1], 16)), text)
 
 
@@ -256,7 +259,8 @@ def _each_once(
 
 
 def _is_same(store: Store, one: SourceRow, other: SourceRow) -> bool:
-    # The lines of a document depend on when it was read; its hash does not.
+    # Two machines may have stored one document as different lines, so the number of its bytes in
+    # the store says nothing. The hash of the whole document does.
     is_longer = one.kept != other.kept and one.role != REWRITTEN
     if is_longer or one.tail_hash != other.tail_hash:
         return False

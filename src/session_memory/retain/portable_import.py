@@ -55,8 +55,8 @@ ELSEWHERE = "To see both, import it into a store of its own: session-memory impo
 class StoreImport(msgspec.Struct, kw_only=True):
     """The result of an import. ``problems`` says why sources were refused, ``refused`` counts them.
 
-    Of a store of schema version 1, single records may be refused: ``refused_records``, which
-    ``refused`` includes. ``left_out`` are its files that hold no sessions.
+    The last two fields are for a store of schema version 1. ``refused_records`` is the number of
+    refused single records, which ``refused`` includes. ``left_out`` are files without sessions.
     """
 
     sources: int = 0

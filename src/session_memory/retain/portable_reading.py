@@ -45,10 +45,10 @@ class ImportLimits(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, size: int) -> "ImportLimits":
-        """The limits for a file of ``size`` bytes.
+        """The limits for a file of ``size`` bytes. They are far above what real exports need.
 
-        Real logs compress by 5 to 50. A line has an id and a time, which compress to 20 bytes or
-        more; a source has a path, two hashes and times.
+        A real log is 5 to 50 times as large unpacked. A compressed line takes 20 bytes or more,
+        because it has an id and a time. A source takes more, because it has a path and two hashes.
         """
         return cls(
             bytes=16 * 1024**2 + 200 * size, lines=10_000 + size // 8, sources=200 + size // 60

@@ -73,7 +73,7 @@ class Samples:
 
 
 class _Spread:
-    """Keeps at most ``most`` samples, evenly spread: when it is full, every second one goes."""
+    """Keeps at most ``most`` evenly spread samples: if there are more, every second is dropped."""
 
     def __init__(self, most: int) -> None:
         self._most, self._every, self._seen = most, 1, 0
@@ -100,7 +100,8 @@ def prove(
     proof.samples = len(texts)
     rest = _not_in_kept_raw(store, archive, texts, proof)
     tables = _tables_with(store, rest)
-    # In logs a text may be escaped. A sample in a row of a kept session belongs to that session.
+    # A text may be escaped in the logs of kept sessions, so it was not found there. But if a row
+    # of a kept session has it, it belongs to that session.
     rest = [one for one in rest if not any(has_owner(store.db, t) for t in tables[one])]
     proof.held_by_others = len(texts) - len(rest)
     found = {f"table {table}" for one in rest for table in tables[one]}
@@ -152,7 +153,7 @@ def _kept_raw(store: Store, archive: Archive | None) -> Iterator[bytes]:
 def _archived(
     store: Store, archive: Archive | None, *, of_kept: bool
 ) -> Iterator[tuple[Path, bytes]]:
-    """Yield archived logs, unpacked: with ``of_kept`` of sources in the store, else of others."""
+    """Yield unpacked logs from the archive: those of sources that the store has, or all others."""
     if archive is None:
         return
     for file in archive.files():

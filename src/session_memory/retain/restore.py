@@ -25,8 +25,7 @@ from session_memory.store.pieces import end_of_piece
 from session_memory.store.store import Store
 
 AT_ONCE = 50
-# If this many forks of a group had to be derived together with others, the rest of the group is
-# restored at once.
+# After this many families that could not be derived alone, the rest of a group is restored at once.
 MOST_TOGETHER = 3
 
 Family = list[int]
@@ -54,11 +53,11 @@ def restore(
     now: int,
     failed: list[FailedRestore] | None = None,
 ) -> list[RestoredSessions]:
-    """Restore sessions with all that were evicted together with them. None restores all.
+    """Restore sessions, and the sessions that were evicted together with them. None restores all.
 
-    They are pinned for as long as a new session stays, so that retention does not evict them again.
-    With a list ``failed``, sessions that cannot be restored are added to it, and the others are
-    restored. Without it, the error is raised.
+    Restored sessions are pinned for as many days as the age limit of retention, so that it does not
+    evict them at once. With a list ``failed``, sessions that cannot be restored are added to it,
+    and the others are restored. Without it, the error is raised.
     """
     with store.db.operation_lock(shared=False):
         return _restore(store, config, uids, now, failed)
@@ -78,7 +77,7 @@ def _restore(
     work = _Restoring(store, config, now)
     for batch in _batches(store, _sharing(store, _families(store, uids))):
         try:
-            # Many at once, because each call reads the archive files from their start.
+            # Load many sessions at once, because each call reads archive files from their start.
             some = sorted({one for group in batch for kin in group for one in kin})
             is_small = archived_bytes(store, some) <= HELD_IN_MEMORY
             loaded = load_archived(store, archive, some) if is_small else None
@@ -138,9 +137,9 @@ class _Restoring:
     def bring_back(self, group: list[Family], loaded: LoadedPacks | None = None) -> None:
         """Restore families that share records, in short transactions.
 
-        Each transaction restores logs and derives their events. After its origin, a fork is usually
-        derived alone. If several forks are not, the rest is restored at once: otherwise each fork
-        would be derived again with the next one.
+        Each transaction restores logs and derives their events. A fork is restored after its
+        origin, and usually no other session has to be derived with it. If several forks need that,
+        the rest is restored at once: otherwise each fork would be derived again with the next one.
         """
         waiting, together = deque(group), 0
         names: list[str] = []
@@ -162,7 +161,7 @@ class _Restoring:
                 self.restored.append(RestoredSessions(tuple(sorted(names)), size))
 
     def _bring_back(self, kin: Family, loaded: LoadedPacks | None) -> RestoredSessions:
-        """Put the logs of sessions back, and pin these. They are stale until `_derive` has run."""
+        """Restore the logs of sessions, and pin the sessions. `_derive` then makes their events."""
         store, limits = self._store, self._config.retention
         names = [store.sessions.row_by_id(one).uid for one in kin]
         size = bring_back(store, archive_of(store, self._config), kin, loaded)
@@ -179,7 +178,7 @@ class _Restoring:
 def _one_by_one(
     work: _Restoring, store: Store, families: Iterable[Family], failed: list[FailedRestore]
 ) -> None:
-    """Restore each family alone, past those whose archive is missing or damaged."""
+    """Restore each family alone. A family that cannot be read is added to ``failed``."""
     for kin in families:
         if store.sessions.row_by_id(kin[0]).evicted_at is None:
             # It was restored before the error.

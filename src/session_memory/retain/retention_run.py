@@ -158,8 +158,8 @@ def _worth_it(
 ) -> tuple[list[PlannedEviction], list[Unit]]:
     """Return the evictions that make store and archive together smaller, and the units that stay.
 
-    If a unit stays, others may have to go instead, so the plan is made again. If all units together
-    free less than a new archive file takes, none is evicted.
+    If a unit stays, another one may have to be evicted instead, so the plan is made again. If all
+    units together free less than a new archive file takes, none is evicted.
     """
     small: dict[tuple[str, ...], Unit] = {}
     while True:
@@ -175,9 +175,9 @@ def _worth_it(
 
 
 def _shrink(store: Store) -> str | None:
-    """Give freed space back to the disk; otherwise store and archive would take more than before.
+    """Give the space of evicted sessions back to the disk. Returns the reason if that fails.
 
-    Returns why that failed. The sessions are evicted all the same.
+    Without this step the store would stay as large, and the archive would be added to it.
     """
     try:
         store.db.shrink()

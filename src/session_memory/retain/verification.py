@@ -189,7 +189,7 @@ def _waits_for_adapter(store: Store, row: CollectedSession, report: VerifyReport
 
 
 def _check_events(store: Store, report: VerifyReport) -> None:
-    """Check that each session has as many events as it says, and each event a kind with a name."""
+    """Check the number of events of each session, and that every number of a name has a name."""
     report.findings += [
         f"{finding}; run: session-memory store rebuild" for finding in missing_names(store.db)
     ]

@@ -28,7 +28,7 @@ _DAYS = f"""
     limit 1
 """
 _KEPT = ("records", *BUCKETS)
-# A session with a mark is left out: its figures are made again before they are used.
+# Sessions with a mark are left out: their figures are made again before they are used.
 _SESSIONS = f"""
     select s.uid from figure_sets t cross join sessions s
     left join (
@@ -57,8 +57,10 @@ _AMOUNTS = f"""
 
 
 def check_figures(store: Store, report: "VerifyReport") -> None:
-    """Check that the figures of a day are the sum of its sessions, and those of a session the sum
-    of its usage. The amounts of the sampled sessions are computed again."""
+    """Check the kept figures: a day's are the sum of its sessions', a session's of its usage.
+
+    The amounts of the sampled sessions are computed again.
+    """
     for what in _differences(store, report.sampled):
         report.find(f"{what}: its kept figures are wrong; run: session-memory store rebuild")
 

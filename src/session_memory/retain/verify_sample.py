@@ -24,9 +24,10 @@ from session_memory.store.word_query import QueryWord, WordQuery
 if TYPE_CHECKING:
     from session_memory.retain.verification import VerifyReport
 
-# How many sessions are derived at once, in a store in memory.
+# So many sessions are derived together in one temporary store in memory.
 AT_ONCE = 20
-# How much is looked up in the index: events of a session, words of an event, characters of a text.
+# Limits of the look-ups in the index: events of a session, words of an event, and characters of a
+# text that are split into words.
 EVENTS_ASKED = 50
 WORDS_ASKED = 4
 LOOKED_AT = 20_000
@@ -57,7 +58,7 @@ def check_sample(
 
 
 def _compare(store: Store, uids: list[str], scratch: Store, report: "VerifyReport") -> set[str]:
-    """Derive sessions in the empty store ``scratch`` and compare them. Returns those compared."""
+    """Derive sessions in the empty store ``scratch``, compare them, and return their uids."""
     expected: set[str] = set()
     for uid in uids:
         if uid not in expected:
@@ -102,7 +103,7 @@ def check_words(store: Store, report: "VerifyReport") -> None:
 def _is_indexed(store: Store, doc: int, text: str) -> bool:
     words = words_in(text[:LOOKED_AT])
     if len(text) > LOOKED_AT:
-        # The last word may be cut. It is in the index as a whole.
+        # The text was cut here, maybe within its last word. The index has that word uncut.
         words = words[:-1]
     rarest = sorted(set(words), key=len)[-WORDS_ASKED:]
     asked = WordQuery(tuple((QueryWord(word),) for word in rarest))
