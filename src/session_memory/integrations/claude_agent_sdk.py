@@ -88,7 +88,8 @@ class ClaudeSessionStore:
                 self._seen.pop(session, None)
                 continue
             except SessionClosed:
-                # Deleted meanwhile: the key continues in a new session. Archived: refuse.
+                # If the session was deleted meanwhile, the key has a new session, so try again.
+                # If the key still has this session, it is archived and refuses appends.
                 if (await self._find(key))[0] == session:
                     raise
                 continue

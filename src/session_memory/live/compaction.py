@@ -184,10 +184,10 @@ def splits_a_call(context: Sequence[MessageRow], members: Set[int]) -> bool:
 
 
 def whole_calls(context: Sequence[MessageRow], members: Set[int]) -> set[int]:
-    """Return those of ``members`` that can be folded: a call and its result only together.
+    """Return those of ``members`` that can be folded. A call is folded only with its result.
 
-    If none are left, the missing calls and results are added. A call without a result is never
-    folded.
+    If ``members`` has no message that can be folded so, the calls and results that it lacks are
+    added. A call that has no result yet is never folded.
     """
     pairs, waiting = pair_calls(context)
     is_open = {call.seq for call in waiting}

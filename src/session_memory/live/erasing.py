@@ -73,7 +73,7 @@ class EraseOperations(StatusOperations):
         try:
             self.erase_session(session_id, cascade=cascade)
         except SessionInUse:
-            # The session stays hidden. Its subagents that nothing else needs are erased.
+            # The session stays hidden. Those of its subagents that can be erased are erased.
             for child in self._subagents(session_id) if cascade else ():
                 self._erase_closed(child, cascade)
 
@@ -88,8 +88,10 @@ class EraseOperations(StatusOperations):
 
     @contextmanager
     def _erasing(self) -> Iterator[Store]:
-        """Open a transaction that excludes a sync, which would store what it read before the
-        erasing."""
+        """Open a transaction during which no sync writes.
+
+        Otherwise a sync that has read the session could store it after it was erased.
+        """
         store = Store(self._db)
         with self._exclusive, store.transaction():
             yield store

@@ -68,8 +68,9 @@ class FoldOperations(MessageOperations):
 
         ``members`` lists the messages to fold if some in between stay, such as instructions.
         Without it, a call and its result both stay if only one of them is in the range. If the
-        message ``from_seq`` or ``to_seq`` is folded already, its note is meant. Messages that
-        others append meanwhile are not folded. Returns ``(compact_seq, note_seq)``.
+        message ``from_seq`` or ``to_seq`` is folded already, the range begins or ends with the note
+        in its place. Messages that others append meanwhile are not folded. Returns
+        ``(compact_seq, note_seq)``.
         """
         for field, tokens in (("before_tokens", before_tokens), ("after_tokens", after_tokens)):
             if tokens is not None:
@@ -108,7 +109,7 @@ class FoldOperations(MessageOperations):
         return fold, note_seq
 
     def _shown_as(self, session_id: str, order: Sequence[int]) -> dict[int, int]:
-        """Return for each folded message the seq of the note that replaces it in the context."""
+        """Map each folded message to the note that stands for it in the context, by their seqs."""
         key, branch, head = self._position(session_id)
         path = self._seqs(list(self._segments(branch, head)))
         _, in_force = apply_folds(path, self._folds(session_id, key)[0])

@@ -112,7 +112,7 @@ class MycodeSessionStore(MycodeHome):
 
     Without arguments it uses the store of the command line, and ``data_dir`` is below
     ``$MYCODE_HOME``. Another ``data_dir`` has a database of its own. ``place`` is a database: a
-    file or a ``postgresql://`` address. It may also be the first argument.
+    file or a ``postgresql://`` address. Such a place may also be given as the first argument.
     """
 
     # ------------------------------------------------------------ sessions
@@ -236,7 +236,8 @@ class MycodeSessionStore(MycodeHome):
         try:
             self._append_to(draft, message)
         except SessionClosed:
-            # A deleted session begins again. An archived one refuses the second attempt too.
+            # If the session was deleted, a new one gets its id. If it is archived, `_set_aside`
+            # does nothing, and the second attempt raises the same error.
             with self._live._writing():
                 self._live._set_aside(draft.session_id)
                 self._append_to(draft, message)
@@ -312,7 +313,10 @@ class MycodeSessionStore(MycodeHome):
         return {"session": _to_meta(row), "messages": [m for m, _ in self._visible(session_id)]}
 
     def _visible(self, session_id: str) -> list[tuple[Message, int]]:
-        """Return the context: each message with the seq to rewind to, to make it the last one."""
+        """Return each message of the context with its seq: a rewind to it makes it the last one.
+
+        The seq of a note is that of the last message that was folded into it.
+        """
         context = self._live.load_active_messages(session_id)
         ends = {fold.note_seq: fold.to_seq for fold in self._live.list_compactions(session_id)}
 

@@ -85,7 +85,7 @@ class MycodeHome:
         durability: str = "full",
     ) -> None:
         self.data_dir, database, self._home = places_of(data_dir, place)
-        # With a database alone nothing else is written, until a caller asks for a directory.
+        # If only a database was given, no directory is made until a caller asks for one.
         self._has_files = data_dir is not database and (place is None or data_dir is not None)
         if self._has_files:
             self.data_dir.mkdir(parents=True, exist_ok=True)
@@ -95,8 +95,10 @@ class MycodeHome:
         self._live.close()
 
     def _is_here(self, row: SessionRow) -> bool:
-        """Whether a session belongs to this home, or to a home that no longer exists: the home may
-        have been moved to this place."""
+        """Whether a session belongs to this home.
+
+        A session of a home that no longer exists counts too: that home may have been moved here.
+        """
         if self._home is None:
             return True
         home, origin = (row.metadata.get(name) for name in ("data_dir", "imported_from"))
@@ -106,7 +108,7 @@ class MycodeHome:
         return FORMAT in row.metadata or str(origin).startswith("mycode:")
 
     def _labelled(self) -> dict[str, str]:
-        """The metadata by which a session is found again in a store with several homes."""
+        """The metadata of a new session that name its home, if the store may have several homes."""
         return {} if self._home is None else {"data_dir": self._home}
 
     def session_dir(self, session_id: str) -> Path:

@@ -79,7 +79,7 @@ _SET_ASIDE = """
     update live_sessions set session_id = :aside, revision = revision + 1
     where session_id = :session and status = 'closed' returning id
 """
-# Subagents, detached ones and forks name a session by its id.
+# When a session gets another id, these columns of its subagents and its forks follow.
 _FOLLOW = tuple(
     f"update live_sessions set {name} = :aside, revision = revision + 1 where {name} = :session"
     for name in ("parent_session_id", "detached_from", "forked_from")

@@ -89,7 +89,7 @@ class _Collected:
         known = self._places.get(escaped(file.path))
         if known is not None:
             return known
-        # The log may have been read under another path, or a copy of it on this machine.
+        # The log may have been read under another path, or on another machine if it was copied.
         same = self._named.get(escaped(file.session_id), ())
         return max((p.read_to for p in same if self._is_here(p, file)), default=0)
 

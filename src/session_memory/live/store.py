@@ -1,8 +1,8 @@
 """The session store for agent runtimes: an append-only tree of messages with a head.
 
 Every operation is one transaction. When it returns, it is on disk; a killed process leaves no
-partial operation. Nothing is overwritten, so a rewind, a fold and a close can be undone. Only
-`erase_session` deletes, and closing a session in a store that was opened with ``closing="erase"``.
+partial operation. Nothing is overwritten, so a rewind, a fold and a close can be undone. Rows are
+deleted only by `erase_session`, and by a close in a store that was opened with ``closing="erase"``.
 """
 
 from pathlib import Path

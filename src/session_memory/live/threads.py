@@ -101,7 +101,7 @@ class _Together(NamedTuple):
 
 
 def _work_together(queue: Queue, work: Work | None, batch: Batches) -> _Together:
-    """Run ``work`` and what waits behind it, then sync once."""
+    """Run ``work`` and the operations queued after it, then sync once for all of them."""
     until = time.monotonic() + LONGEST_BATCH_S
     done: list[tuple[Work, Any, BaseException | None, bool]] = []
     with batch() as unsynced:
