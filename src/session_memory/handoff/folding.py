@@ -95,7 +95,7 @@ def _part(heading: str, texts: list[str]) -> Iterator[str]:
         return
     yield from ("", f"{heading}:")
     left = len(texts) - MOST_LISTED
-    # The newest matter most, the first says what it was about.
+    # The newest texts matter most. The first text says what the session was about.
     shown = texts if left <= 0 else [texts[0], *texts[-MOST_LISTED + 1 :]]
     yield from (f"- {one_line(text, LONGEST_LINE)}" for text in shown)
     if left > 0:

@@ -34,9 +34,10 @@ class HandoffOptions(msgspec.Struct, frozen=True, kw_only=True):
 class Handoff(msgspec.Struct, frozen=True, kw_only=True):
     """A session on its way to another agent. Nothing is written yet.
 
-    ``calls`` counts those that the target gets. ``without_tool`` are calls for which it has no
-    tool, by their name; ``images`` the pictures that are left out; ``folded_turns`` those that
-    became one message; ``tokens`` about what the target sends as history.
+    ``calls`` is the number of calls that the target gets. ``without_tool`` counts the calls for
+    which the target has no tool, by the name of their tool. ``images`` is the number of pictures
+    that are left out, ``folded_turns`` the number of turns that became one message. ``tokens`` is
+    about the size of the history that the target sends to its model.
     """
 
     origin: str

@@ -167,7 +167,10 @@ class FigureMethods(OpenMemory):
         )
 
     def _records(self, session: str | None, filters: SessionFilters) -> "Iterator[Session]":
-        """Return one session and its subagents, or without one those that the filters admit."""
+        """Return ``session`` with its subagents. If it is None, return all that match the filters.
+
+        Raises if a session and filters are given.
+        """
         from session_memory.views.sessions import each_session
 
         if session is None:

@@ -128,8 +128,8 @@ class Operations(OpenMemory):
     def sync_demo(self) -> SyncResult:
         """Collect the demo sessions that come with the package into a store for them alone.
 
-        Their host is ``demo``. The configuration is ignored, with all that it excludes. A store
-        with other logs is refused, because its figures would be wrong.
+        Their host is ``demo``. The configuration is ignored, so nothing is excluded. A store with
+        other logs is refused, because its figures would include those of the demo.
         """
         from session_memory.collect.discover import roots
         from session_memory.collect.sync import sync

@@ -42,7 +42,7 @@ SLICE_S = 0.5
 
 
 class Upkeep:
-    """Gets each event of a watch, works if it is time to, and returns the events of its own work.
+    """Does the work of a watch besides collecting. Call `after` with each event of the watch.
 
     ``opened`` opens a memory with the present configuration. Sessions that grow are analyzed at
     most every ``every_s`` seconds, because a session that grew is read as a whole.
@@ -71,7 +71,10 @@ class Upkeep:
         self._next_s = self._check_s = 0.0
 
     def after(self, event: WatchEvent) -> Iterator[WatchEvent]:
-        """Work after an event of the watch if it is time to, and yield the events of that work."""
+        """Do the work that is due after this event of the watch, and yield the events of the work.
+
+        Work is done only in idle moments, and once more when the watch stops.
+        """
         if isinstance(event, Synced):
             self._has_work |= event.whole or event.sessions > 0
         elif isinstance(event, WatchError):
@@ -145,8 +148,8 @@ class Upkeep:
             if error.failed.keys() - self._unreadable:
                 yield self._failure(error)
             self._unreadable |= error.failed.keys()
-        # A session that was evicted meanwhile cannot be analyzed. If none was analyzed, the rest
-        # waits for a later time.
+        # Sessions may be left because the time was over. They are analyzed in the next idle moment.
+        # If no session could be analyzed, trying again at once would not help.
         self._has_backlog = 0 < done < due
         if done:
             seconds = round(time.monotonic() - begun, 3)

@@ -94,8 +94,8 @@ _NEXT_HOUR = _KEYS["hour"].replace(
         order by u.ts limit 1
     )""",
 )
-# Each step looks up the next hour in the index on the times of usage. So the number of records
-# does not matter.
+# Each step looks up the next hour with usage in the index on the times of usage. So the cost
+# depends on the number of hours, not on the number of records.
 _STEPS = f"""
     with recursive steps (hour) as (
         select {_NEXT_HOUR.format(since=":since")}

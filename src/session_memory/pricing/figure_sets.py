@@ -26,7 +26,8 @@ from session_memory.store.figures import (
     SpendingRow,
 )
 
-# Raise it if the code changes so that the same prices give other figures or another form of them.
+# Raise this number if the code changes so that the same prices give other figures, or if figures
+# are stored in another form.
 VERSION = 1
 LEAST_SESSIONS = 2_000
 """A store with fewer sessions gets no figures: each report counts its usage."""

@@ -31,8 +31,9 @@ _STEMS = {word: size or len(word) for word, size in _STEMS.items()}
 WORDS = tuple(_STEMS)
 
 _LONGEST_NAME = 60
-# After this many values that are no secrets, the words inside of the last one are skipped.
-# Otherwise a hostile text could have every value judged again from each of its words.
+# A value may itself contain words of names. Without this limit, a hostile text could have one long
+# value judged again from each of them. So after this many overlapping values that are no secrets,
+# the words up to the end of the last value are skipped.
 MOST_FAILURES = 4
 _NAME_SIGNS = string.ascii_letters + string.digits + "_.-"
 _REST = lazy_pattern(
@@ -164,7 +165,8 @@ def assigned_secrets(
         if rest is None or (rest["close"] and not rest["open"]):
             continue
         if rest["blank"] is not None and not _may_follow_blank(text, place, rest):
-            # The password in a netrc file has a rule of its own.
+            # This may be a netrc file. Another rule finds its password, and needs to know only
+            # where the password may start.
             starts += [rest.end()] if word == "pass" else []
             continue
         starts.append(rest.end())
@@ -207,7 +209,10 @@ def _is_default(text: str, first: int, rest: re.Match[str], value: str) -> bool:
 
 
 def _may_follow_blank(text: str, place: int, rest: re.Match[str]) -> bool:
-    """Whether only a blank is between the name and its value: an option, a setting, or in SQL."""
+    """Whether a value may follow this name after a mere blank, as in an option, a setting or SQL.
+
+    In ``--password hunter2`` it may; in prose it may not.
+    """
     first = _name_start(text, place)
     name = text[first : rest.end("tail")].lower()
     if _VALUE_AFTER_BLANK.match(name):

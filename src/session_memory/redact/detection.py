@@ -180,7 +180,7 @@ def _starts(rule: Rule, text: str, places: list[int]) -> list[int]:
     if rule.back == (0,) or ("\n" not in text and "\\n" not in text):
         return places
     starts = [*places]
-    # A break before the whole secret does not count.
+    # A break may be inside of the secret, but not before its first character.
     reach = rule.back[-1] + (len(rule.back) > 1)
     for place in places:
         # A line break may be between the start of the secret and its word.

@@ -18,8 +18,8 @@ from session_memory.redact.plausibility import ends_in_checksum
 # and the card of a training export names it.
 VERSION = 6
 
-# A token cannot start inside a word or inside base64. In JSON the letter before it may be the end
-# of an escape, in an address the end of a percent escape. A sign before it may be that of a diff.
+# A token cannot start inside a word or inside base64. But it may follow a letter that ends an
+# escape of JSON or a percent escape of an address, and a plus or minus sign of a diff.
 _AFTER_ESCAPE = r"(?<=\\[nrtbf])|(?<=\\u[0-9a-fA-F]{4})|(?<=%[0-9A-Fa-f]{2})"
 _AFTER_SIGN = r"(?<=[^\w+/=-][+-])|(?<=\\[nrt][+-])|(?<=\A[+-])"
 _FREE = rf"(?:(?<![A-Za-z0-9+])|{_AFTER_ESCAPE}|{_AFTER_SIGN})"
@@ -83,7 +83,8 @@ def _token(
     end: str = _END,
 ) -> Rule:
     """Make the rule for a secret that is recognized by its prefix, anywhere in a text."""
-    # Nothing after a repetition could match what it took, so it never gives anything back.
+    # Repetitions become possessive ({4,9}+): the rest of the pattern never matches characters that
+    # a repetition took, so trying again with fewer of them would only take time.
     shape = _REPEATED.sub(r"\g<0>+", shape)
     pattern = SecretPattern(f"{_FREE}{shape}{end}", re.ASCII)
     words_of = tuple(words.split())
@@ -155,7 +156,7 @@ _ARGUMENTS: tuple[Rule, ...] = (
         r"(?:--with-token|sudo[ \t]-S[^\r\n<|\\]{0,40}|secret put[ \t][\w-]{1,60}|chpasswd"
         rf"|vncpasswd -f)[ \t]{{0,2}}<<<[ \t]{{0,2}}(?:{_OPEN})?([^\s\"'\\]{{4,200}}+)",
     ),
-    # The password that a command gets from another one.
+    # A password that `echo` prints into the input of a command.
     Rule(
         "command-line-password",
         ("-stdin", "--with-token", "sudo -s", "chpasswd"),
@@ -351,7 +352,8 @@ RULES: tuple[Rule, ...] = (
         "jwt",
         ("eyJ",),
         SecretPattern(
-            # Four dashes are a line, such as the end of a key.
+            # A token cannot follow a dash, but it can follow a line of dashes, such as that at the
+            # end of a key.
             rf"(?:(?<![\w+-])|(?<=----)|{_AFTER_ESCAPE}|{_AFTER_SIGN})"
             r"eyJ[\w-]{10,4000}+\.eyJ[\w-]{10,12000}+(?:\.[\w-]{10,2000}={0,2})?",
             re.ASCII,

@@ -146,18 +146,19 @@ def _across(
         crossed = breaks[bisect_left(breaks, (first + 1,)) : bisect_left(breaks, (last,))]
         if not crossed or (hit.rank in AROUND_RANKS and _is_word(text, first, crossed, last)):
             continue
-        # Code and lists are indented, too, so what is known only by its surroundings ends there.
+        # Code and lists are indented, too. So a secret that is known only by the text around it
+        # does not continue on an indented line.
         if hit.rank in AROUND_RANKS and any(is_indented(text, one) for one in crossed):
             continue
-        # What is complete before a break ends there, unless the line surely continues.
+        # A secret that is complete before a break ends there, unless the line surely continues.
         ends = (one for one in crossed if (first, one.start) in complete)
         if all(is_sure(text, one) for one in ends):
             yield from _translated(text, view, hit)
 
 
 def _is_word(text: str, start: int, crossed: list[Break], end: int) -> bool:
-    """Whether a value is probably a word, a port or a path at the end of a line, and does not
-    continue after the break."""
+    """Whether the text before the first break, or after the last one, is a word, a number or a
+    path. Then the value most likely ends with its line."""
     parts = text[start : crossed[0].start], text[crossed[-1].end : end]
     return any(
         part.isdigit() or (part.islower() and part.isalpha()) or "/" in part[1:] for part in parts

@@ -117,7 +117,7 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def _excludes(self, **values: str | None) -> bool:
-        """Whether one of these values, by name of its filter, must not match and does."""
+        """Whether a filter of ``without`` matches its value in ``values``."""
         return any(
             (_part_of if name in _BY_PART else _among)(values[name], (value,))
             for name, value in self.without

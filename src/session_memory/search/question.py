@@ -74,10 +74,11 @@ _PHRASES = """
 
 
 class Concept(msgspec.Struct, frozen=True):
-    """A word of a question: its ``term`` (the stem), and ``others`` that may stand for it.
+    """A word of a question: its ``term`` (the stem), and ``others``, which are terms with the same
+    meaning.
 
-    ``share`` is how much the word counts. Those of the ``others`` that are in ``names`` are names
-    of a phrase with this word, and count nearly as much as the word itself.
+    ``share`` is how much the word counts. A term of ``others`` that is also in ``names`` is a name
+    of a phrase with this word. It counts nearly as much as the word itself.
     """
 
     term: str
