@@ -191,8 +191,9 @@ class Database(Protocol):
     ) -> list[Unswept]:
         """Remove deleted data from the database's files. Returns where some of it may be left.
 
-        With the ``marks`` of an earlier result, only the places that were left then must be
-        cleared. With ``without_live`` too, all tables except those of live sessions as well.
+        Without arguments everything is cleared. With the ``marks`` of an earlier result, only the
+        places must be cleared that this result named. With ``without_live``, all tables are
+        cleared as well, except those of live sessions.
         """
 
     def compact(self) -> list[Unswept]:

@@ -117,7 +117,7 @@ class UnanalyzedSession(msgspec.Struct, frozen=True):
 
 
 _DIGEST = DigestRow.__struct_fields__
-# The columns before the body. Reading a column behind it would read the body's pages as well.
+# The columns before the body. To read a column after the body, SQLite reads the whole body.
 _BRIEF = _DIGEST[: _DIGEST.index("analysis")]
 _STORED = f"select {', '.join(_DIGEST)} from digests order by session_uid"
 _ERROR = ErrorRow.__struct_fields__
@@ -350,8 +350,11 @@ class Digests:
         return (ErrorRow(*row) for row in rows if uids is None or row[0] in uids)
 
     def last_with(self, column: str, fingerprint: str) -> dict[str, str]:
-        """For each value of a column (``sample`` or ``resolved_by``) of an error: the greatest uid
-        of the sessions in which the error has this value."""
+        """Map each value that a column of an error has to one of the sessions with this value.
+
+        ``column`` is ``sample`` or ``resolved_by``. Of several sessions, the last uid in
+        alphabetical order is taken.
+        """
         rows = self._db.all(_LAST_WITH.format(column=column), {"fingerprint": fingerprint})
         return {row[0]: row[1] for row in rows}
 

@@ -15,7 +15,7 @@ _IDS = """
 """
 _ROWS = f"{SELECT} where id in ({{keys}})"
 _AT_PATH = f"{SELECT} where host = :host and path = :path and superseded = 0 order by generation"
-# An imported source was not compared with a file of this host yet: its inode is -1.
+# An imported source has the inode -1 until a sync has compared it with a file of this host.
 _EXPECTED = """
     select id, path from sources
     where host = :host and superseded = 0 and vanished = 0 and inode <> -1
@@ -37,8 +37,8 @@ class KnownSources:
         self._host = host
         self._is_whole = rows is None
         self._rows = rows or {}
-        # Hashes of paths take a tenth of the memory of the paths. A row has its path, so that two
-        # paths with one hash are noticed.
+        # Only a hash of each path is kept, which takes a tenth of the memory. If two paths have the
+        # same hash, the path in the loaded row shows it.
         self._ids: dict[int, int] = {}
         if self._is_whole:
             found = db.each(_IDS, {"host": host})

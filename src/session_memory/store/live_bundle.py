@@ -58,7 +58,8 @@ _ORIGINS = """
 """
 _TIMES = ("created_at", "updated_at", "undone_at")
 _LATEST = 253_402_300_799_999
-# The live store only counts these up from 0. At the limit of the database, no write would succeed.
+# The live store only ever raises these numbers, from 0 on. A file from outside must not set one to
+# the limit of the database: then every later write would fail.
 _COUNTERS = ("head", "next_seq", "send_index", "last_compact_seq", "fence", "revision")
 _MOST = 1 << 53
 _BLOBS = {"live_messages": "body", "live_keys": "append_key"}

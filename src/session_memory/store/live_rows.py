@@ -23,8 +23,9 @@ _ABOUT = f"""
     where session_id = :session
 """
 _KEY = "select id, model, created_at from live_sessions where session_id = :session"
-# Finds a closed session by its present name, which it got when its id was used again. If there are
-# several, it is the latest that had begun by the time ``:at``.
+# When the id of a closed session is used again, the closed session is renamed. This finds the
+# session that had an id before, by the beginning of its new name. Of several such sessions, it is
+# the latest that had begun by the time ``:at``.
 _SET_ASIDE = """
     select id, model, created_at from live_sessions
     where substr(session_id, 1, cast(:length as integer)) = :beginning and created_at <= :at
@@ -89,7 +90,7 @@ class LiveRows:
         return about | self._origins(about)
 
     def _origins(self, about: dict[str, Any]) -> dict[str, Any]:
-        """The values of `about` that differ because the session or its parent was imported."""
+        """Changes to the result of `about`, made if the session or its parent was imported."""
         found: dict[str, Any] = {}
         own = self._imports.of_name(about["session_id"])
         if own is not None and own.is_collected:
@@ -139,7 +140,8 @@ class LiveRows:
         if key is not None and began_at is not None and key[2] > began_at:
             beginning = f"{session_id[:LONGEST_KEPT_ID]}{CLOSED}"
             then = {"beginning": beginning, "length": len(beginning), "at": began_at}
-            # If a clock was set back, no such session is found.
+            # If the clock was set back meanwhile, there may be no such session. Then the session
+            # that has the id now is used.
             key = self._db.one(_SET_ASIDE, then) or key
         if key is None:
             return b""

@@ -34,7 +34,7 @@ def listening(listener: Listener) -> Iterator[None]:
 
 
 class HeldLock:
-    """The lock as it is held now. Creating one starts the clock."""
+    """One hold of the lock that has not ended. Its time counts from the creation of this object."""
 
     __slots__ = ("_cpu", "began")
 

@@ -36,7 +36,8 @@ def migrate(db: Database, now: int, steps: tuple[str, ...] = STEPS) -> list[int]
     if not have and db.is_foreign(TABLES):
         hint = "Set SESSION_MEMORY_STORE to another path or address."
         raise StoreError(f"{db.name} is a database of another program", hint)
-    # Not earlier, because another program's file must not change by a single byte.
+    # `ready` may write to the file. So it is called only after the check above: the file of another
+    # program must not change by a single byte.
     if not db.is_read_only:
         db.ready()
     if have == len(steps):

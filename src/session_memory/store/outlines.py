@@ -34,7 +34,8 @@ _FIRST_OWN = """
     from sessions s where s.uid in ({keys})
 """
 _SUMMARIES = "select seq, summary from events where session_id = {session} and seq in ({keys})"
-# Of a long session every so-many-th event is enough for a small drawing.
+# For a small drawing, about ``most`` events of a session are read: of a session with ten times as
+# many events, every tenth.
 _STRIPS = """
     select s.uid, e.ts, e.kind, e.marks, e.role, e.is_error from events e
     join sessions s on s.id = e.session_id

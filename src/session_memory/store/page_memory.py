@@ -1,7 +1,8 @@
 """How much of a database a connection keeps in memory.
 
-SQLite keeps the pages that it read, up to 24 MB for each connection. A command ends soon after. A
-server has several connections for days, and the system keeps the file in memory anyway.
+SQLite keeps the pages that it read, up to 24 MB for each connection. That is no harm in a command,
+which ends soon. But a server keeps several connections for days. It needs the pages less, because
+the operating system caches the file as well.
 """
 
 from session_memory.store.address import is_postgres

@@ -54,7 +54,8 @@ def run_in_pieces(
 class PieceShare:
     """How much of a full piece to write next, so that writing it takes about `PIECE_S` seconds.
 
-    It is a share from `LEAST_SHARE` to 1, adapted after each piece to how long that took.
+    ``value`` is a share from `LEAST_SHARE` to 1. After each piece, it is adapted to the time that
+    the piece took.
     """
 
     def __init__(self) -> None:

@@ -126,9 +126,10 @@ alter table dictionaries alter column body set storage external;
         return iter(self.all(sql, params))
 
     def copy_beside(self, rows: EncodedRows) -> None:
-        """Insert rows, during a first load in another thread while this one goes on.
+        """Insert rows. In a first load, another thread does it while this thread goes on.
 
-        The next statement waits for them and raises their error. The transaction stays one.
+        The rows belong to the transaction of this thread. Its next statement waits until they are
+        inserted, and raises their error.
         """
         channel = self._connections.channel()
         if self._is_loading:

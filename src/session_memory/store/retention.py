@@ -78,15 +78,16 @@ _PLACES = "select start, hash from packs where source_id = :source order by star
 _FIRST_PLACE = "select min(start) from packs where source_id = :source"
 _DROP_PACKS = "delete from packs where source_id = :source"
 _DROP_COPIES = "delete from copies where session_id = :session"
-# Usage that counts for this session may be stored with another session that logged it too.
+# A response may count for this session, while its row belongs to another session that logged it
+# too. Then this session takes over the row.
 _TAKE_OVER = """
     update usage set session_id = :session where owner_id = :session and session_id <> :session
 """
 _TAKE_OVER_REPORTS = """
     update usage set session_id = :session where reported_for = :session and session_id <> :session
 """
-# Rows that the session only reports stay: they count again if the session that logged the response
-# itself is forgotten.
+# Responses that the session only reports stay. They count again if the session is forgotten that
+# logged the response itself.
 _DROP_UNCOUNTED = """
     delete from usage where session_id = :session and (owner_id is null or owner_id <> :session)
         and (reported_for is null or reported_for <> :session)

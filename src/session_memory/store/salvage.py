@@ -24,15 +24,16 @@ from session_memory.store.sqlite import Sqlite
 from session_memory.store.sqlite_errors import translated
 from session_memory.store.store import Store, open_store
 
-# This many rows behind a damaged one are tried one by one. Then the steps between tried row ids
-# grow.
+# After a damaged row, so many row ids are tried one by one. Then larger and larger steps are made.
 TRIED_ONE_BY_ONE = 1000
 LARGEST = 2**63 - 1
 Row = tuple[Any, ...]
-# Unlike the usual sign for a wrong character, an underscore may be in the id of a session.
+# Wrong bytes become underscores. The usual replacement character is not allowed in the id of a
+# session; an underscore is.
 _AS_UNDERSCORES = "session-memory-underscores"
 codecs.register_error(_AS_UNDERSCORES, lambda error: ("_", getattr(error, "end", 0)))
-# The kind of a value, and the value. SQLite hands out a text that is not UTF-8 only as bytes.
+# The type of a value, and the value. A text is read as bytes, because a damaged text may not be
+# UTF-8.
 _AS_BYTES = "typeof({0}), iif(typeof({0}) = 'text', cast({0} as blob), {0})"
 
 # The tables whose values are numbers of names, and those from which logs are restored and exported.
@@ -127,7 +128,8 @@ def _readable(
     """Each row that can be read, with its row id first."""
     select = f"select rowid, {', '.join(columns)} from {table} not indexed"
     as_bytes = f"select rowid, {', '.join(map(_AS_BYTES.format, columns))} from {table} not indexed"
-    # Not "greater than the last one": SQLite would look for that in the page that is damaged.
+    # The condition is "at least the next row id". With "greater than the last row id", SQLite would
+    # first look for the last row, which may be in the damaged page.
     start: int | None = -LARGEST
     while start is not None:
         following = start
@@ -149,7 +151,8 @@ def _readable(
 def _decoded(table: str, row: Row, lost: list[LostRows]) -> Row | None:
     """A row that was read with `_AS_BYTES`. Bytes that are not UTF-8 are replaced.
 
-    None for a session: its ids would contradict each other, and it can be derived again.
+    The result is None for a session with such bytes: its ids would contradict each other, and the
+    session can be derived again from its logs.
     """
     values, wrong = [], False
     for kind, value in zip(row[1::2], row[2::2], strict=True):
@@ -180,8 +183,9 @@ def _nearest(
 ) -> int | None:
     """Return the id of the first readable row after the row ``failed``, or None if there is none.
 
-    Reading the next row from ``failed`` on fails. From ``place`` on it gives ``row`` (a row id, or
-    None). The range between them is halved until they are neighbours.
+    To read the first row from the id ``failed`` on is an error. To read the first row from the id
+    ``place`` on gives ``row`` (a row id, or None). The range between both ids is halved until they
+    are neighbours.
     """
     while place - failed > 1:
         middle = (failed + place) // 2

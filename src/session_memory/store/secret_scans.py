@@ -65,8 +65,8 @@ class SecretScans:
         stretches = _DECODER.decode(bytes(row[2]))
         if (row[0], bytes(row[1])) == (size, packs):
             return stretches
-        # Other bytes may follow now where the log ended, or where the packs differ. A stretch that
-        # reached up to there is searched again.
+        # The log has changed: from ``same`` on, its bytes may differ from those that were searched.
+        # So the stretches that end there or later are searched again.
         same = min(row[0], _same_to(bytes(row[1]), packs))
         return [one for one in stretches if one.start + one.length < same]
 
@@ -84,7 +84,10 @@ class SecretScans:
 
 
 def _same_to(old: bytes, new: bytes) -> int:
-    """The place up to which two lists of packs are the same."""
+    """The first byte of a source from which on two lists of its packs (`packs_of`) differ.
+
+    It is very large if the new list only continues the old one.
+    """
     step = _PLACE + _HASH
     for at in range(0, len(old), step):
         if old[at : at + step] != new[at : at + step]:

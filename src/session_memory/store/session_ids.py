@@ -79,7 +79,7 @@ class SessionIds:
         return self.split(parent, f":{own}")
 
     def split(self, start: str, later: str) -> list[str]:
-        """The uids that begin with ``start`` and have ``later`` somewhere behind it."""
+        """The uids that begin with ``start`` and contain ``later`` anywhere after that."""
         pattern = f"{like_literal(start)}%{like_literal(later)}%"
         given = {"low": start, "high": start + LAST, "pattern": pattern}
         return [row[0] for row in self._db.all(_LIKE, given)]
@@ -91,8 +91,11 @@ class SessionIds:
         return [*reversed(before), *(row[0] for row in self._db.all(_AFTER, given))]
 
     def neighbours(self, ranges: Sequence[tuple[str, str, str, str]]) -> list[tuple[str, str]]:
-        """For each ``(least, below, above, most)`` the last uid from ``least`` on that comes before
-        ``below``, and the first from ``above`` on that comes before ``most``; ``""`` for none."""
+        """Find the uids next to each gap. A gap is ``(least, below, above, most)``.
+
+        The result for a gap has two uids: the last one with ``least <= uid < below``, and the first
+        one with ``above <= uid < most``. Either is ``""`` if there is no such uid.
+        """
         found: list[tuple[str, str]] = []
         for start in range(0, len(ranges), PROBES_AT_ONCE):
             given: dict[str, str] = {}

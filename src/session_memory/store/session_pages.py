@@ -199,8 +199,11 @@ class SessionPages:
         return (to_session(row) for row in self._db.each(sql, given))
 
     def count(self, conditions: SessionConditions) -> int:
-        """How many sessions match. Folded ones are counted separately and subtracted, because only
-        children have to be read for that."""
+        """How many sessions match.
+
+        Folded sessions are counted separately and subtracted. That is faster, because only sessions
+        with a parent have to be read to count them.
+        """
         matches, given = _matches(conditions)
         number = int(self._db.value(f"{_COUNT} where {matches}", given))
         if conditions.folded:
@@ -236,7 +239,7 @@ class SessionPages:
         return {row[0]: int(row[1]) for row in self._db.matching(_CHILDREN, sorted(set(uids)))}
 
     def orphans(self, parents: Iterable[str]) -> dict[str, list[str]]:
-        """The subagents of each of these parents that is not in the store itself."""
+        """Map each of these parents that is not in the store to its subagents."""
         found: dict[str, list[str]] = {}
         for parent, uid in self._db.matching(_SIBLINGS, sorted(set(parents))):
             found.setdefault(parent, []).append(uid)
@@ -246,7 +249,7 @@ class SessionPages:
 def _where(asked: SessionConditions) -> tuple[str, dict[str, object]]:
     matches, given = _matches(asked)
     if asked.folded:
-        # `relation` and `parent_uid` may be null, and then so is the condition.
+        # If `relation` or `parent_uid` is null, the condition is null: the session is not folded.
         matches = f"{matches} and not coalesce({_folded(matches)}, false)"
     return matches, given
 

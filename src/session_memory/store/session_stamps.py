@@ -2,7 +2,7 @@
 
 from session_memory.store.database import Database, Row
 
-# The session and all sessions below it: its page has their titles and their cost.
+# The stamp covers all sessions below the session, because its page has their titles and costs.
 _STAMP = """
     with recursive below (uid) as (
         select uid from sessions where uid = :uid union

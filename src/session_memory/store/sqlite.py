@@ -25,9 +25,9 @@ from session_memory.store.sqlite_waiting import use_wal
 from session_memory.store.sqlite_word_index import CONFIGURE, CREATE, SqliteWordEngine
 from session_memory.store.word_query import TABLE, TITLES
 
-# After a transaction of this length, others that wait for the lock have a moment to take it. The
-# moment is longer if another process has written lately: on a busy machine it takes a while until
-# one that waits gets a processor.
+# After a transaction of more than `LONG_S` seconds, this process sleeps for a moment, so that
+# another one can take the write lock. It sleeps longer if another process has written lately: on a
+# busy machine it takes a while until a waiting process runs again.
 LONG_S, GIVE_WAY_S, GIVE_WAY_SHARE, GIVE_WAY_AT_MOST_S = 0.02, 0.004, 0.1, 0.02
 GIVE_WAY_TO_WRITERS_S, GIVE_WAY_TO_WRITERS_SHARE = 0.01, 0.3
 PAGE_BYTES = 4096

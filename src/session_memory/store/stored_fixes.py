@@ -30,7 +30,8 @@ _PLACES = """
     select e.record, e.block, e.seq from events e join sessions s on s.id = e.session_id
     where e.record in ({keys}) and s.uid = :uid
 """
-# Between the two are the session's own subagents.
+# The uids before and after that of a session in alphabetical order. The uids of its subagents begin
+# with its own, so they are passed over.
 _NEIGHBOURS = """
     select (select max(uid) from sessions where uid >= :first and uid < :uid),
         (select min(uid) from sessions where uid >= :behind and uid < :last)

@@ -80,8 +80,8 @@ NOBODY = 0
 _COLUMNS = ("session_id", "owner_id", "reported_for", *NewUsage.__struct_fields__)
 _BUCKETS = ", ".join(BUCKETS)
 MANY_ROWS = 100
-"""If more rows are stored than two for each response and so many in addition, many sessions have
-the responses. Then only some of the rows are read."""
+"""`stored_if_few` gives up if it finds so many rows more than two for each response: then many
+sessions have the responses, and all rows would take long to read."""
 
 _ROWS = f"""
     select id, usage_key, usage_id, session_id, owner_id, reported_for, ts, {_BUCKETS} from usage
@@ -229,8 +229,10 @@ class UsageTable:
         self._db.execute(_SET_SEQ, {"id": usage_row_id, "seq": seq})
 
     def counted_for(self, session_ids: list[int]) -> list[StoredUsage]:
-        """Responses that these sessions logged or reported and that count for them. A report
-        counts here also if a session logged the response itself."""
+        """Rows of responses that these sessions logged or reported, and that count for them.
+
+        A report for one of the sessions is included even if a session logged the response itself.
+        """
         sessions = set(session_ids)
         return [
             usage
@@ -240,14 +242,16 @@ class UsageTable:
         ]
 
     def counted_by(self, session_id: int, *, reported: bool) -> list[Row]:
-        """``(usage_id, session_id, output_tokens)`` of all that counts for a session.
+        """``(usage_id, session_id, output_tokens)`` of each logged response that counts for one
+        session.
 
-        With ``reported`` these are reports, also those of responses that a session logged itself.
+        With ``reported``, of each report for the session instead, even if a session logged the
+        response itself.
         """
         return self._db.all(_REPORTED_BY if reported else _COUNTED_BY, {"session": session_id})
 
     def is_logged_by_others(self, session_id: int) -> bool:
-        """Whether another session logged a response too that counts for the session."""
+        """Whether another session logged or reported a response that counts for this session."""
         return self._db.one(_LOGGED_BY_OTHERS, {"session": session_id}) is not None
 
     def set_owner(self, usage_row_id: int, owner: int | None) -> None:
@@ -265,16 +269,15 @@ class UsageTable:
         return [row[0] for row in self._db.matching(_REPORTED, keys)]
 
     def also_reported(self, session_id: int) -> list[int]:
-        """The keys of the responses that count for a session which logged them, and that a
-        session reports too."""
+        """The keys of logged responses that count for this session, and that a session reported."""
         return [row[0] for row in self._db.all(_ALSO_REPORTED, {"session": session_id})]
 
     def count_reported(self, session_id: int) -> int:
-        """How many responses count for a session that it only reports."""
+        """How many responses count for a session only because of a report."""
         return int(self._db.value(_COUNT_REPORTED, {"session": session_id}))
 
     def loggers_of_reports(self, session_id: int) -> list[int]:
-        """The sessions that logged responses themselves which the session reports."""
+        """The sessions that logged a response of which there is a report for this session."""
         return [row[0] for row in self._db.all(_LOGGERS, {"session": session_id})]
 
     def add_to_sums(self, session_id: int, more: tuple[int, ...]) -> None:
