@@ -28,10 +28,10 @@ MOST_LINES = 400
 MOST_SESSIONS = 40
 SHORTEST_LINE = 8
 LEAST_ALIKE = 0.25
-# How much a similar error must match the question to be shown beside the same error: as a whole
-# (`likeness`) and by its own line (`own`). If only a nearly same error was resolved, just the own
-# line must match so much. The own line counts, because many errors have the same failed call and
-# the same text around them.
+# If the same error was found, a similar error is shown only if it matches the question at least so
+# much: as a whole (`likeness`) and by its own line (`own`). If only a nearly same error was found
+# and was resolved, this holds for the own line alone. The own line counts, because many errors have
+# the same failed call and the same text around them.
 LEAST_BESIDE = 0.5
 NEARLY_SAME = 0.9
 LEAST_OF_BEST = 0.5
@@ -114,8 +114,8 @@ def known_errors(
 def _only_line(text: str) -> str:
     """Return the text if it is one line, else "".
 
-    A single line is what the question is about, even if it has not the form of an error, such as
-    "hint: 'git pull' before pushing again.".
+    If a question is a single line, that line is the error to search for, even if it does not look
+    like one, such as "hint: 'git pull' before pushing again.".
     """
     line = text.strip()
     return "" if "\n" in line else line[:SAMPLE]
@@ -125,8 +125,8 @@ def _close(found: list[ErrorOccurrence]) -> list[ErrorOccurrence]:
     """Remove the errors that are not worth showing beside better ones.
 
     If the same error was found, a similar error stays only if it matches the question well, both as
-    a whole and by its own line. If only a nearly same error was resolved, the own line of a similar
-    error must match well.
+    a whole and by its own line. If only a nearly same error was found, and was resolved, the own
+    line of a similar error must match well.
     """
     if not found:
         return found
@@ -179,7 +179,8 @@ def _marks(text: str, asked: str) -> Iterator[str]:
     errors = error_lines(text)
     yield from (fingerprint(error.text) for error in errors)
     if errors and errors[0].grade == DIAGNOSTIC:
-        # The other lines that a compiler or a test run prints are the same for every error.
+        # The other lines of a compiler or a test run do not name the error: they are alike for all
+        # errors.
         return
     lines = dict.fromkeys(line.strip() for line in text.splitlines())
     yield from (fingerprint(one) for one in list(lines)[-MOST_LINES:] if len(one) >= SHORTEST_LINE)
@@ -224,8 +225,8 @@ def _occurrence(
 def _distinct(found: list[ErrorOccurrence]) -> list[ErrorOccurrence]:
     """Keep one error for each resolution: ten errors that one edit resolved are one answer.
 
-    A resolution that does the same as an earlier one (`way_of`) comes after all others. Errors
-    without a resolution come last, each once.
+    A resolution that does the same as an earlier one (`way_of`) comes after the different ones.
+    Errors without a resolution come last, each once.
     """
     known: set[tuple[object, ...]] = set()
     chosen: list[ErrorOccurrence] = []
@@ -246,6 +247,9 @@ def _distinct(found: list[ErrorOccurrence]) -> list[ErrorOccurrence]:
 
 
 def _with_others(same: list[ErrorOccurrence]) -> ErrorOccurrence:
-    """Return the first of some equal unresolved errors, with the number of the other sessions."""
+    """Return the first of these occurrences of one unresolved error.
+
+    Its ``others`` is the number of other sessions with the error.
+    """
     sessions = {one.session_uid for one in same}
     return msgspec.structs.replace(same[0], others=len(sessions) - 1)

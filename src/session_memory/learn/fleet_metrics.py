@@ -98,7 +98,8 @@ def metrics(sessions: list[DigestRow], errors: list[ErrorRow]) -> Metrics:
     for error in errors:
         spent[error.session_uid] += error.tokens
         holders[error.fingerprint].add(error.session_uid)
-    # The ranges of two errors may overlap, so a session's overhead is at most its own tokens.
+    # Two errors may have been open at the same time, so their tokens may be counted twice. The sum
+    # is limited to all tokens of the session.
     overhead = sum(min(tokens, own[uid]) for uid, tokens in spent.items())
     total = sum(own.values())
     low, high = wilson(len(spent), len(own))

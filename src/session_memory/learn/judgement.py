@@ -40,7 +40,8 @@ def judge(before: Sequence[Observation], after: Sequence[Observation]) -> Judgem
     low, high = newcombe(_showing(after), len(after), _showing(before), len(before))
     if _rate(after) < _rate(before):
         return _judge_fall(before, after, is_outside=high < 0)
-    # With the sides exchanged, this is the chance that the problem is so much more frequent now.
+    # With both sides exchanged, `chance_of_fall` gives the probability that chance alone makes the
+    # problem so much more frequent.
     chance = chance_of_fall(after, before)
     is_clear = chance <= BY_DAY and chance_of_fall(after, before, 2) <= BY_TWO_DAYS
     if low > 0 and is_clear:

@@ -70,7 +70,8 @@ def lesson_text(store: Store, pattern: Pattern) -> LessonText:
     ways = list(_ways(store, pattern, repo))
     error = quoted(below_repo(pattern.detail, repo), LONGEST_ERROR)
     found = [make(error, ways) for make in (_same_change, _same_command, _same_edit)]
-    # The text that most sessions agree on counts; of equal ones, the change of the call.
+    # The text that most sessions agree on is taken. If several have equally many, the first of
+    # `found` is taken.
     best = max(filter(None, found), key=lambda one: _sessions(one[1]), default=None)
     if best is None:
         return LessonText()

@@ -219,8 +219,8 @@ def _showing(store: Store, fleet: Fleet, lesson: Lesson) -> dict[str, _Occurrenc
 def _sightings(store: Store, fleet: Fleet, shown: PatternRef) -> Iterator[tuple[str, int, int]]:
     """Yield ``(session uid, times, tokens)`` of each session with the pattern.
 
-    One occurrence of an error or an instruction in a session is enough, although the pattern itself
-    is found only in several sessions.
+    For an error or an instruction, one occurrence in a session is enough. The pattern itself is
+    only found if several sessions have it.
     """
     if shown.type in OF_ERRORS:
         for error in fleet.errors:

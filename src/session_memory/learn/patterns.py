@@ -137,11 +137,11 @@ def cluster(signals: Iterable[Signal], errors: Iterable[ErrorRow] = ()) -> list[
     fixes, tools = _fixes(errors), _tools(errors)
     found = [_pattern(key, group, fixes, tools) for key, group in groups.items()]
     found.sort(key=lambda p: (p.polarity != PROBLEM, -p.score, p.id))
-    return _told_once(found, groups)
+    return _rare_if_same_calls(found, groups)
 
 
-def _told_once(found: list[Pattern], groups: "dict[_Key, list[Signal]]") -> list[Pattern]:
-    """Mark patterns as rare whose errors came from exactly the same calls as an earlier pattern.
+def _rare_if_same_calls(found: list[Pattern], groups: "dict[_Key, list[Signal]]") -> list[Pattern]:
+    """Mark a recurring error as rare if it came from the same calls as an error before it.
 
     Errors that always come together have one cause, and the first pattern is enough to show it.
     """

@@ -27,11 +27,13 @@ READ = 20
 """The digests of this many of the best sessions are read, or of as many as are asked for."""
 WINDOW = 4
 NEAR = 0.4
-"""The score gains this share if all neighbouring words of the question are close in a text, too."""
+"""The score grows by this share if all words that are neighbours in the question are close to each
+other in a text, too."""
 EDITED = 2.0
-"""The score gains this share if the session edited all files that the question names."""
+"""The score grows by this share if the session edited all files that the question names."""
 SHARED = 1.0
-"""The score gains this share if the session edited the files that all of the best edited."""
+"""The score grows by this share if the session edited the files that all the best sessions edited.
+"""
 COMPARED = 10
 """The edited files of this many of the best sessions are compared with those of every session."""
 MOST_FILES = 3

@@ -28,8 +28,8 @@ from session_memory.store.store import Store
 
 MOST_ITEMS = 7
 MOST_LOOKS = 2
-# What a repeated message costs the person who writes it, in micro-dollars. It only decides the
-# order of problems, and is in no amount that is shown.
+# A guess in micro-dollars: what it costs a person to write a message once more. It only decides the
+# order of problems, and is part of no amount that is shown.
 MESSAGE = 100_000
 OF_PEOPLE = frozenset({"recurring_instruction", "repeated_instruction"})
 MOST_READ = 300

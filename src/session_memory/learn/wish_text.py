@@ -4,14 +4,14 @@ from session_memory.core.lazy_patterns import lazy_pattern
 from session_memory.learn.patterns import Pattern
 from session_memory.learn.quoting import quoted
 
-# An instruction that has only such words asks to hand in the work: "commit and push", "提交pr".
+# An instruction of only such words asks to commit or deliver the work: "commit and push", "提交pr".
 _HANDING_IN = lazy_pattern(
     r"(?i)\b(?:git|add|stage|commits?|push|prs?|pull|requests?|open|create|make|merge|release|publish"
     r"|deploy|tag|branch|changes?|it|this|that|the|an?|all|and|then|to|please|now|new)\b"
     r"|pr(?![a-z])|提交|推送|合并|发布|创建|分支|新的|[在了吧请]|[\W_]"
 )
 _DEED = lazy_pattern(r"(?i)commit|push|\bpr|merge|release|publish|deploy|提交|推送|合并|发布")
-# Other people see the effect of these.
+# Steps whose effect other people see.
 _OUTWARD = lazy_pattern(
     r"(?i)push|\bprs?\b|提交pr|pull|merge|release|publish|deploy|推送|合并|发布"
 )
@@ -20,7 +20,8 @@ _OUTWARD = lazy_pattern(
 def wish_lesson(pattern: Pattern) -> str:
     """Return what an agent should do about an instruction that it got in many sessions.
 
-    To commit is right only at the end of the work. What other people see needs the person's word.
+    The agent should follow it without being asked. An instruction to commit waits until the work is
+    done. Steps that other people see (push, release) are only to be offered then.
     """
     wish, times = quoted(pattern.detail), f"The user asked for it in {pattern.sessions} sessions."
     if not _DEED.search(pattern.detail) or _HANDING_IN.sub("", pattern.detail):

@@ -17,7 +17,7 @@ from session_memory.learn.signal import Signal
 from session_memory.store.digests import DigestRow
 
 DAY_MS = 86_400_000
-# A longer text that several sessions have is one task that was started again.
+# If several sessions have the same longer text, it is one task that was started again.
 _LONG = 120
 
 

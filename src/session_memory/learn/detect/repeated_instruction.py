@@ -27,7 +27,7 @@ def repeated_instruction(digest: Digest) -> Iterator[Signal]:
         else:
             groups.append((words, [prompt]))
     for words, group in groups:
-        # A task that is given twice is a retry after a failure, so instructions are needed here.
+        # Only instructions count. A task that is given twice is a new try after a failure.
         if sum(is_instruction(prompt.text) for prompt in group) > 1:
             yield signal(
                 digest,

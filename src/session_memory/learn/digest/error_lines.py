@@ -172,7 +172,10 @@ def ends_with_failure(text: str) -> bool:
 
 
 def reason_line(*texts: str) -> str:
-    """Return the line of the first text that says what went wrong; else the first line of all."""
+    """Return a line that says what went wrong, from the first text that has such a line.
+
+    If none has one, return the first line of all texts.
+    """
     given = [cleaned_lines(text) for text in texts]
     found = next(filter(None, map(_telling_line, given)), "")
     first = [line for lines in given for line in lines[:1]]

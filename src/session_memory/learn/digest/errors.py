@@ -133,14 +133,14 @@ class ErrorGroups:
         elif not finished.failed:
             self._note_ended(self._open.succeeded(action, texts))
         if action.is_edit:
-            # The message explains the calls up to this edit, but none of the later ones.
+            # The last message of the model announced this edit. It explains no later call.
             self._said = None
             self._edits += not finished.failed
 
     def _add_failure(self, finished: FinishedCall, action: Action) -> None:
         streak = self._streaks.get(finished.key)
         if streak is not None and streak.edits != self._edits:
-            # Something was changed before this try, so it is not one more of the same.
+            # A file was edited since the last failure, so this call is not a mere repetition.
             if streak.count >= REPEAT_FROM:
                 return
             streak = None

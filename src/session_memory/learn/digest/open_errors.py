@@ -99,9 +99,10 @@ class OpenErrors:
 
     @staticmethod
     def _got_further(failure: FailedCall, action: Action) -> bool:
-        """Whether the call was changed and now fails for another reason.
+        """Whether the failed call itself was wrong, and the new call is a changed one.
 
-        The same call again got no further, even if it prints another message.
+        Then the new call got past the earlier error. The same call again did not, even if it prints
+        another message.
         """
         return failure.is_about_call and not action.repeats(failure.action)
 
@@ -171,10 +172,10 @@ class OpenErrors:
 
 
 def _after_failure(how: Resolution, action: Action) -> Resolution | None:
-    """Return what is known of a resolution if the call after it, ``action``, had other errors.
+    """Check a resolution again if the call after it, ``action``, had other errors.
 
-    If that call is the resolution, it must have worked: a linter or a test run works even if it
-    finds errors.
+    The resolution is then at most likely. If ``action`` itself is the resolution, the result is
+    None unless it worked: a linter or a test run works even if it finds errors.
     """
     has_worked = action.is_check and not any(
         FailedCall(one, action).is_about_call for one in action.errors
@@ -198,7 +199,7 @@ def _ends_edit(failed: Action, action: Action, apart: int) -> bool:
 
 
 def _replaces(failure: FailedCall, action: Action) -> bool:
-    """Whether a command does what a similar command could not do, in another way."""
+    """Whether a command did in another way what the similar, failed command should do."""
     failed = failure.action
     if failed.only_looks and "command not found" not in failure.error.text:
         # To read another file does not replace a failed read, so both commands must name the same

@@ -16,8 +16,8 @@ from session_memory.learn.digest.error_lines import (
 )
 from session_memory.learn.digest.runner_lines import DIAGNOSTIC, MESSAGE
 
-# If no line has the form of an error, the first line that says something counts as the error,
-# unless the output has more lines than this.
+# If no line has the form of an error, the first line that is not about progress counts as the
+# error, unless the output has more lines than this.
 _SHORT = 25
 # bun, mocha, pytest, jest, vitest, cargo: how many tests passed.
 _TESTS_RAN = re.compile(
@@ -26,8 +26,8 @@ _TESTS_RAN = re.compile(
     re.MULTILINE,
 )
 _ASSERTION = re.compile(r"(?:\w+: )?(?:expect\(|[Ee]xpected\b|\w*Assert\w*)")
-# Lines of a search result or a directory listing, and times. A command may fail after it printed
-# them, so they are not its error.
+# Lines of a search result or a directory listing, and times. Such a line is never the error: a
+# command prints it before it fails.
 _FOUND = re.compile(r"[^\s:]*:?\d+[:-](?!\d\d\b)|[-dlrwxst]{9,10}[@+.]?\s|[\d.,:%]+ ?(?:m?s|%)?$")
 # The end of an output that shows whether the command failed, in characters and in lines.
 _END, _LAST = 4_000, 2
@@ -61,8 +61,8 @@ def errors_in_output(text: str, *, failed: bool, masked: bool = True) -> list[Er
         # Tests that pass may print lines that look like errors, so only assertions count.
         return [one for one in found if _ASSERTION.match(one.text)]
     if found or text.count("\n") > _SHORT or _TESTS_RAN.search(text):
-        # If no line has the form of an error, no other line of a long output or of a test run is
-        # taken for it: a filter may have cut off the error.
+        # In a long output and in a test run, only a line with the form of an error counts. If there
+        # is none, a filter may have cut off the error.
         return found
     line = telling_line(text, masked=masked)
     return [ErrorLine(line)] if line and not _FOUND.match(line) else []

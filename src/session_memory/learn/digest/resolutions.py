@@ -145,9 +145,10 @@ def resolution_of_report(
 
 
 def _of_edit(failure: FailedCall, between: Sequence[Action], success: Action) -> Resolution | None:
-    """Return why a failed call of an edit or a read succeeded later, or None if that is unknown.
+    """Return why a failed edit or read succeeded later, or None if that is unknown.
 
-    The file was read first (``look``), or a shell command did the same (``instead``).
+    Either the file was read in between (``look``), or another kind of call, such as a shell command
+    instead of an edit, succeeded (``instead``).
     """
     path = failure.action.call.path
     reads = [one for one in between if one.call.path == path and path and not one.is_edit]

@@ -238,8 +238,11 @@ class DigestBuilder:
             self.ending.answer(event)
 
     def _counts(self, event: BriefEvent) -> bool:
-        """Whether the event is evidence for the outcome: no event of an abandoned branch is, and
-        in a session that is no subagent none of a sidechain."""
+        """Whether the event is evidence for the outcome.
+
+        Events on abandoned branches are not. Events of a sidechain are only in a subagent's own
+        session.
+        """
         return event.branch is None and (self._is_subagent or not event.is_sidechain)
 
     def digest(self, used: ResponseUsage, cost: SessionCost) -> Digest:

@@ -1,8 +1,8 @@
 """Decide which rows are for training, for validation and for tests.
 
-A repository is in one split only, so that nothing is tested on what was trained. A hash of its name
-decides. With few repositories that can leave nothing for validation: then one moves there. With a
-single repository, its sessions are divided in the same way.
+All rows of a repository are in one split, so that no model is tested on what it was trained on. A
+hash of the repository's name decides the split. If no repository is then left for validation, one
+is moved from training. A single repository is divided by sessions, in the same way.
 """
 
 from collections.abc import Iterable, Sequence
@@ -44,7 +44,7 @@ def split_of(origin: str, shares: tuple[int, int, int] = SHARES) -> str:
 def _fill_validation(found: dict[str, str], of_kind: Iterable[str]) -> None:
     """Move a repository (or session) to validation if this kind of rows has none there.
 
-    The one with the fewest rows moves, so that most rows remain for training.
+    The repository with the fewest rows is moved from training, so that most rows remain there.
     """
     counts: dict[str, int] = {}
     for key in of_kind:
