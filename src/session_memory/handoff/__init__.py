@@ -26,8 +26,9 @@ __all__ = [
 def hand_over_checked(
     store: Store, uid: str, to: str, options: HandoffOptions, *, any_version: bool = False
 ) -> Handoff:
-    """Write the session as one of the agent ``to``. Raises if its installed version was not tested.
+    """Write the session as a new session of the agent ``to``.
 
+    Raises if the installed version of this agent is newer than the newest tested one, or unknown.
     With ``any_version`` the version is not checked.
     """
     installed = InstalledVersion(to) if to in targets() and not any_version else None

@@ -23,8 +23,9 @@ from session_memory.views.session_titles import best_title
 
 
 class HandoffOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """``last`` turns or about ``tokens`` are handed over whole; older ones are folded into one
-    message. ``cwd`` is where the new session works, if not where the old one did."""
+    """``last`` turns, or turns of about ``tokens`` tokens, are handed over whole. Older turns are
+    folded into one message. ``cwd`` is the directory of the new session, by default that of the
+    old one."""
 
     last: int | None = None
     tokens: int | None = None

@@ -58,7 +58,7 @@ def _call(call: StoredCall) -> str:
 
 
 def _value(value: object) -> str:
-    """Return a text as it is, on lines of its own if it has several; anything else as JSON."""
+    """Return a text unchanged, on new lines if it has several, and any other value as JSON."""
     if not isinstance(value, str):
         return json.dumps(value, ensure_ascii=False, default=str)
     return f"\n{value}" if "\n" in value else value

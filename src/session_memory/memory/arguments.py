@@ -90,7 +90,7 @@ def _bounds(field: str, when: object, tz: Zone | None) -> tuple[int, int] | tupl
     from session_memory.views.periods import HINT, period
 
     if not isinstance(when, str | date):
-        hint = f"{HINT} A date, a datetime and milliseconds since 1970 will do, too."
+        hint = f"{HINT} A date, a datetime or milliseconds since 1970 are accepted, too."
         raise InvalidRecord(f"{field} is {short_repr(when)}", hint, field=field)
     # A datetime is also a date. Its text names a moment; without a zone, it is in the zone ``tz``.
     text = when if isinstance(when, str) else when.isoformat()

@@ -53,7 +53,7 @@ def store_place(store: str | Path | None, config: "Callable[[], Config]") -> str
     place = str(a_path("store", store))
     if place != escaped(place):
         # SQLite takes only names in Unicode.
-        hint = "Give a path without bytes that are no text."
+        hint = "Give a path that is valid UTF-8."
         raise InvalidRecord(f"store is {short_repr(place)}", hint, field="store")
     return place
 

@@ -59,7 +59,7 @@ class FigureMethods(OpenMemory):
         return price_rows(self.store, self._cost_filter(filters))
 
     def cost_audit(self, **filters: Unpack[UsageFilters]) -> "CostComparison":
-        """Compare what agents say that responses and sessions cost with our amounts.
+        """Compare the costs that agents logged for responses and sessions with our amounts.
 
         Filters are those of `cost`, without ``task``. `session(uid).audit()` explains the amounts
         of one session.

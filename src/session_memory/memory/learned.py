@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from session_memory.views.lessons import LessonList
     from session_memory.views.skills import SkillList
 
-# A retro without a beginning is about seven days.
+# A retro for which no beginning is given covers the last seven days.
 RETRO_MS = 7 * 86_400_000
 
 

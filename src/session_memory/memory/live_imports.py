@@ -36,11 +36,11 @@ _COUNTED = ("messages", "folds", "rewinds", "plain_notes")
 class LiveImportResult(msgspec.Struct, kw_only=True):
     """What an import of all sessions did. The first five fields count sessions.
 
-    ``grown``: new messages of the origin were added. ``continued``: the origin and the live session
-    have both grown, so nothing was added. ``changed``: earlier messages of the origin differ from
-    those that were imported. ``folds`` counts compactions; ``plain_notes`` counts summaries that
-    were added as messages. ``failed`` has the reason for each session that could not be imported,
-    by its uid, and for each place that could not be read, by its path.
+    ``grown``: new messages of the origin were added. ``continued``: the origin has grown, but the
+    live session was continued or closed, so nothing was added. ``changed``: earlier messages of the
+    origin differ from those that were imported. ``folds`` counts compactions; ``plain_notes``
+    counts summaries that were added as messages. ``failed`` has the reason for each session that
+    could not be imported, by its uid, and for each place that could not be read, by its path.
     """
 
     new: int = 0

@@ -320,8 +320,8 @@ class StoredSession:
 
         The last ``last`` turns, or about ``tokens`` tokens, are handed over whole, and older turns
         in short. Without both, everything is handed over whole. ``cwd`` is the directory of the new
-        session. A version of the agent that was not tested is refused unless ``any_version`` is
-        true. `Handoff.line` is the command that continues the session.
+        session. If the agent is newer than the newest tested version, this raises an error, unless
+        ``any_version`` is true. `Handoff.line` is the command that continues the session.
         """
         from session_memory.handoff import HandoffOptions, hand_over_checked
 

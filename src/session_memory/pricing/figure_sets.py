@@ -1,8 +1,8 @@
 """Compute and store figures: what each session cost on each day, so that reports are quick.
 
 Figures depend on prices and on a time zone. Both are part of the name of a set of figures, so a set
-whose prices have changed is never used. Small stores have no figures, because there reports are as
-quick without.
+whose prices have changed is never used. Small stores have no figures, because their reports are
+quick without them.
 """
 
 from collections.abc import Sequence

@@ -152,7 +152,7 @@ class AssignedSecret(NamedTuple):
 def assigned_secrets(
     text: str, places: list[int], word: str, starts: list[int]
 ) -> Iterator[AssignedSecret]:
-    """The secrets that are assigned to names with ``word`` at one of ``places``.
+    """The secrets that are assigned to names that contain ``word``, which stands at ``places``.
 
     The start of every value, secret or not, is added to ``starts``.
     """
@@ -200,7 +200,8 @@ def _kind_of(
 
 
 def _is_default(text: str, first: int, rest: re.Match[str], value: str) -> bool:
-    """Whether the value is a default, and not the next name in a list of names."""
+    """Whether the value is a default, as in ``getenv("TOKEN", "…")``, and not just the next item
+    of a list of names."""
     if is_name(value) or is_words(value.lower()):
         return False
     is_operator = text[rest.start("default") : rest.end("default")].strip() != ","
@@ -262,7 +263,7 @@ def _issuers_named(name: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
 
 
 def _name_start(text: str, place: int) -> int:
-    """The start of the name that contains the word. An escape before it is not part of it."""
+    """The start of the name that contains the word. An escape before the name is left out."""
     before = text[max(place - _LONGEST_NAME, 0) : place]
     first = place - len(before) + len(before.rstrip(_NAME_SIGNS))
     if first and text[first - 1] == "\\":

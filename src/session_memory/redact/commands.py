@@ -67,8 +67,11 @@ def command_secrets(text: str, places: list[int], flag: str) -> Iterator[Assigne
 
 
 def _values(text: str, place: int, flag: str) -> Iterator[tuple[str, re.Match[str]]]:
-    """Yield what may be a password after the flag, each with the use of the flag that it
-    implies."""
+    """Yield the values after a flag that may be passwords, each with the use of the flag.
+
+    For example, ``p_tight`` is the use of ``-p`` with the value directly after it. `_takes` says
+    which command has which use.
+    """
     sign, end = text[place + len(flag.rstrip()) - 1], place + len(flag.rstrip())
     uses: tuple[tuple[str, re.Pattern[str]], ...]
     if flag == " -p":

@@ -59,7 +59,7 @@ class Secret(msgspec.Struct, frozen=True, order=True):
 
 
 class RuleMatch(msgspec.Struct, frozen=True):
-    """A range that a rule matches. A lower ``rank`` is a better rule."""
+    """A range that a rule matches. The match of a rule with a lower ``rank`` is preferred."""
 
     start: int
     end: int
@@ -221,8 +221,8 @@ def _match_around(rule: Rule, text: str, place: int) -> re.Match[str] | None:
     if rule.lead is not None:
         start = text.rfind(rule.lead, max(place - LEAD, 0), place)
         return rule.pattern.match(text, start) if start >= 0 else None
-    # A quick test first: each of these secrets has a letter or a digit before its word, and those
-    # of several lengths have nothing else there.
+    # A quick test comes first. Each of these secrets has a letter or a digit before its word. If
+    # the part before the word can have several lengths, it has only letters and digits.
     sure = rule.back[-1] if len(rule.back) > 1 else 1
     if not text[max(place - sure, 0) : place].isalnum():
         return None

@@ -18,7 +18,8 @@ MOST = 512
 _APART = 256
 _LONG_STRING = 512
 _STRING = lazy_pattern(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
-# Parts of a string that can be masked without breaking JSON: no quotes, no escapes but of letters.
+# Parts of a string that can be masked without breaking JSON. They have no quotes, and no escapes
+# except whole ones that stand for a character by its number.
 _PIECE = lazy_pattern(
     r'(?P<piece>(?:[^"\\\t\n\r]|\\u[0-9a-fA-F]{4}|\\[01][0-7]{2})+)|\\.|[^\\]|\\', re.DOTALL
 )

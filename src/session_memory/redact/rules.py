@@ -56,10 +56,10 @@ def _compiled(expression: str, flags: int) -> re.Pattern[str]:
 class Rule(msgspec.Struct, frozen=True):
     """A rule. The first group of ``pattern`` is the secret, or else the whole match.
 
-    With ``any_case`` the lower-case ``words`` match in any case. ``back`` lists how many
-    characters before its word a match may start. With ``lead`` it starts where that text is, up to
-    `LEAD` characters before the word. ``floor`` is the least entropy. ``checksum`` tests whether
-    a secret is genuine. One with a wrong checksum is masked, too.
+    With ``any_case`` the lower-case ``words`` match in any case. ``back`` lists how many characters
+    before its word a match may start. With ``lead``, a match starts at this text, at most `LEAD`
+    characters before the word. ``floor`` is the least entropy of a secret. ``checksum`` tests
+    whether a secret is genuine. A secret with a wrong checksum is masked, too.
     """
 
     kind: str

@@ -55,8 +55,8 @@ _COMPILING, _BEGINNING = 250_000, 250
 def compiling_pays() -> Callable[[str], bool]:
     """Return a function that says for each text whether hyperscan should search it.
 
-    It says yes once there was so much text that compiling is worth it. A command that shows a few
-    sessions never gets there.
+    The function returns True once it was given so much text that compiling for hyperscan is worth
+    the time. A command that shows a few sessions never has so much text.
     """
     left = _COMPILING
 

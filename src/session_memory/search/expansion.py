@@ -15,10 +15,10 @@ MOST_BEGUN = 12
 
 
 class ExpandedTerms(msgspec.Struct, frozen=True):
-    """Search terms after some were expanded to words of the index.
+    """Search terms, some of them replaced by words of the index.
 
-    ``words`` has the words that each expanded term stands for, by the term as typed. ``is_cut``:
-    there are more such words than are searched.
+    ``words`` maps each replaced term, as it was typed, to these words. ``is_cut``: the index has
+    more such words, which are not searched.
     """
 
     terms: tuple[Term, ...]

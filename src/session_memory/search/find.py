@@ -32,8 +32,8 @@ AT_ONCE, COMPARED = 500, 50
 # Once something was found, at most this many texts of each class are compared. If only filters are
 # checked, at least this many events of a class are looked at.
 LOOKED_AT = 2000
-# While nothing was found, at most this many texts of each class are compared. A text takes up to a
-# millisecond, and two very short words are in nearly every text.
+# While nothing was found, at most this many texts of each class are compared. To compare a text
+# takes up to a millisecond, and a query of very short words would compare nearly every text.
 MOST_COMPARED = 500
 # Each further question to the index asks for this many times as many hits as the one before, so
 # that there are few questions: for a common word, each reads the index from the newest hit on.
@@ -41,7 +41,7 @@ GROWTH = 4
 # The index is asked for at most this many words. The text comparison checks the rest.
 MOST_CLAUSES = 64
 ATTEMPTS = 3
-# If more titles than `MANY_TITLES` match, those of the newest sessions are compared, at most
+# If more than `MANY_TITLES` titles match, only those of the newest sessions are compared, at most
 # `MOST_TITLES`.
 MANY_TITLES, MOST_TITLES = 500, 20_000
 

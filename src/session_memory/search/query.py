@@ -19,7 +19,7 @@ FIELDS = (
 )
 _TERM = re.compile(r'(?P<minus>-)?(?:(?P<field>[a-z]+):)?(?:"(?P<quoted>[^"]*)"?|(?P<bare>\S+))')
 MOST_TERMS = 32
-# A beginning of fewer letters than this is the beginning of very many words.
+# Very many words begin with any text of fewer letters than this.
 SHORT = 3
 
 

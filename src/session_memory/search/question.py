@@ -74,8 +74,8 @@ _PHRASES = """
 
 
 class Concept(msgspec.Struct, frozen=True):
-    """A word of a question: its ``term`` (the stem), and ``others``, which are terms with the same
-    meaning.
+    """A word of a question: its ``term`` (the stem), and ``others``: terms that may stand in its
+    place.
 
     ``share`` is how much the word counts. A term of ``others`` that is also in ``names`` is a name
     of a phrase with this word. It counts nearly as much as the word itself.

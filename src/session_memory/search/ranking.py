@@ -198,7 +198,7 @@ class _Ranking:
     def _weights(self, term: str, only: list[int] | None) -> dict[int, tuple[float, int]]:
         """Return the weight of a term in each session, and the bits of the fields that have it.
 
-        The texts of its subagents are included.
+        The texts of a session's subagents count for the session, with less weight.
         """
         if only is None:
             rows = self._recall.of_term(term)
@@ -240,7 +240,10 @@ class _Ranking:
         return sorted(found, key=lambda one: (-one.score, one.uid))
 
     def _is_told_apart(self, number: int) -> bool:
-        """Whether a session has a word of the question that at most half of all sessions have."""
+        """Whether a session has a word of the question that not too many sessions have.
+
+        These are at most half of all sessions, or three in a small store.
+        """
         most = max(self._sessions * EVERY_OTHER, LEAST_SESSIONS)
         return any(self._used[best[number][1]] <= most for _, best in self._found if number in best)
 

@@ -19,7 +19,7 @@ from session_memory.search.stems import forms_of, is_irregular, stem
 
 LONGEST = 40
 ERROR_MARK = "!"
-"""Stands before the terms of errors in the index. No term contains it."""
+"""The prefix of terms of errors in the index. No term contains it, so all other terms differ."""
 BEGINNING = 3
 """A stem and its word have this many first letters in common, except for irregular verbs."""
 _SAME_LETTERS = 2
