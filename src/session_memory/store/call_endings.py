@@ -37,7 +37,8 @@ def same_calls(db: Database, session_id: int, call_id: str) -> list[CallEnding]:
     if asked is None or asked[0] is None or not asked[1]:
         return []
     where = {"session": session_id, "tool": asked[0], "summary": asked[1]}
-    # A result may have the same line as its call: the first event with the id is the call.
+    # A result may have the tool and the summary of its call, so the first event with an id is the
+    # call.
     calls: dict[str, int] = {}
     for seq, call in db.all(_SAME.replace("{most}", f"{MOST:d}"), where):
         calls.setdefault(call, seq)

@@ -182,7 +182,7 @@ class WordIndex:
             self._write_titles()
 
     def clear(self) -> None:
-        """Empty the index and declare it complete. That is true only if the store has no event."""
+        """Empty the index and declare it complete. Call it only for a store without events."""
         self._reset()
         for words in (self._words, self._titles):
             words.destroy()
@@ -315,8 +315,10 @@ class WordIndex:
         return self._next.prepared((doc, text) for doc, text in docs if text)
 
     def add_next(self, docs: PreparedDocs) -> None:
-        """Add docs to the new index. If a doc is in it already, it replaces that of a deleted event
-        with the same id."""
+        """Add docs to the new index.
+
+        If it has a doc with the same number, that one is of a deleted event and is replaced.
+        """
         words = self._next
         words.drop(words.known([doc for doc, _ in docs]))
         words.add_prepared(docs)

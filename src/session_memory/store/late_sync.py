@@ -61,8 +61,9 @@ class LateSync:
     def committed(self, connection: apsw.Connection) -> None:
         """Open the log for the next transactions, if other writers are there.
 
-        Only after a commit of this connection: from then on the log stays the same file until the
-        connection is closed. Without a log (the first load of a store) nothing is synced late.
+        Call it only after a commit of this connection: from then on the log stays the same file
+        until the connection is closed. Without a log, as in the first load of a store, nothing is
+        synced late.
         """
         if self._file is None or self._log is not None or time.monotonic() > self._crowded_until:
             return

@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from importlib.util import find_spec
 
-TYPE_CHECKING = False  # Importing typing takes time. Type checkers know this name.
+TYPE_CHECKING = False  # Type checkers treat this name as true. Importing `typing` takes time.
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
@@ -114,7 +114,8 @@ class LibpqRows:
                 (column, _READERS.get(libpq.PQftype(result, column), bytes.decode))
                 for column in range(libpq.PQnfields(result))
             ]
-            # A prompt may be compared with 20,000 rows, so each value is one call.
+            # A prompt may be compared with 20,000 rows. So each value is read by one call, without
+            # functions of our own between.
             value, is_null = libpq.PQgetvalue, libpq.PQgetisnull
             return [
                 tuple(
@@ -158,7 +159,7 @@ def _sent(value: "Any") -> bytes | None:
 
 
 def _type_of(value: "Any") -> int:
-    """The type of a parameter. That of a text follows from its place in the statement."""
+    """The type of a parameter. For a text it is 0: the server infers the type."""
     if isinstance(value, bool):
         return _BOOLEAN
     return _INTEGER if isinstance(value, int) else _BYTES if isinstance(value, bytes) else 0

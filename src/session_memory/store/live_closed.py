@@ -1,7 +1,7 @@
 """Closed live sessions that retention may evict, with the size of their rows.
 
-A session that was forked, that is a fork, or that was imported from another runtime is not listed:
-other sessions need its rows.
+Forks and sessions that were forked are not listed, because several sessions need the same rows.
+Sessions that were imported from another runtime are not listed either.
 """
 
 from typing import NamedTuple

@@ -22,7 +22,8 @@ _SELECT = """
 _STATE = "select state from live_imports where session_key = :key"
 _OF_KEY = f"{_SELECT} where i.session_key = :key"
 _OF_NAME = f"{_SELECT} join live_sessions s on s.id = i.session_key where s.session_id = :session"
-# The origin is collected if a log of it was read. The rows of live sessions have no host.
+# The origin is collected if a log of it was read. A source without a host is no such log: it is
+# made of the rows of a live session.
 _NEWLY_COLLECTED = """
     select i.session_key from live_imports i
     where i.is_collected = 0 and exists (

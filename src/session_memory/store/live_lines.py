@@ -107,7 +107,7 @@ class LineWriter:
     def _parent(self, lane: int, seq: int, stands_after: int | None) -> list[Any] | str | None:
         """``[session, seq]`` of the message before this one on its path.
 
-        If an import wrote that message, it is the native id of the origin's record.
+        If that message repeats a record of a collected origin, the native id of this record.
         """
         if stands_after is not None:
             return self._last_on_path(lane, stands_after)

@@ -85,7 +85,8 @@ def _with_moves(
             if its_lane is not None:
                 is_before = is_before_move(item, its_lane)
             else:
-                # A fold has no lane. The next message decides, or else the times.
+                # A fold has no lane. It comes before the move if the next message does, or if its
+                # time is not later than that of the move.
                 message = next((row for row in stream[index:] if row[1] is not None), None)
                 is_before = message is not None and is_before_move(message[0], message[1] or 0)
                 is_before = is_before or at <= moves[done][3]

@@ -189,7 +189,8 @@ def _created(path: Path) -> tuple[Path, int]:
         try:
             descriptor = os.open(partial, _NEW, 0o600)
         except FileExistsError:
-            # A killed process with the same number left it.
+            # The name contains the number of this process. An earlier process with this number was
+            # killed and left the file.
             continue
         _lock(descriptor)
         if _is_there(partial, descriptor):

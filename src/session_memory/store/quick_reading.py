@@ -7,7 +7,7 @@ Nothing is written, migrated or repaired, and a lock is waited for only a moment
 import os
 from importlib import import_module
 
-TYPE_CHECKING = False  # Importing typing takes time. Type checkers know this name.
+TYPE_CHECKING = False  # Type checkers treat this name as true. Importing `typing` takes time.
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
@@ -178,7 +178,8 @@ class _ServerRows:
             self._connection = self._psycopg.connect(
                 url, autocommit=True, connect_timeout=SERVER_SECONDS
             )
-            # Not as options of the connection: those of the address would be lost.
+            # The settings are not given as options of the connection, because they would replace
+            # the options of the address.
             self._connection.execute(_SERVER_SETTINGS)
         except self._psycopg.Error as error:
             raise CannotRead(_no_answer(error)) from None

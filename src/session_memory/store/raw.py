@@ -124,7 +124,8 @@ class Raw:
         return self._db.insert_one("dictionaries", ("flavor", "body"), values)
 
     def _kept_part(self, source_id: int, place: int) -> list[Packed]:
-        """The part before ``place`` of a pack that extends over ``place`` since it was merged."""
+        """If a merged pack begins before ``place`` and goes on after it: its part before ``place``,
+        packed again."""
         row = self._db.one(_CONTAINING, {"source": source_id, "place": place})
         if row is None or row[0] == place:
             return []
@@ -242,8 +243,8 @@ class Packer:
     def packs(self, data: bytes, start: int, cut_at: int | None = None) -> list[Packed]:
         """Compress ``data`` into packs, which end at the ends of records.
 
-        ``start`` is the place of ``data`` in its source, ``cut_at`` that of a torn last line in
-        ``data``, which becomes a pack of its own.
+        ``start`` is the place of ``data`` in its source. ``cut_at`` is the length of ``data``
+        without a torn last line. That line becomes a pack of its own.
         """
         if start == 0 and len(data) >= SMALL_PACK:
             self._test_dictionary(data[:DICTIONARY_BYTES])

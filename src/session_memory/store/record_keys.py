@@ -21,7 +21,8 @@ def record_key(native_id: str) -> bytes:
             key = bytes.fromhex(digits)
         except ValueError:
             key = b""
-        # A UUID in capital letters is stored as text: its bytes would read back in small ones.
+        # A UUID in capital letters is stored as text, because its bytes do not tell capital letters
+        # from small ones.
         if key.hex() == digits and len(key) == 16 and native_id[23] == "-":
             return key
     return _prefixed(b"=", native_id)

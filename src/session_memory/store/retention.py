@@ -131,12 +131,12 @@ def _size_of(column: str) -> str:
 
 
 def session_key(uid: str) -> str:
-    """A hash of the session's uid, which does not reveal it."""
+    """A hash of the session's uid. The uid cannot be read from it."""
     return sha256(f"session\0{uid}".encode()).hexdigest()[:40]
 
 
 def source_key(host: str, path: str) -> str:
-    """A hash of the source's host and path, which does not reveal them."""
+    """A hash of the source's host and path. They cannot be read from it."""
     return sha256(f"source\0{host}\0{path}".encode()).hexdigest()[:40]
 
 
@@ -318,7 +318,7 @@ class Retention:
         return None if row is None else (int(row[0]), str(row[1]))
 
     def is_due(self, now: int) -> bool:
-        """Whether a day has passed since the last run, or since the first sync."""
+        """Whether a day has passed since the last run, or if there was none, the first sync."""
         last = self.last_run()
         since = self._db.value(_FIRST_SEEN) if last is None else last[0]
         return since is not None and now - since >= DAY_MS

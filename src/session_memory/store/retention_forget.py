@@ -199,7 +199,7 @@ def delete_live(db: Database, natives: Collection[str]) -> None:
     for body in sorted(bodies):
         db.execute(_LOCK_BODY, {"hash": body})
     if bodies:
-        # Equal bodies are stored once, so another session may use them. Who appends one locks it.
+        # Equal bodies are stored once, so another session may use them. An append locks its body.
         bodies -= {bytes(body) for (body,) in db.all(_BODIES_IN_USE)}
         delete(db, "live_bodies", "hash", sorted(bodies))
 
@@ -216,7 +216,8 @@ def replace_dictionaries(store: Store, numbers: Collection[int]) -> None:
             place = {"source": source, "start": start}
             store.db.execute(_REPACK, {**place, "hash": anew.hash, "body": anew.body})
         if store.db.value(_NEWEST_DICTIONARY) == number:
-            # Other processes may still use its id, so the id must not be reused.
+            # Other processes may still use the id of the newest dictionary. With an empty row after
+            # it, no later dictionary gets this id.
             store.db.insert_one("dictionaries", ("flavor", "body"), ("", b""))
         store.db.execute(_DROP_DICTIONARY, {"id": number})
     store.raw.dictionary.cache_clear()

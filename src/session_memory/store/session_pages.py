@@ -80,9 +80,9 @@ _NO_ID = "0"
 class SessionConditions(msgspec.Struct, frozen=True, kw_only=True):
     """Conditions that a session must meet. A field that is ``None`` sets no condition.
 
-    A session must have one of the values in each tuple. Some of it must lie between ``since`` and
-    ``until`` (milliseconds). ``roots`` leaves out all subagents, ``folded`` only the subagents of
-    sessions that match.
+    A session must have one of the values in each tuple. It must have ended at ``since`` or later,
+    and begun before ``until`` (milliseconds). ``roots`` leaves out all subagents, ``folded`` only
+    the subagents of sessions that match.
     """
 
     flavors: tuple[str, ...] | None = None
@@ -231,7 +231,7 @@ class SessionPages:
         return [to_session(row) for row in self._db.all(sql, given)]
 
     def values(self, name: str) -> list[str]:
-        """Every value that sessions have for the tuple of `SessionConditions` with this name."""
+        """Every value that sessions have for a condition such as ``flavors``."""
         return [value for (value,) in self._db.all(_VALUES[name])]
 
     def children(self, uids: Iterable[str]) -> dict[str, int]:

@@ -278,7 +278,10 @@ class Sessions:
         return [row[0] for row in self._db.all(_OF_SOURCE, {"source": source_id})]
 
     def mark_stale(self, session_id: int) -> None:
-        """Mark the session: its derived rows are derived again before the sync ends."""
+        """Mark a session, so that it is derived again before the sync ends.
+
+        An evicted session is not marked.
+        """
         self._db.execute(_MARK_STALE, {"id": session_id})
 
     def stale(self) -> list[int]:
@@ -312,7 +315,7 @@ class Sessions:
         self._db.update_many(_SHARE, ({"one": one, "other": other} for one, other in both))
 
     def wholly_shared(self, flavor: str, *, before: str) -> list[int]:
-        """The sessions of which other sessions hold every record, with a uid below ``before``."""
+        """The sessions with a uid below ``before`` whose records are all held by other sessions."""
         return [
             row[0] for row in self._db.all(_WHOLLY_SHARED, {"flavor": flavor, "before": before})
         ]
@@ -330,7 +333,10 @@ class Sessions:
             self._marks.add(one)
 
     def keep_parent(self, row: CollectedSession) -> None:
-        """Give a session without a parent that of ``row``, which was inferred before."""
+        """Restore the parent and the relation of ``row`` if the session has none now.
+
+        They were inferred before its logs were read again. Subagents are left out.
+        """
         if row.relation != "subagent":
             values = {"id": row.id, "parent": row.parent_uid, "relation": row.relation}
             self._db.execute(_KEEP_PARENT, values)

@@ -252,7 +252,7 @@ class Sources:
         self._db.execute(_MARK_VANISHED, {"id": source_id})
 
     def mark_unread(self, source_id: int) -> None:
-        """Mark that a rebuild must read the source. If it is killed, the next rebuild reads it."""
+        """Mark that a rebuild must read the source. If the rebuild is killed, the next one does."""
         self._db.execute(_MARK_UNREAD, {"id": source_id})
 
     def mark_superseded(self, source_id: int) -> None:

@@ -121,15 +121,15 @@ class Sqlite:
         return not self.in_memory and not all(os.access(place, os.W_OK) for place in places)
 
     def _open_read_only(self) -> apsw.Connection:
-        """Open the file for reading. Without a WAL file it cannot change and needs no locks."""
+        """Open the file for reading. If it has no WAL, it does not change and needs no locks."""
         file = self.file or self.path
         quiet = not Path(f"{file}-wal").exists()
         uri = f"{file.absolute().as_uri()}?mode=ro{'&immutable=1' if quiet else ''}"
         return apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
 
     def _configure(self, connection: apsw.Connection) -> apsw.Connection:
-        # The last connection to close removes the WAL file. When opening failed because of a disk
-        # error, SQLite has removed a WAL that held the only copy of some messages.
+        # Closing the last connection removes the WAL file. That must not happen if opening fails
+        # because of a disk error: the WAL may hold the only copy of some messages.
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         connection.set_busy_handler(self.late_sync.retry)
         connection.execute(f"pragma page_size = {PAGE_BYTES}")
@@ -368,7 +368,7 @@ class Sqlite:
         except (apsw.BusyError, apsw.LockedError):
             pass
         except apsw.Error as error:
-            # Changing the journal writes the whole log into the file, which may not fit.
+            # Changing the journal mode writes the whole WAL into the file. The disk may be full.
             raise translated(error, self.path) from error
         finally:
             connection.set_busy_handler(self.late_sync.retry)

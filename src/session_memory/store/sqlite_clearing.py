@@ -72,7 +72,11 @@ def cleared(db: "Sqlite", file: Path) -> bool:
 
 
 class _Clearing:
-    """Two connections beside that of the store: ``reader`` keeps others from writing the file."""
+    """Clears one file, with two connections beside that of the store.
+
+    ``_writer`` takes the write lock. The read transaction of ``_reader`` keeps all processes from
+    writing the file.
+    """
 
     def __init__(self, db: "Sqlite", file: Path) -> None:
         self._db = db

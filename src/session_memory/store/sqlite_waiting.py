@@ -13,7 +13,7 @@ SHORTEST_S, SHORT_RETRIES = 0.0002, 9
 
 
 def retry(times: int) -> bool:
-    """Sleep for a moment. Returns whether SQLite should try again to get the lock: for a minute.
+    """Sleep for a moment before SQLite tries again to get a lock. False after a minute: give up.
 
     SQLite's own handler sleeps up to 100 ms at a time and misses the short gaps between the
     transactions of a sync.
@@ -22,7 +22,7 @@ def retry(times: int) -> bool:
 
 
 def pause(times: int) -> float:
-    """Sleep before the next try and return about how many seconds all pauses took."""
+    """Sleep before the next try, and return about how many seconds all sleeps took together."""
     time.sleep(min(RETRY_S, SHORTEST_S * (times + 1)))
     return max(0, times - SHORT_RETRIES) * RETRY_S
 

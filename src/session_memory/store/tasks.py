@@ -34,7 +34,7 @@ class Tasks:
         self._db = db
 
     def set(self, uid: str, task: str | None, now: int) -> None:
-        """Set the task of a session. "" says that it has none, None goes back to its logs."""
+        """Set the task of a session: "" means no task, None means the task that its logs name."""
         self._db.execute(_UNSET, {"uid": uid})
         if task is not None:
             self._db.execute(_SET, {"uid": uid, "task": escaped(task), "now": now})

@@ -14,7 +14,8 @@ _RECENT = """
     select flavor || '', count(*) from sessions where ended_at is null and started_at >= :since
     group by 1
 """
-# The second condition is true for every session that was never analyzed. An index finds it.
+# The second condition changes nothing, because every session that was never analyzed meets it. But
+# the database has an index for it.
 _NEVER_ANALYZED = """
     select flavor || '', count(*) from sessions
     where evicted_at is null and (analyzed_revision is null or analyzed_revision <> revision)

@@ -69,7 +69,7 @@ class WordEngine(Protocol):
 
     @property
     def loads_faster_alone(self) -> bool:
-        """Whether many docs are loaded faster while words cannot be found quickly."""
+        """Whether loading many docs is faster between `stop_finding` and `begin_finding`."""
         ...
 
     def create(self) -> None: ...
@@ -80,10 +80,10 @@ class WordEngine(Protocol):
         """Replace the index ``table`` by this one. The replaced one may stay as ``old``."""
 
     def stop_finding(self) -> None:
-        """Drop what finds words quickly. Docs can be added and dropped as before."""
+        """Drop the database index that finds words quickly. Docs can still be added and dropped."""
 
     def begin_finding(self) -> None:
-        """Make what finds words quickly again, after `stop_finding`."""
+        """Build the database index that `stop_finding` dropped."""
 
     def removed(self) -> Iterator[object]:
         """Delete the index step by step. Call it only when nothing uses the index any more."""

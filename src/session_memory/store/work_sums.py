@@ -18,7 +18,7 @@ WIDTH = 32
 """Spans of so many days have sums too. So the sums of a long period need fewer rows."""
 _DAYS = ("set_id", "session_id", "day", "first_at", "last_at", "is_long")
 _SUMS = ("set_id", "width", "day", "part", "figures")
-# Each event and each response has a time from the first to the last moment.
+# The times by which `_present` finds the first and the last moment of a session.
 _MOMENTS = """
     select s.id, s.started_at,
         (select min(e.ts) from events e where e.session_id = s.id),
@@ -93,8 +93,10 @@ class WorkSums:
         return [row[0] for row in rows]
 
     def lasting(self, moment: int) -> dict[int, int]:
-        """Sessions that began on an earlier day than that of ``moment`` and ended at it or later,
-        with the days on which they began."""
+        """The sessions that lasted until ``moment`` or longer and began on an earlier day.
+
+        Maps each to the day on which it began.
+        """
         given = {**self._set, "day": moment // DAY_MS, "moment": moment}
         return {row[0]: row[1] for row in self._db.all(_LONG, given)}
 
@@ -118,7 +120,7 @@ class WorkSums:
         for session_id, start, *moments in self._db.all(_MOMENTS.format(ids=listed(ids))):
             times = [one for one in (start, *moments) if one is not None]
             if start is None:
-                # Its events may have no time either. Then they count in no period.
+                # The session counts in no period if its events have no time either.
                 found[session_id] = SessionDay(session_id, NO_DAY, None, None, 0)
                 continue
             first, last = min(times), max(times)
