@@ -62,7 +62,7 @@ def accept(
     repos: Sequence[str] | None = None,
     flavors: Sequence[str] | None = None,
 ) -> Lesson:
-    """Make a lesson from a pattern, or accept a rejected lesson of this pattern.
+    """Make a lesson from a pattern. If the pattern has a rejected lesson, it gets a new version.
 
     ``floors.promote_sessions`` is the number of sessions that must show the pattern. ``repos`` and
     ``flavors`` limit where the lesson applies.

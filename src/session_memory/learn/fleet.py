@@ -35,7 +35,8 @@ class Fleet(msgspec.Struct, frozen=True, dict=True):
     ) -> Signal:
         """Make a signal (a problem that stands out) of the session ``uid``.
 
-        Its cost is a part of the session's cost: the same share as its ``tokens`` of all tokens.
+        The cost of the signal is the session's cost times ``tokens``, divided by all tokens of the
+        session.
         """
         session = self.by_uid[uid]
         share = min(tokens, session.tokens)

@@ -17,8 +17,8 @@ from session_memory.store.store import Store
 
 LEAST_SESSIONS = 2_000
 """In a store with fewer sessions nothing is kept: patterns are found each time."""
-# Patterns are kept only for periods without an end that begin on a quarter of an hour or with the
-# first session. Other periods are hardly asked for again.
+# Patterns are kept only for periods without an end that have no beginning either, or begin on a
+# quarter of an hour. Other periods are hardly asked for again.
 _QUARTER_MS = 900_000
 _SOURCES = ("learn/*.py", "learn/detect/*.py", "learn/digest/*.py")
 _decode = msgspec.json.Decoder(list[Pattern]).decode

@@ -1,8 +1,8 @@
 """Measure whether a lesson helped: compare sessions before it was applied with sessions after.
 
-Only sessions in the file's repository, by agents that read the file, are counted. Not counted are
-sessions that were running when the lesson was applied, subagents (they get other instructions), and
-sessions that started when the lesson may already have been deleted from the file.
+Only sessions in the file's repository, by agents that read the file, are counted. Three kinds of
+them are left out: sessions that were running when the lesson was applied, subagents (they get other
+instructions), and sessions that started when somebody may have deleted the lesson from the file.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -32,7 +32,8 @@ from session_memory.workers.pool import (
 
 TARGET = f"{__name__}:worker"
 MOST_JOBS = 64
-# An order for a worker ends when its sessions have this many events, or are this many.
+# Sessions are added to an order for a worker until they have this many events together, or until
+# there are `ORDER_SESSIONS` of them.
 ORDER_EVENTS = 500
 ORDER_SESSIONS = 20
 COLLECTED_AFTER = 100

@@ -27,7 +27,8 @@ MOST_EVIDENCE = 10
 MOST_RESOLUTIONS = 3
 OF_ERRORS = frozenset({"recurring_error", "repeated_error", "recovery"})
 """Types whose locus is the fingerprint of an error."""
-# A repeated instruction costs a person's time and no tokens. It is ranked as if it cost this many.
+# A repeated instruction costs a person's time and no tokens. It is ranked as if it cost so many
+# tokens.
 _WEIGHT = {"recurring_instruction": 8_000, "repeated_instruction": 8_000}
 
 

@@ -94,10 +94,10 @@ def propose(
 ) -> Proposal:
     """Return what a file would contain with its lessons.
 
-    Without ``only``, these are all of ``lessons`` that fit the file. With ``only`` (lesson ids),
-    these are the lessons of ``only``, and those lessons of ``also`` (in the file now) that still
-    fit. If a lesson of ``only`` does not fit, this raises an error. Other accepted lessons that do
-    not fit are in ``skipped``.
+    Without ``only``, the file gets all of ``lessons`` that fit it. With ``only`` (lesson ids), it
+    gets the lessons of ``only``, and those of ``also`` (lessons that are in it now) that still fit.
+    If a lesson of ``only`` does not fit, this raises an error. Other accepted lessons that do not
+    fit are in ``skipped``.
 
     ``floors`` says how many sessions must show the pattern of a lesson, and ``evidence`` how many
     sessions show each pattern now; ``force`` ignores both. ``around`` are the line ends that the

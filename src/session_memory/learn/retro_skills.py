@@ -44,10 +44,10 @@ class ModelTries(msgspec.Struct, frozen=True):
 class SkillRetro(msgspec.Struct, frozen=True, kw_only=True):
     """The figures of one skill in a period.
 
-    ``first_try`` is the number of calls that passed at the first attempt, ``recovered`` of those
-    that needed more. ``models`` counts passed calls by the model of the last attempt, ``tries``
-    the attempts of each model. ``unexplained`` is the number of failed calls without a reason in
-    the log.
+    ``first_try`` is the number of calls that passed at the first attempt, ``recovered`` the number
+    of calls that passed after more attempts. ``models`` counts passed calls by the model of the
+    last attempt, ``tries`` the attempts of each model. ``unexplained`` is the number of failed
+    calls without a reason in the log.
     """
 
     skill: str

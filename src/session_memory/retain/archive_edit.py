@@ -65,7 +65,10 @@ def rewrite(
     is_tainted: Tainted,
     now: int,
 ) -> Path | None:
-    """Replace an archive file by a new one without the forgotten sources; None if none is left."""
+    """Replace an archive file by a new one without the forgotten sources, and return its path.
+
+    If no source is left, the file is only deleted, and the result is None.
+    """
     tainted = tainted_in(archive, file, is_tainted)
     rest = [held for held in archive.manifest(file).sources if not is_gone(held, uids, sessions)]
     new = archive.write(_contents(archive, file, rest, tainted), now) if rest else None

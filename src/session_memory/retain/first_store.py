@@ -270,7 +270,7 @@ def _is_regular(file: Path) -> bool:
     try:
         return stat.S_ISREG(file.lstat().st_mode)
     except FileNotFoundError:
-        # It was deleted since its directory was listed.
+        # The file was deleted after its directory was listed.
         return False
 
 

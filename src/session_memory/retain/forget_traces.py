@@ -24,7 +24,8 @@ from session_memory.store.store import Store
 from session_memory.store.zstandard import zstd
 
 # A dictionary is the start of a log. Two logs that are alike for so long are the same log, because
-# a log begins with the id of its session. The end of a dictionary may be a line that was torn.
+# a log begins with the id of its session. More is not compared: the end of a dictionary may be a
+# torn line.
 ALIKE_BYTES = 4096
 MOST_RECORDS = 24
 _TEXT_FIELDS = ("text", "sample", "title", "command")

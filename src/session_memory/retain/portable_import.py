@@ -207,7 +207,8 @@ class _ImportRun:
             return None
         reader = reader_of(known or msgspec.structs.replace(row, adapter_version=0))
         if reader.problem and (known is not None or run.forgotten):
-            # Without the adapter, the records to mask or to continue cannot be found.
+            # Without the adapter, the records of forgotten sessions cannot be found and left out,
+            # and a known source cannot be continued.
             note_substitute(self._store, row.flavor, reader.problem)
             return None
         stat = Stat(0, row.mtime_ns if 0 < row.mtime_ns < run.now * 1_000_000 else 0, 0, NO_INODE)
@@ -224,7 +225,8 @@ class _ImportRun:
     def _is_local(self, row: SourceRow) -> bool:
         """Whether a sync of this machine has read the file.
 
-        If the agent deleted the file since, an import may continue the stored log, not replace it.
+        If the agent has deleted the file since, an import may add to the stored log, but it may not
+        replace the log.
         """
         return row.host == self._here and (row.host, row.path) in self._read_by_host
 
@@ -285,7 +287,8 @@ class _ImportRun:
     def _read(self, reading: SourceReading, task: ReadTask, file: BinaryIO) -> Iterator[Chunk]:
         """Yield a source as chunks. Without a working adapter only its bytes are stored.
 
-        They get adapter version 0, so that ``doctor`` asks for a rebuild once there is an adapter.
+        Such a source gets the adapter version 0, so that ``doctor`` asks for a rebuild once there
+        is an adapter.
         """
         size, row = file.seek(0, os.SEEK_END), task.row
         kept, last = row.kept, None

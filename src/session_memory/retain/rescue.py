@@ -1,4 +1,4 @@
-"""Bring out of a damaged store what can be read, and name what cannot."""
+"""Save the readable logs and rows of a damaged store, and name those that cannot be read."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager

@@ -158,7 +158,7 @@ def _check_accounts(store: Store, report: VerifyReport) -> None:
 
 
 def _check_sums(store: Store, report: VerifyReport) -> None:
-    """Check that the cost of each session is the sum of its usage, and that no session is stale.
+    """Check that the tokens of each session are the sum of its usage, and that none is stale.
 
     Only an evicted session with new lines may be stale.
     """

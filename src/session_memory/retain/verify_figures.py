@@ -57,10 +57,8 @@ _AMOUNTS = f"""
 
 
 def check_figures(store: Store, report: "VerifyReport") -> None:
-    """Check the kept figures: a day's are the sum of its sessions', a session's of its usage.
-
-    The amounts of the sampled sessions are computed again.
-    """
+    """Check the kept figures. Those of a day must be the sum of its sessions, and those of a
+    session the sum of its usage. The amounts of the sampled sessions are computed again."""
     for what in _differences(store, report.sampled):
         report.find(f"{what}: its kept figures are wrong; run: session-memory store rebuild")
 

@@ -45,7 +45,10 @@ def sample_of(store: Store, sample: int | None, report: "VerifyReport") -> list[
 def check_sample(
     store: Store, report: "VerifyReport", on_session: Callable[[int, int], None]
 ) -> None:
-    """Rebuild the sampled sessions, and those they share records with, from the stored logs."""
+    """Derive the sampled sessions again from the stored logs, and compare the events.
+
+    Sessions that share records with them are derived and compared as well.
+    """
     done: set[str] = set()
     for first in range(0, len(report.sampled), AT_ONCE):
         on_session(first, len(report.sampled))
@@ -162,8 +165,9 @@ def _adopt(store: Store, source_id: int, scratch: Store) -> None:
 def _relatives(store: Store, row: CollectedSession) -> Iterator[CollectedSession]:
     """Yield the sessions whose logs decide what a session is derived to.
 
-    Its parents name the call that started it, and its depth. The usage of its subagents may be part
-    of its turns. Usage that it reports does not count if another session logged it.
+    The parents of a session name the call that started it, and its depth. The usage of its
+    subagents may be part of its turns. A response that was only reported does not count for it if
+    another session logged the response.
     """
     named = {uid for uid, _ in store.sessions.links_to(row.uid)}
     loggers = store.usage.loggers_of_reports(row.id)

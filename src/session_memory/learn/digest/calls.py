@@ -62,8 +62,8 @@ class _FileCounts:
 class FileCounts:
     """Counts the reads and the edits of each file.
 
-    A repeated read of the same part is recognized by the length of its result, which takes no
-    unpacking: reads of the same part have about the same length, reads of other parts have not.
+    A repeated read of the same part is recognized by the length of its result, because that needs
+    no unpacking. Results of the same part have about the same length.
     """
 
     def __init__(self) -> None:

@@ -37,9 +37,9 @@ _LONGEST_LINE = 2_000
 class ErrorLine(NamedTuple):
     """An error in an output. ``near`` is the text around its line.
 
-    ``tool`` is the program that found the error, ``code`` what that program calls it (``TS2345``)
-    and ``path`` the file it names; each is "" if the output does not show it. ``about`` and
-    ``grade`` are those of the line's form (see `LineForm`).
+    ``tool`` is the program that found the error, ``code`` is the program's name for such errors
+    (``TS2345``), and ``path`` is the file with the error. Each is "" if the output does not show
+    it. ``about`` and ``grade`` are those of the line's form (see `LineForm`).
     """
 
     text: str

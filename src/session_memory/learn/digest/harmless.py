@@ -1,4 +1,4 @@
-"""Recognize calls that only look at things, so that nothing can be different after them.
+"""Recognize calls that only look: they read or print something and change nothing.
 
 Every other call may have changed something: it may have installed a package, started a server or
 run a script.
@@ -43,12 +43,12 @@ _ACTING = frozenset({"-delete", "-exec", "-execdir", "-ok", "-i", "--in-place"})
 
 
 def only_looks(finished: FinishedCall) -> bool:
-    """Whether the call only looks, so that nothing can be different after it; False if unsure."""
+    """Whether the call only reads or prints, and surely changes nothing."""
     return looks_only(finished, finished.call.summary)
 
 
 def looks_only(finished: FinishedCall, command: str) -> bool:
-    """Whether the call only looks. ``command`` is its whole text; the call's summary may be cut."""
+    """Like `only_looks`, given the whole text of the call (``command``): its summary may be cut."""
     if "edit" in finished.kinds:
         return False
     if not finished.is_shell:
@@ -72,7 +72,7 @@ def asks_memory(finished: FinishedCall) -> bool:
 
 
 def command_only_looks(command: str) -> bool:
-    """Whether every program in a shell text only looks at things."""
+    """Whether every program in a shell text only reads or prints, and changes nothing."""
     # `programs` lists a program before the programs that it starts. Only the first program of each
     # command is checked: if it starts others, it is not one of those that only look.
     started = {id(one.command): one for one in reversed(list(programs(command)))}

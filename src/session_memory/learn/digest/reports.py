@@ -63,7 +63,7 @@ class Reports:
         self.snippets: dict[str, ErrorSnippet] = {}
 
     def add(self, event: BriefEvent, text: str, texts: Texts) -> None:
-        """Add a message of a person. Later changes do not resolve errors of earlier messages."""
+        """Add a message of a person. From now on, changes resolve only errors of this message."""
         self.close(texts)
         if len(self.snippets) < MOST_REPORTS and (found := _reported(text)):
             self._open.append((event, found))

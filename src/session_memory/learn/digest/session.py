@@ -47,7 +47,8 @@ _COMPACTED = frozenset(
 class ResponseUsage:
     """The tokens of a session's responses, in order: ``(seq, model, tokens, context)`` of each.
 
-    ``context`` are the tokens that were sent for the response, ``tokens`` those and its output.
+    ``context`` is the number of tokens that were sent to the model, ``tokens`` this number plus the
+    tokens of the response.
     """
 
     def __init__(self, rows: Sequence[tuple[int, str, int, int]]) -> None:
@@ -160,7 +161,7 @@ class DigestBuilder:
         self.commands.add(finished)
         self.outputs.add(finished)
         if asks_memory(finished):
-            # The answer of this program quotes earlier sessions. Nothing is learned from it again.
+            # The answer of Session Memory quotes earlier sessions, so it is no evidence here.
             return
         if not self._is_accepted_plan(finished):
             self.errors.add(finished, self._texts)

@@ -56,7 +56,11 @@ def named_in(text: str, names: frozenset[str]) -> frozenset[str]:
 
 
 def telling_lines(lines: Sequence[str], names: frozenset[str], most: int) -> list[str]:
-    """Return at most ``most`` lines of a change: those around the names, else the first ones."""
+    """Return at most ``most`` lines of a change, in order.
+
+    These are the added lines with one of ``names``, and the lines around them. If there are none,
+    the removed lines with a name are taken, or else the first changed lines.
+    """
     if len(lines) <= most or most <= 0:
         return list(lines[: max(0, most)])
     named = [place for place, line in enumerate(lines) if named_in(line, names)]

@@ -60,14 +60,14 @@ class Texts:
         return known or event.summary
 
     def command(self, event: BriefEvent) -> str:
-        """Return the text of a call. It is not masked, so classify it and never store it."""
+        """Return the text of a call. It is not masked, so it must not be stored or shown."""
         if len(event.summary) < SUMMARY and not event.summary.endswith("…"):
             return event.summary
         text, given = self.call(event)
         return (command_of(event.tool or "", given) or text)[: 2 * LONGEST] or event.summary
 
     def ending(self, event: BriefEvent) -> str:
-        """Return the end of a message. It is not masked, so classify it and never store it."""
+        """Return the end of a message. It is not masked, so it must not be stored or shown."""
         if len(event.summary) < SUMMARY and not event.summary.endswith("…"):
             return event.summary
         return self._text(event)[-2 * LONGEST :] or event.summary

@@ -17,7 +17,7 @@ class LastTurn:
     - ``interrupt``, ``error``, ``plan``: an interruption, an error or an accepted plan; later work
       in the turn removes it
     - ``handed_over``: the last call that committed, pushed or opened a pull request
-    - ``is_skipped``: the skill that was called did not run
+    - ``is_skipped``: the last call of a skill neither passed nor failed
     - ``undelivered``: calls whose commit, push or pull request did not arrive, by kind
     - ``lost_edits``: edits that failed, with neither an edit nor a command after them
     """

@@ -136,7 +136,7 @@ class Conversation:
     def _make_general(self) -> None:
         """Mask secrets and names in every text.
 
-        The author of a commit, as soon as one text names them as such, is masked in all texts.
+        If one text names somebody as the author of a commit, that name is masked in all texts.
         """
         every = [message for turn in self.turns for message in turn.messages]
         people = gate.people_in(message["content"] for message in every)
