@@ -104,7 +104,7 @@ def _create(live: SessionStore, history: History, session_id: str) -> ImportedSe
     if key is None:
         raise SessionExists(session_id)
     is_second = rows.of_origin(history.origin) is not None
-    # Messages without a time get that of the session; mycode 0.4 notes no others.
+    # Messages without a time get the time of the session. mycode 0.4 notes no other time.
     begun = facts.created_at or ImportState().first_at(history) or now()
     work = _Import(live, key, session_id, ImportState(at=begun), history.are_whole)
     work.take(history.steps)
@@ -116,7 +116,7 @@ def _create(live: SessionStore, history: History, session_id: str) -> ImportedSe
 
 
 def _update(live: SessionStore, history: History, known: Imported) -> ImportedSession:
-    """Add what the origin has gained, unless the live session was continued meanwhile."""
+    """Add the new part of the origin, unless the live session was continued meanwhile."""
     rows = ImportRows(live._db)
     # Lock first, then read: another import or a runtime may be writing at this moment.
     live._lock_row(known.session_id)
@@ -300,7 +300,7 @@ class _Import:
         self._rows.add_usage(rows)
 
     def finish(self, history: History, before: Imported | None = None) -> None:
-        """Give the session the dates and the state that it has in its own runtime.
+        """Give the live session the dates, the status and the counters of its origin.
 
         A session that was imported ``before`` keeps its first date, and stays archived.
         """

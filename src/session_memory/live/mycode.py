@@ -313,9 +313,9 @@ class MycodeSessionStore(MycodeHome):
         return {"session": _to_meta(row), "messages": [m for m, _ in self._visible(session_id)]}
 
     def _visible(self, session_id: str) -> list[tuple[Message, int]]:
-        """Return each message of the context with its seq: a rewind to it makes it the last one.
+        """Return the messages of the context, each with the seq to rewind to, to make it the last.
 
-        The seq of a note is that of the last message that was folded into it.
+        For a note, this is the seq of the last message that was folded into it.
         """
         context = self._live.load_active_messages(session_id)
         ends = {fold.note_seq: fold.to_seq for fold in self._live.list_compactions(session_id)}

@@ -293,7 +293,8 @@ class CatalogSessionStore(MycodeHome):
     ) -> list[SessionSearchHit]:
         """Sessions with ``query`` in their title or in a visible message, newest first.
 
-        The snippet is of the first message with it; None if only the title has it.
+        The snippet is cut from the first visible message with ``query``. It is None if only the
+        title has ``query``.
         """
         words = re.compile(re.escape(" ".join(query.split())), re.IGNORECASE)
 

@@ -29,7 +29,8 @@ _ROUND = """
 _SET_PENDING = """
     update live_settings set pending = :pending, pending_seq = :seq where session_key = :key
 """
-# These fields are made from the messages. Only other fields of a runtime's value are stored.
+# `get_state` makes these fields from the messages. Of the argument of `set_pending`, only other
+# fields are stored.
 _DERIVED = ("assistant_seq", "round_index", "tool_call_ids", "tool_calls")
 
 StoredPending = tuple[str | None, int | None]
@@ -187,7 +188,8 @@ def _as_state(tail: Sequence[MessageRow], stored: StoredPending) -> dict[str, An
 
 def _entries(tail: Sequence[MessageRow], calls: Sequence[PendingCall]) -> list[dict[str, Any]]:
     """The pending calls as entries of ``tool_calls``, in order."""
-    # A result answers the oldest call with its id, so the pending ones are the last.
+    # A result answers the oldest call with its id. So of several calls with one id, the last ones
+    # are pending.
     left = Counter((call.seq, call.call_id) for call in calls)
     entries = []
     for call, entry in reversed([pair for message in tail for pair in call_entries(message)]):

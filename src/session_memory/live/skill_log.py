@@ -72,7 +72,7 @@ class SkillLog:
     def append(self, entry: Entry | Mapping[str, Any], session_id: str | None = None) -> None:
         """Add an entry to the log of its session. It is on disk when this returns.
 
-        A mapping may leave out the timestamp, and its session if ``session_id`` gives it.
+        A mapping may lack the timestamp. It may lack its session if ``session_id`` names that.
         """
         record = entry if isinstance(entry, Entry) else _new_entry(entry, session_id)
         if session_id not in (None, record.session_id):
@@ -179,7 +179,7 @@ def _line_of(entry: Entry) -> bytes:
 
 
 def _without_empty(values: dict[str, Any]) -> dict[str, Any]:
-    """The fields without empty optional ones. An input is left out only if there is none."""
+    """Remove optional fields that are empty. An empty ``input`` stays; None is removed."""
     for name in _LEFT_OUT:
         if not values.get(name, True):
             del values[name]

@@ -36,7 +36,7 @@ def _logs_below(root: Path) -> Path:
 def uncollected(store: Store, logs: Sequence[SkillLog]) -> Iterator[Entry]:
     """The entries in ``logs`` that are not in the store yet, or that were evicted from it.
 
-    Forgotten sessions stay out.
+    Entries of forgotten sessions are left out.
     """
     present = _present(logs)
     if not present:

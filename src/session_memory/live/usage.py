@@ -40,7 +40,7 @@ _FIGURES = (
     *("prompt_tokens", "completion_tokens", "total_tokens"),
     *("cache_read_tokens", "cache_write_tokens"),
 )
-# A larger figure is stored as it was passed. It does not count, neither here nor in `cost`.
+# A larger figure is stored as it was passed, but no sum includes it, neither here nor in `cost`.
 _SUMS = ", ".join(
     f"coalesce(sum(case when {name} between 0 and {MOST_TOKENS} then {name} end), 0)"
     for name in _FIGURES
