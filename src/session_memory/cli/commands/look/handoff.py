@@ -4,7 +4,8 @@ Writes the session as a new session of the other agent, with its prompts, answer
 results, and prints the command that continues it. Calls become calls of the other agent's own
 tools; a call for which it has no tool becomes a comment. Thinking, pictures, abandoned branches and
 what subagents did are left out, and secrets are masked. The old session is not touched. The agent
-must be installed here in a tested version, unless you give --any-version.
+must be installed here, in a version that is not newer than the newest tested one, unless you give
+--any-version.
 """
 
 import subprocess
