@@ -14,6 +14,7 @@ import pytest
 from forking import Done, run_in_new_python
 
 import session_memory
+from session_memory.learn.detect import detectors
 from session_memory.testing.claude import ClaudeHome
 
 from .sessions import two_timeouts
@@ -61,18 +62,23 @@ def test_a_changed_detector_makes_stored_digests_outdated(
     assert "timeout" in {signal["type"] for signal in signals}
 
 
-def test_the_detector_on_the_page_passes_the_test_on_the_page(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("number", "type_"), [(0, "long_session"), (1, "reads_in_a_row")])
+def test_a_detector_on_the_page_passes_its_test_on_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, type_: str
 ) -> None:
     section = PAGE.read_text("utf-8").partition("## Add a detector")[2]
-    code, test = re.findall(r"^   ```python\n(.*?)^   ```", section, re.MULTILINE | re.DOTALL)
-    name = "session_memory.learn.detect.long_session"
+    blocks = re.findall(r"^   ```python\n(.*?)^   ```", section, re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 4
+    code, test = blocks[2 * number : 2 * number + 2]
+    name = f"session_memory.learn.detect.{type_}"
     module = ModuleType(name)
     exec(textwrap.dedent(code), module.__dict__)
     monkeypatch.setitem(sys.modules, name, module)
+    # The counter of a detector runs only if the detector is one of those found by their files.
+    monkeypatch.setitem(detectors(), type_, module.DETECTOR)
     written: dict[str, Any] = {"__name__": "on_the_page", "__package__": __package__}
     exec(textwrap.dedent(test), written)
     (function,) = (given for made, given in written.items() if made.startswith("test_"))
     cases = next(mark for mark in function.pytestmark if mark.name == "parametrize")
-    for number, case in enumerate(cases.args[1]):
-        function(ClaudeHome(tmp_path / str(number)), *case)
+    for place, case in enumerate(cases.args[1]):
+        function(ClaudeHome(tmp_path / str(place)), *case)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from session_memory.learn.digest import Digest
+from session_memory.learn.digest.steps import CallCounter
 from session_memory.learn.fleet import Fleet
 from session_memory.learn.signal import Signal
 
@@ -35,9 +36,14 @@ class _DetectorFields(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionDetector(_DetectorFields, frozen=True, kw_only=True):
-    """A detector whose function finds signals in one digest. These are stored with the digest."""
+    """A detector whose function finds signals in one digest. These are stored with the digest.
+
+    A detector that needs more about the calls than the digest holds gives a ``counter``. It sees
+    every finished call in order, and ``digest.counted[type]`` is its result.
+    """
 
     find: Callable[[Digest], Iterator[Signal]]
+    counter: Callable[[], CallCounter] | None = None
 
 
 class FleetDetector(_DetectorFields, frozen=True, kw_only=True):

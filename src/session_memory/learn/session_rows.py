@@ -16,7 +16,7 @@ from session_memory.core.text import exception_text, one_line
 from session_memory.core.time import parse_time
 from session_memory.derive.agents import about
 from session_memory.derive.bodies import Bodies
-from session_memory.learn.detect import signals_in
+from session_memory.learn.detect import counters, signals_in
 from session_memory.learn.digest import Digest, SessionCost, encoded
 from session_memory.learn.digest.session import ReadSession, ResponseUsage, digest_events
 from session_memory.learn.digest.texts import Texts
@@ -121,7 +121,7 @@ def read_session(store: Store, session_id: int, session: Session, amount: Amount
     )
     events = brief_events(store.db, store.names, session_id)
     cost = _cost(session, used, amount)
-    return digest_events(session, events, Texts(Bodies(store)), used, cost)
+    return digest_events(session, events, Texts(Bodies(store)), used, cost, counters())
 
 
 def _cost(session: Session, used: ResponseUsage, amount: Amount) -> SessionCost:

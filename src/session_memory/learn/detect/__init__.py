@@ -11,6 +11,7 @@ from pkgutil import iter_modules
 
 from session_memory.learn.detector import FleetDetector, SessionDetector
 from session_memory.learn.digest import Digest
+from session_memory.learn.digest.steps import CallCounter
 from session_memory.learn.fleet import Fleet
 from session_memory.learn.signal import Signal
 
@@ -28,6 +29,15 @@ def detectors() -> dict[str, Detector]:
             raise TypeError(f"learn/detect/{name}.py has a detector of type {detector.type}")
         found[name] = detector
     return found
+
+
+def counters() -> dict[str, CallCounter]:
+    """Return a new counter of each detector that has one, by the detector's type."""
+    return {
+        name: detector.counter()
+        for name, detector in detectors().items()
+        if isinstance(detector, SessionDetector) and detector.counter is not None
+    }
 
 
 def signals_in(digest: Digest) -> Iterator[Signal]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from session_memory.learn.digest.values import (
         CommandUse,
         ContextSize,
+        Counted,
         Digest,
         ErrorSnippet,
         FileUse,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CommandUse",
     "ContextSize",
+    "Counted",
     "DIGEST_VERSION",
     "Digest",
     "ErrorSnippet",

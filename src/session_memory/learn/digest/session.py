@@ -1,8 +1,9 @@
 """Build a session's digest from its events in one pass, with bounded memory."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
 from session_memory.core.schema import Session
@@ -24,7 +25,7 @@ from session_memory.learn.digest.harmless import asks_memory
 from session_memory.learn.digest.outcome import Ending
 from session_memory.learn.digest.people import People, TimeSplitter
 from session_memory.learn.digest.recall import RecallTexts, recall_terms
-from session_memory.learn.digest.steps import FinishedCall, OpenCalls, TokenSums
+from session_memory.learn.digest.steps import CallCounter, FinishedCall, OpenCalls, TokenSums
 from session_memory.learn.digest.texts import Texts
 from session_memory.learn.digest.undone import UndoneEdits
 from session_memory.redact import mask, mask_together
@@ -32,6 +33,7 @@ from session_memory.store.brief_events import BriefEvent
 
 GROWTH = 20
 MOST_WORDS = 100
+MOST_COUNTED = 20
 _COMPACTED = frozenset(
     (
         "system/compact_boundary",
@@ -86,7 +88,7 @@ class ResponseUsage:
 class DigestBuilder:
     """Collects what a digest needs. Call `add` for each event in order, then `digest`."""
 
-    def __init__(self, session: Session, texts: Texts) -> None:
+    def __init__(self, session: Session, texts: Texts, counters: Mapping[str, CallCounter]) -> None:
         self._session = session
         self._texts = texts
         # All events of a subagent are marked as a sidechain of its parent, which says nothing here.
@@ -102,6 +104,7 @@ class DigestBuilder:
         self.tests, self.outputs, self.commits = TestRuns(), LargeOutputs(), CommitList()
         self.errors = ErrorGroups(session.session_uid, is_skill=session.flavor == SKILL)
         self.undone, self.recall = UndoneEdits(), RecallTexts(texts)
+        self._counters = counters
 
     def add(self, event: BriefEvent) -> None:
         kinds = (event.kind, *event.marks)
@@ -160,6 +163,8 @@ class DigestBuilder:
         self.files.add(finished)
         self.commands.add(finished)
         self.outputs.add(finished)
+        for counter in self._counters.values():
+            counter.add(finished)
         if asks_memory(finished):
             # The answer of Session Memory quotes earlier sessions, so it is no evidence here.
             return
@@ -290,6 +295,11 @@ class DigestBuilder:
             time=self.clock.result(),
             context=used.context(self._compactions),
             basis="estimated" if tokens.spread else "measured",
+            counted={
+                name: found
+                for name, counter in self._counters.items()
+                if (found := tuple(islice(counter.result(), MOST_COUNTED)))
+            },
         )
         # Signals, patterns and lessons are made from the digest, so no secret may be in it.
         masked: Digest = mask_together(whole, _masked)
@@ -320,12 +330,14 @@ def digest_events(
     texts: Texts,
     used: ResponseUsage,
     cost: SessionCost,
+    counters: Mapping[str, CallCounter],
 ) -> ReadSession:
     """Make the digest and the search terms of a session.
 
-    ``events`` are the session's own events in order, without those that it inherited.
+    ``events`` are the session's own events in order, without those that it inherited. ``counters``
+    are those of the detectors, by type.
     """
-    reading = DigestBuilder(session, texts)
+    reading = DigestBuilder(session, texts, counters)
     for event in events:
         reading.add(event)
     digest = reading.digest(used, cost)

@@ -3,6 +3,7 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from typing import Protocol
 
 from session_memory.derive.detecting import (
     is_script_without_shell,
@@ -10,6 +11,7 @@ from session_memory.derive.detecting import (
     programs,
     simple_commands,
 )
+from session_memory.learn.digest import Counted
 from session_memory.store.brief_events import BriefEvent
 
 MOST_OPEN = 10_000
@@ -70,6 +72,16 @@ def _program_and_verb(words: list[str]) -> str:
     words = [word.rsplit("/", 1)[-1] for word in words[:3] if word not in STARTERS]
     is_git = len(words) > 1 and words[0] == "git"
     return f"git-{words[1]}" if is_git else next(iter(words), "")
+
+
+class CallCounter(Protocol):
+    """Counts something about the calls of one session, for a detector."""
+
+    def add(self, finished: FinishedCall) -> None:
+        """See the next finished call. What is kept of it must not grow without a limit."""
+
+    def result(self) -> Iterable[Counted]:
+        """Return what was counted, the most important first. The digest keeps the first twenty."""
 
 
 class OpenCalls:

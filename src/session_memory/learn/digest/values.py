@@ -201,6 +201,14 @@ class Undone(msgspec.Struct, frozen=True):
     event_uids: tuple[str, ...]
 
 
+class Counted(msgspec.Struct, frozen=True):
+    """What the counter of a detector found; ``locus`` is what it is about, such as a file."""
+
+    locus: str
+    number: int
+    event_uids: tuple[str, ...] = ()
+
+
 class TimeSplit(msgspec.Struct, frozen=True):
     """How long the person, the model and the tools took, in milliseconds.
 
@@ -231,6 +239,7 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
 
     ``basis`` says how exact the tokens of single errors and edits are: ``measured`` if the agent
     logs usage for each response, ``estimated`` if it logs usage for whole turns only.
+    ``counted`` has the numbers of each detector that counts calls, by its type.
     """
 
     session_uid: str
@@ -267,6 +276,7 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
     basis: str = "measured"
     time: TimeSplit = TimeSplit()
     context: ContextSize = ContextSize()
+    counted: dict[str, tuple[Counted, ...]] = {}
 
     def to_dict(self) -> dict[str, Any]:
         values: dict[str, Any] = msgspec.to_builtins(self)
