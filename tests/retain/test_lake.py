@@ -101,6 +101,23 @@ def test_what_did_not_change_is_not_written_again(keeper: Keeper, lake: Path) ->
     assert asked(lake, "select count(distinct (session_uid, seq)) from events") == [(8,)]
 
 
+def test_columns_that_an_older_release_did_not_write_are_empty_until_the_next_export(
+    keeper: Keeper, lake: Path
+) -> None:
+    filled(keeper)
+    with pytest.MonkeyPatch.context() as older:
+        older.delitem(COLUMNS["sessions"], "model")
+        older.delitem(COLUMNS["events"], "kind")
+        exported(keeper, lake)
+    models = "select count(*), count(model) from sessions"
+    kinds = "select count(*), count(kind) from events"
+    assert (asked(lake, models), asked(lake, kinds)) == ([(2, 0)], [(6, 0)])
+    talk(keeper.claude.logs[0], "four")
+    keeper.collect()
+    assert exported(keeper, lake).sessions == 2
+    assert (asked(lake, models), asked(lake, kinds)) == ([(2, 2)], [(8, 6)])
+
+
 def test_a_session_lies_whole_in_the_month_it_began_in(keeper: Keeper, lake: Path) -> None:
     filled(keeper)
     log = keeper.claude.session("gamma")

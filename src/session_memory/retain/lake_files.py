@@ -117,7 +117,7 @@ def exported_sessions(pa: Any, directory: Path) -> dict[str, tuple[Partition, di
         flavor, month = (part.partition("=")[2] for part in file.parts[-3:-1])
         schema = arrow_schema(pa, "sessions")
         times = [name for name, kind in COLUMNS["sessions"].items() if kind == _TIME]
-        table = pa.parquet.ParquetFile(file).read().select(schema.names).cast(schema)
+        table = _fitted(pa, pa.parquet.ParquetFile(file).read(), schema)
         for name in times:
             place = table.schema.get_field_index(name)
             table = table.set_column(place, name, table.column(name).cast(pa.int64()))
@@ -176,11 +176,20 @@ def _tables(pa: Any, schema: Any, rows: Rows) -> Iterator[Any]:
 def _remaining(pa: Any, file: Path, schema: Any, gone: set[str]) -> Iterator[Any]:
     values = pa.array(sorted(gone), type=pa.string())
     for batch in read_tables(pa, file):
-        table = batch.select(schema.names).cast(schema)
+        table = _fitted(pa, batch, schema)
         stays = pa.compute.invert(pa.compute.is_in(table.column("session_uid"), values))
         rest = table.filter(stays)
         if rest.num_rows:
             yield rest
+
+
+def _fitted(pa: Any, table: Any, schema: Any) -> Any:
+    """The table with the columns of the schema. Those that an older release did not write are
+    null."""
+    for field in schema:
+        if field.name not in table.schema.names:
+            table = table.append_column(field, pa.nulls(table.num_rows, field.type))
+    return table.select(schema.names).cast(schema)
 
 
 def read_tables(pa: Any, file: Path, columns: list[str] | None = None) -> Iterator[Any]:

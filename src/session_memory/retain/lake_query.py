@@ -73,16 +73,20 @@ def _prepare(connection: Any, directory: Path) -> None:
 
 def _selection(directory: Path, dataset: str) -> str:
     names = ", ".join(COLUMNS[dataset])
-    if any((directory / dataset).rglob(FILE)):
-        files = _quoted(directory / dataset / "*" / "*" / FILE)
-        return (
-            f"select flavor, month, {names} from read_parquet({files}, hive_partitioning = true,"
-            " hive_types = {'flavor': varchar, 'month': varchar})"
-        )
-    empty = ", ".join(
+    nulls = ", ".join(
         f"cast(null as {_TYPES[kind]}) as {name}" for name, kind in COLUMNS[dataset].items()
     )
-    return f"select '' as flavor, '' as month, {empty} where false"
+    empty = f"select '' as flavor, '' as month, {nulls} where false"
+    if not any((directory / dataset).rglob(FILE)):
+        return empty
+    files = _quoted(directory / dataset / "*" / "*" / FILE)
+    # Files of an older release may lack newer columns; ``by name`` makes them null.
+    return (
+        f"select flavor, month, {names} from ("
+        f"select * from read_parquet({files}, hive_partitioning = true, union_by_name = true,"
+        " hive_types = {'flavor': varchar, 'month': varchar})"
+        f" union all by name {empty})"
+    )
 
 
 def _refuse_other_than_select(duckdb: Any, connection: Any, question: str) -> None:
