@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -27,6 +28,7 @@ from session_memory.collect.discover import roots
 from session_memory.collect.native import FileSource
 from session_memory.collect.sync import sync
 from session_memory.config import Config
+from session_memory.core.schema import Cost, Session
 from session_memory.demo import demo_home
 from session_memory.store import Store, open_store
 from session_memory.store.copying import copy_everything
@@ -97,6 +99,14 @@ def test_every_link_leads_somewhere(page: Path) -> None:
         assert place.is_relative_to(CHECKOUT), f"{page.name} links outside: {target}"
         if anchor and place.suffix == ".md":
             assert anchor in anchors(place), f"{page.name} links to {target}"
+
+
+def test_every_field_of_a_session_is_explained() -> None:
+    page = (DOCS / "concepts.md").read_text(encoding="utf-8")
+    section = page.partition("## The record of a session\n")[2].partition("\n## ")[0]
+    names = {field.name for record in (Session, Cost) for field in fields(record)}
+    missing = names - set(re.findall(r"`(\w+)`", section))
+    assert not missing, f"docs/concepts.md, The record of a session, lacks {sorted(missing)}"
 
 
 def test_every_page_is_listed_or_linked_in_the_contents() -> None:
