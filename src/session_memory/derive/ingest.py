@@ -313,8 +313,7 @@ class Ingest:
             # None of its own records has a time, but inherited records have.
             row.started_at, row.ended_at = writing.first_ts, writing.last_ts
         self._apply_facts(row, state)
-        row.turns, row.retries = state.turns, state.retries
-        row.wall_clock_ms, row.event_count = state.wall_clock_ms, state.event_count
+        state.set_sums(row)
         row.state = encode_state(state)
         row.revision += 1
         row.ingested_at = self._now

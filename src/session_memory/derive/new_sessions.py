@@ -133,8 +133,10 @@ def _logs_of(store: Store, session_id: int) -> list[SourceRow]:
 
 def reset(row: CollectedSession) -> None:
     """Set a row back to what it was before its first record. Watermarks and document facts stay."""
-    row.state = encode_state(SettleState())
-    row.own_records = row.event_count = row.turns = row.retries = row.wall_clock_ms = 0
+    empty = SettleState()
+    empty.set_sums(row)
+    row.state = encode_state(empty)
+    row.own_records = 0
     row.started_at = row.ended_at = None
     for name in BUCKETS:
         setattr(row, name, 0)

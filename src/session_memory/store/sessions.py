@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any, NamedTuple
 
 import msgspec
@@ -416,33 +417,33 @@ class Sessions:
 
 
 _MOMENTS = ("started_at", "ended_at", "discovered_at", "ingested_at", "analyzed_at", "evicted_at")
-_SAME = (
-    *("repo", "domain", "cwd", "git_branch", "model", "outcome", "task_ref", "title", "host"),
-    *("parent_uid", "relation", "spawn_call_id", "spawn_depth", "agent_version"),
-    *("revision", "analyzed_revision"),
+# The fields of the record that are columns of the same name, with the same value.
+_SAME = tuple(
+    one.name
+    for one in fields(Session)
+    if one.name in COLUMNS and one.name not in (*_MOMENTS, "outcome_evidence")
 )
 
 
 def to_session(row: Row) -> Session:
     """The public value of a row that ``SHOWN`` selects."""
-    fields = dict(zip((*_SHOWN_COLUMNS, "path", "bytes"), row, strict=True))
+    values = dict(zip((*_SHOWN_COLUMNS, "path", "bytes"), row, strict=True))
     moments: dict[str, Any] = {
-        name: None if fields[name] is None else format_time(fields[name]) for name in _MOMENTS
+        name: None if values[name] is None else format_time(values[name]) for name in _MOMENTS
     }
     return Session(
-        session_uid=fields["uid"],
-        flavor=fields["flavor"],
-        native_session_id=fields["native_id"],
+        session_uid=values["uid"],
+        native_session_id=values["native_id"],
         cost=Cost(
-            cache_tokens=fields["cache_read_tokens"] + fields["cache_write_tokens"],
-            wall_clock_s=fields["wall_clock_ms"] / 1000,
-            turns=fields["turns"],
-            retries=fields["retries"],
-            **{name: fields[name] for name in BUCKETS},
+            cache_tokens=values["cache_read_tokens"] + values["cache_write_tokens"],
+            wall_clock_s=values["wall_clock_ms"] / 1000,
+            turns=values["turns"],
+            retries=values["retries"],
+            **{name: values[name] for name in BUCKETS},
         ),
-        source_path=fields["path"],
-        source_bytes=fields["bytes"],
-        outcome_evidence=tuple(json.loads(fields["outcome_evidence"])),
-        **{name: fields[name] for name in _SAME},
+        source_path=values["path"],
+        source_bytes=values["bytes"],
+        outcome_evidence=tuple(json.loads(values["outcome_evidence"])),
+        **{name: values[name] for name in _SAME},
         **moments,
     )

@@ -116,7 +116,7 @@ class Settling:
                 turns.complete(row)
             if owned:
                 new_rows[seq] = row
-                state.event_count += 1
+                state.count(event)
             rows.append(row)
             if record.native_id:
                 parent = seq

@@ -7,9 +7,10 @@ from typing import TypeVar
 
 import msgspec
 
-from session_memory.adapters.base import CallOutcome
+from session_memory.adapters.base import CallOutcome, NativeEvent
 from session_memory.adapters.detectors.tasks import task_in_branch
 from session_memory.derive.title_texts import is_weak
+from session_memory.store.sessions import CollectedSession
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -155,6 +156,15 @@ class SettleState(msgspec.Struct, array_like=True):
     planned: str | None = None
     is_carried_out: bool = False
     reported_costs: dict[str, dict[str, int]] = {}
+
+    def count(self, event: NativeEvent) -> None:
+        """Add a settled event, which the session owns, to the sums."""
+        self.event_count += 1
+
+    def set_sums(self, row: CollectedSession) -> None:
+        """Copy the sums to the columns of the session."""
+        row.turns, row.retries = self.turns, self.retries
+        row.wall_clock_ms, row.event_count = self.wall_clock_ms, self.event_count
 
     def title(self, from_documents: str | None, *, is_subagent: bool = False) -> str | None:
         """The title a person gave, else the agent's, else what the work was.
