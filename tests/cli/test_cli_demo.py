@@ -13,7 +13,6 @@ from session_memory.store import open_store
 
 pytestmark = pytest.mark.only("sqlite")
 BOTH = pytest.mark.only("sqlite", "postgresql")
-SOURCES, SESSIONS = 27, 25
 FIELDS = ["discovered", "ingested", "unchanged", "failed", "problems"]
 FIELDS += ["sessions", "events", "bytes", "seconds"]
 
@@ -31,17 +30,25 @@ def logs(home):
     return home / ".claude"
 
 
+@pytest.fixture
+def size(tmp_path):
+    """How many sources and sessions the demo has."""
+    with Memory(tmp_path / "whole-demo.db") as memory:
+        found = memory.sync_demo()
+    return found.discovered, found.sessions
+
+
 def sessions(run, *words):
     return json.loads(run("sessions", "--limit", "0", "--json", *words).stdout)["sessions"]
 
 
-def test_an_empty_machine_gets_the_demo_in_a_store_of_its_own(home, run) -> None:
+def test_an_empty_machine_gets_the_demo_in_a_store_of_its_own(home, run, size) -> None:
     result = run("sync", "--demo-if-empty")
     assert result.exit_code == 0
     assert result.stdout.startswith("DEMO: these sessions are invented")
     assert sessions(run) == []
     kept = str(home / ".session-memory" / "demo.db")
-    assert len(sessions(run, "--store", kept)) == SESSIONS
+    assert len(sessions(run, "--store", kept)) == size[1]
     *_, last = result.stdout.splitlines()
     assert last == "Next: session-memory demo"
     shown = run(*last.removeprefix("Next: session-memory ").split())
@@ -52,7 +59,7 @@ def test_an_empty_machine_gets_the_demo_in_a_store_of_its_own(home, run) -> None
     again = run("sync", "--demo-if-empty", "--json")
     report = json.loads(again.stdout)
     assert [report[name] for name in FIELDS[:6]] == [0] * 6
-    assert (report["demo"]["store"], report["demo"]["unchanged"]) == (kept, SOURCES)
+    assert (report["demo"]["store"], report["demo"]["unchanged"]) == (kept, size[0])
     assert "DEMO" in again.stderr
 
 
@@ -72,11 +79,11 @@ def test_a_store_that_holds_the_demo_is_cleaned_by_the_next_sync(demo, logs, run
     assert "demo session" not in run("sync").stderr
 
 
-def test_a_store_with_the_demo_alone_is_cleaned_too(demo, run, home) -> None:
+def test_a_store_with_the_demo_alone_is_cleaned_too(demo, run, home, size) -> None:
     result = run("sync", "--demo-if-empty", "--json")
     report = json.loads(result.stdout)
     assert (report["demo_removed"], report["sessions"]) == (8, 0)
-    assert report["demo"]["sessions"] == SESSIONS
+    assert report["demo"]["sessions"] == size[1]
     assert sessions(run) == []
 
 
@@ -127,7 +134,9 @@ def test_demo_if_empty_stays_away_from_real_logs(logs, run, home) -> None:
     assert "DEMO" not in run("sync", "--demo-if-empty").output
 
 
-def test_the_demo_is_thrown_away_unless_a_store_is_named(home, run, tmp_path, monkeypatch) -> None:
+def test_the_demo_is_thrown_away_unless_a_store_is_named(
+    home, run, tmp_path, monkeypatch, size
+) -> None:
     monkeypatch.setenv("SESSION_MEMORY_STORE", str(tmp_path / "real.db"))
     result = run("demo")
     assert result.exit_code == 0
@@ -136,7 +145,7 @@ def test_the_demo_is_thrown_away_unless_a_store_is_named(home, run, tmp_path, mo
     assert not (tmp_path / "real.db").exists() and list(home.iterdir()) == []
     kept = str(tmp_path / "kept.db")
     answer = json.loads(run("demo", "--store", kept, "--json").stdout)
-    assert (answer["demo"], answer["store"], len(answer["sessions"])) == (True, kept, SESSIONS)
+    assert (answer["demo"], answer["store"], len(answer["sessions"])) == (True, kept, size[1])
     assert list(answer["sync"]) == FIELDS
     assert run("show", "91d4f0a7", "--store", kept).exit_code == 0
 

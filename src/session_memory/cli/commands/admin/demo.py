@@ -1,9 +1,10 @@
 """Show what the program does, with invented sessions.
 
-Session Memory comes with 23 small sessions of 18 agents in two projects: with subagents, a fork, a
-rewind, a compaction and a broken line. None of your own logs is read. The sessions are collected
-into the store that --store names, which must have no others; else into the store that sync
---demo-if-empty made, if there is one; else into a store that is deleted afterwards.
+Session Memory comes with small sessions of nearly all agents in two projects: with subagents, a
+fork, a rewind, a compaction and a broken line. None of your own logs is read. With --store the
+sessions are collected into that store, which must have no others. Otherwise, if sync
+--demo-if-empty has collected them, that store is shown. Otherwise they are collected into a store
+that is deleted afterwards.
 """
 
 import tempfile
