@@ -28,7 +28,7 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
 def answer(hook: HookInput, store: str, now: float) -> str | None:
-    """Return the text for the model, or None. A session is told of each other session once."""
+    """Return the text for the model, or None. A session sees each earlier session only once."""
     prompt = hook.prompt[:LONGEST_PROMPT].strip()
     if prompt.startswith(("/", "<", "!")) or len(set(_WORD.findall(prompt))) < LEAST_WORDS:
         return None
