@@ -232,6 +232,14 @@ def test_one_word_is_not_much_alike(fleet: SyntheticFleet) -> None:
     assert all(one.likeness < 0.9 for one in found.remedies)
 
 
+def test_a_name_of_several_parts_is_one_word(fleet: SyntheticFleet) -> None:
+    fleet.session("claude", problem="AssertionError [ERR_ASSERTION]: not strictly equal: 1 !== 2")
+    with fleet.learned() as store:
+        found = asked(store, "E   AssertionError: assert 3 == 4")
+        (nearest,) = found.remedies
+    assert (found.basis, nearest.likeness < 0.9) == ("similar", True)
+
+
 def test_what_a_command_prints_beside_its_error_is_not_the_error(fleet: SyntheticFleet) -> None:
     printed = "[Ledger] Deleted the evaluation of the zonal switch"
     fleet.session("claude", problem=printed)

@@ -6,6 +6,7 @@ count less, then those of the failed call, and then those of what resolved the e
 """
 
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection
 from heapq import nsmallest
@@ -32,7 +33,8 @@ _UNKNOWN = 0.5
 _MOST_TIMES = 3
 _LENGTH = 0.3
 _USUAL_LENGTH = 14
-_FEW_TERMS = {1: 0.5, 2: 0.8}
+_FEW_WORDS = {1: 0.5, 2: 0.8}
+_WORD = re.compile(r"[a-z][\w-]+")
 # A question of at most this many terms also matches synonyms, because a short description may call
 # things by other names than the error.
 _MOST_SAID = 12
@@ -57,8 +59,9 @@ class ErrorQuestion:
         self._terms = {term: rarity[term] for term in kept}
         self._counter = TermCounter(self._terms)
         self._whole = sum(self._terms.values())
-        # One word alone says little: many errors have it.
-        self._share = _FEW_TERMS.get(len(self._terms), 1.0)
+        # One word alone says little: many errors have it. A name such as AssertionError is one
+        # word, but three terms.
+        self._share = _FEW_WORDS.get(min(len(self._terms), _words_in(text)), 1.0)
         self._others = _other_words(text) if len(self._terms) <= _MOST_SAID else {}
 
     def _rarity(self, used: int) -> float:
@@ -128,6 +131,15 @@ class ErrorQuestion:
             elif not fields[0].keys().isdisjoint(self._others.get(term, ())):
                 found += rarity * _SYNONYM
         return min(self._share * found / self._whole, 1.0)
+
+
+def _words_in(text: str) -> int:
+    """Return the number of different words of a question; a high number if it is not ASCII.
+
+    Not every script has blanks between its words.
+    """
+    text = text[:LONGEST].lower()
+    return len(set(_WORD.findall(text))) if text.isascii() else LONGEST
 
 
 def _best(scores: dict[int, float], most: int) -> list[int]:
