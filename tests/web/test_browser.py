@@ -81,9 +81,10 @@ def test_search_as_you_type_keeps_the_focus_and_writes_the_address(
     page = watched.open("/sessions")
     page.keyboard.press("/")
     page.keyboard.type("tide", delay=5)
+    # On a busy machine the hits of "t" are shown first.
+    page.wait_for_url(re.compile(r"[?&]q=tide$"))
     page.wait_for_selector("mark")
     assert page.evaluate("document.activeElement.name") == "q"
-    assert re.search(r"[?&]q=tide$", page.url)
     page.keyboard.type("zzzq", delay=5)
     page.wait_for_selector("text=Nothing found")
     page.click("text=how was this error solved before?")

@@ -172,7 +172,7 @@ def _check_sums(store: Store, report: VerifyReport) -> None:
                 if not _waits_for_adapter(store, row, report):
                     report.find(f"{uid}: a sync was interrupted; run: session-memory sync")
             elif tuple(getattr(row, name) for name in BUCKETS) != store.usage.sums(row.id):
-                report.find(f"{uid}: its token counts are not the sums of its usage")
+                report.find(f"{uid}: its token counts are not the sum of its usage")
 
 
 def _waits_for_adapter(store: Store, row: CollectedSession, report: VerifyReport) -> bool:
