@@ -367,15 +367,15 @@ DAMAGES = {
     "an event is gone": (executes("delete from events where id = 4"), "accounted for"),
     "a forged sum": (
         executes("update sessions set output_tokens = output_tokens + 1 where id = 1"),
-        "cost",
+        "sum of its usage",
     ),
     "a forged count": (
         executes("update usage set output_tokens = output_tokens + 1 where id = 1"),
-        "cost",
+        "sum of its usage",
     ),
     "another count": (
         executes("update usage set output_tokens = 7 where id = 1 returning id"),
-        "cost",
+        "sum of its usage",
     ),
     "copies are gone": (executes("delete from copies"), "accounted for"),
     "a line too many": (
