@@ -59,6 +59,37 @@ def test_a_sum_holds_nothing_new_if_every_request_was_logged(tmp_path: Path) -> 
         assert store.sessions.get("copilot:s1").cost.output_tokens == 7
 
 
+def test_a_call_that_no_model_made_is_no_call(tmp_path: Path) -> None:
+    """Copilot itself reads what a subagent in the background answered, and logs that as a call."""
+    started = [{"toolCallId": "c1", "name": "task", "arguments": {}, "type": "function"}]
+    reads = [{"toolCallId": "c2", "name": "read_agent", "arguments": {"agent_id": "a1"}}]
+    write(
+        tmp_path,
+        event("user.message", 1, content="look around"),
+        event("assistant.message", 2, content="", model="gpt-5", toolRequests=started),
+        event("tool.execution_complete", 3, toolCallId="c1", success=True),
+        event("assistant.message", 4, content="", toolRequests=reads),
+        event("tool.execution_complete", 5, toolCallId="c2", result={"content": "Three files."}),
+        event("assistant.message", 6, content="Done.", model="gpt-5"),
+    )
+    with collected(tmp_path) as store:
+        events = events_of(store, "copilot:s1")[2:]
+        assert [(one.kind, one.call_id, one.summary) for one in events] == [
+            ("tool_call", "c1", ""),
+            ("tool_result", "c1", ""),
+            ("lifecycle", None, "[read_agent]"),
+            ("lifecycle", None, "Three files."),
+            ("assistant_msg", None, "Done."),
+        ]
+
+
+def test_a_log_that_names_no_models_has_all_its_calls(tmp_path: Path) -> None:
+    made = [{"toolCallId": "c1", "name": "bash", "arguments": {"command": "ls"}}]
+    write(tmp_path, event("assistant.message", 1, content="", toolRequests=made))
+    with collected(tmp_path) as store:
+        assert [one.call_id for one in events_of(store, "copilot:s1")][1:] == ["c1"]
+
+
 def test_what_a_subagent_is_told_is_no_prompt_of_a_person(tmp_path: Path) -> None:
     write(
         tmp_path,

@@ -102,6 +102,24 @@ def test_an_answer_without_words_counts_for_the_model_of_the_answer_before(tmp_p
         assert events_of(store, "gemini:s1")[-1].model == "gemini-2.5-pro"
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        'System: Potential loop detected. Details: Repeating content detected: "yyy...".',
+        "System: Please continue.",
+    ],
+)
+def test_what_the_program_tells_the_model_is_no_prompt(tmp_path: Path, said: str) -> None:
+    """Gemini CLI logs it like a prompt, and may display the words of the last prompt with it."""
+    again = {**prompt("m3", said), "displayContent": "build it"}
+    write(tmp_path, prompt("m1", "build it"), answer("m2"), again, answer("m4"))
+    with collected(tmp_path) as store:
+        events = events_of(store, "gemini:s1")
+        assert [event.summary for event in events if event.is_a("user_msg")] == ["build it"]
+        assert (events[2].kind, events[2].native_kind) == ("lifecycle", "user/system")
+        assert events[2].summary.startswith(said[:40])
+
+
 def test_a_history_that_is_written_again_counts_once(tmp_path: Path) -> None:
     context = prompt("x0", "<session_context>\n- **Workspace Directories:**\n  - /home/mira/app\n")
     lines = [prompt("m1", "build it"), answer("m2")]

@@ -228,6 +228,16 @@ def test_files_that_a_prompt_names_are_no_words_of_it() -> None:
     assert "# Secret plans" in str(event.body)
 
 
+def test_a_reminder_before_a_prompt_is_no_words_of_it() -> None:
+    reminder = "<system-reminder>\n1 background agent was restored.\n</system-reminder>\n\n"
+    parts = [text(reminder), text("And on.")]
+    (event,) = prompt({"provenance": "real_user", "message": {"parts": parts}})
+    assert (event.kind, event.summary) == ("user_msg", "And on.")
+    assert "1 background agent" in str(event.body)
+    (typed,) = prompt({"message": {"parts": [text("<system-reminder>why?</system-reminder> so")]}})
+    assert typed.summary.startswith("<system-reminder>why?")
+
+
 def test_the_words_of_a_prompt_are_those_that_were_typed(tmp_path: Path) -> None:
     log = Log()
     parts = [text("read @notes.txt"), text("the notes"), text("<context>of a hook</context>")]

@@ -23,13 +23,20 @@ def answer(data: dict[str, Any], record: Record, state: CopilotState, kind: str)
         events.append(event)
     if said := string(data.get("content")):
         events.append(NativeEvent("assistant_msg", "assistant", one_line(said), kind, body=said))
-    calls = [_call(mapping(call), kind) for call in items(data.get("toolRequests"))]
+    requests = [mapping(call) for call in items(data.get("toolRequests"))]
+    named = string(data.get("model"))
+    if state.names_models and requests and not named and not events:
+        # No model answered: Copilot made the calls by itself.
+        record.events += [_own_call(request, kind, state) for request in requests]
+        return
+    state.names_models = state.names_models or bool(named)
+    calls = [_call(request, kind) for request in requests]
     if events and events[-1].kind == "assistant_msg" and not calls:
         events[-1].ends_turn = not record.is_sidechain
     events += calls
     if not events:
         events.append(NativeEvent("lifecycle", "assistant", "", f"{kind}/empty"))
-    model = string(data.get("model")) or state.model
+    model = named or state.model
     response = name_in(data.get("apiCallId")) or None
     for event in events:
         event.model, event.response_id = model or None, response
@@ -48,12 +55,25 @@ def _call(call: dict[str, Any], kind: str) -> NativeEvent:
     )
 
 
+def _own_call(call: dict[str, Any], kind: str, state: CopilotState) -> NativeEvent:
+    """Return the event of a call that Copilot made by itself. It is no call of the model, and its
+    result is no result of one."""
+    if call_id := string(call.get("toolCallId")):
+        state.note_own_call(call_id)
+    tool = one_line(string(call.get("name"))) or "unknown"
+    return NativeEvent("lifecycle", "system", f"[{tool}]", f"{kind}/own_tool")
+
+
 def completed(data: dict[str, Any], record: Record, state: CopilotState, kind: str) -> None:
     """Add the result of a call. Copilot logs a command that failed as a success with its exit
     code."""
     failure = mapping(data.get("error"))
     text = string(mapping(data.get("result")).get("content")) or string(failure.get("message"))
     code = integer(mapping(data.get("shellExecution")).get("exitCode"))
+    if state.own_calls.pop(string(data.get("toolCallId")), None):
+        said = one_line(text)
+        record.events.append(NativeEvent("lifecycle", "system", said, f"{kind}/own", body=text))
+        return
     refused = string(failure.get("code")) == "rejected"
     event = result_event(
         string(data.get("toolCallId")) or "unnamed",

@@ -6,12 +6,17 @@ from session_memory.adapters.cursor_state import bounded
 
 _BUCKETS = 5
 _MOST_MODELS = 64
+_MOST_CALLS = 64
 
 
 class CopilotState(msgspec.Struct):
     """What the adapter remembers after a line, to translate the next one.
 
     ``counted`` has the sums so far: five token counts for each model.
+
+    ``names_models``: an answer named its model, so this release names the model of each answer.
+    ``own_calls`` are the open calls that no model made: Copilot itself reads what a subagent
+    answered in the background, and logs this as a call.
 
     Since 1.0.100, Copilot logs the usage of each request. Older versions log only the sums of the
     session, each time the session ends. A resumed session continues its sums, so only the
@@ -21,6 +26,12 @@ class CopilotState(msgspec.Struct):
     session: str = ""
     model: str = ""
     counted: dict[str, list[int]] = {}
+    names_models: bool = False
+    own_calls: dict[str, int] = {}
+
+    def note_own_call(self, call: str) -> None:
+        if call not in self.own_calls:
+            bounded(self.own_calls, _MOST_CALLS)[call] = 1
 
     def count(self, model: str, figures: list[int]) -> None:
         before = self.counted.get(model, [0] * _BUCKETS)

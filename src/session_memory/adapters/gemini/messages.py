@@ -22,6 +22,8 @@ SESSION_CONTEXT = "user/session_context"
 _EXIT = re.compile(r"^Exit Code: (-?\d{1,9})\s*$", re.MULTILINE)
 # Gemini CLI puts the output of hooks before the prompt.
 _HOOKS = re.compile(r"\A(?:\s*<hook_context>.*?</hook_context>)+\s*", re.DOTALL)
+# Gemini CLI sends these texts to the model by itself, and logs them like prompts.
+_FROM_PROGRAM = re.compile(r"System: (?:Potential loop detected\. |Please continue\.\Z)")
 _CANCELLED = "Request cancelled."
 # Milliseconds in ten days. Nobody waits longer for a call.
 _LONGEST_CALL = 10 * 24 * 3600 * 1000
@@ -79,6 +81,9 @@ def _said(message: dict[str, Any]) -> NativeEvent | None:
         pasted = []
     if whole.startswith(_CONTEXT):
         return NativeEvent("lifecycle", "system", one_line(whole), SESSION_CONTEXT, body=whole)
+    if _FROM_PROGRAM.match(whole):
+        # The message may display the words of the last prompt again.
+        return NativeEvent("lifecycle", "system", one_line(whole), "user/system", body=whole)
     # What is displayed is preferred: the content may also have the files that the prompt names.
     words = _typed(displayed or whole)
     if not whole and not words and not pasted:

@@ -12,7 +12,7 @@ _HERE = __name__
 
 AGENT = Agent(
     flavor="qwen",
-    version=6,
+    version=7,
     roots=lazy(f"{_HERE}.layout:roots"),
     discover=lazy(f"{_HERE}.layout:discover"),
     recognizes=lazy(f"{_HERE}.layout:recognizes"),

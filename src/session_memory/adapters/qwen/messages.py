@@ -16,6 +16,10 @@ from session_memory.core.text import one_line
 _EXIT = re.compile(r"^Exit Code: (-?\d{1,9})\s*$", re.MULTILINE)
 _RESPONSE = "functionResponse"
 _FILES = "--- Content from referenced files ---"
+# Qwen Code puts such parts before a prompt, for instance when it restored a subagent.
+_REMINDER = re.compile(
+    r"\s*<system-reminder>(?:(?!</system-reminder>).)*</system-reminder>\s*\Z", re.DOTALL
+)
 _WHILE_WORKING = "mid_turn_user_message"
 _PEOPLE = frozenset({"", "real_user"})
 
@@ -31,7 +35,7 @@ def prompt(native: dict[str, Any]) -> list[NativeEvent]:
     subtype, source = string(native.get("subtype")), string(native.get("provenance"))
     is_injected = source not in _PEOPLE or subtype not in ("", _WHILE_WORKING)
     # The parts may also have files that the prompt names, and text that hooks added.
-    typed = string(mapping(native.get("systemPayload")).get("displayText")) or _before_files(parts)
+    typed = string(mapping(native.get("systemPayload")).get("displayText")) or _typed(parts)
     words = without_injected(typed or said)
     if is_injected or native.get("isSidechain") is True or (said.strip() and not words.strip()):
         kind = f"user/{word(subtype or source or 'subagent_prompt')}"
@@ -46,11 +50,13 @@ def prompt(native: dict[str, Any]) -> list[NativeEvent]:
     return [event]
 
 
-def _before_files(parts: list[dict[str, Any]]) -> str:
-    """Return the text of a prompt before the files that it names; "" if it names none."""
+def _typed(parts: list[dict[str, Any]]) -> str:
+    """Return the text of a prompt without Qwen Code's reminders before it, and without the content
+    of the files that it names after it."""
     texts = [string(part.get("text")) for part in parts]
-    at = next((n for n, text in enumerate(texts) if text.strip() == _FILES), 0)
-    return "\n".join(filter(None, texts[:at]))
+    first = next((n for n, text in enumerate(texts) if not _REMINDER.match(text)), 0)
+    last = next((n for n, text in enumerate(texts) if text.strip() == _FILES), len(texts))
+    return "\n".join(filter(None, texts[first:last]))
 
 
 def answer(native: dict[str, Any], state: QwenState) -> list[NativeEvent]:
