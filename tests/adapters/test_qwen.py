@@ -4,15 +4,19 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from session_memory.adapters.qwen import AGENT as adapter
 from session_memory.adapters.qwen.messages import prompt
 from session_memory.derive.bodies import Bodies
 from session_memory.testing.adapters import AdapterContract
 from session_memory.testing.collecting import (
     check_sound,
+    collect,
     collected,
     events_of,
     every_usage,
+    new_store,
     usage_of,
 )
 
@@ -34,6 +38,7 @@ class Log:
 
     def __init__(self, session: str = "s1", **fields: Any) -> None:
         self.lines: list[dict[str, Any]] = []
+        self.session = session
         self._fields = {"sessionId": session, "cwd": "/home/mira/app", **fields}
 
     def line(self, kind: str, **fields: Any) -> dict[str, Any]:
@@ -173,23 +178,50 @@ def test_results_say_how_a_call_ended(tmp_path: Path) -> None:
         assert stopped == ["refused", "quickly"]
 
 
-def test_a_forks_copies_of_a_subagents_requests_stay_with_the_subagent(tmp_path: Path) -> None:
-    first = Log()
-    first.prompt("look around")
-    first.request("k1", 11, subagent_name="explore", prompt_id="s1#explore-c1#0")
-    first.write(tmp_path / PROJECT / "chats" / "s1.jsonl")
+@pytest.mark.parametrize("is_renamed", [True, False], ids=["renamed", "as it was"])
+def test_a_forks_copies_of_a_subagents_requests_stay_with_the_subagent(
+    tmp_path: Path, is_renamed: bool
+) -> None:
+    """A fork of Qwen Code 0.24.4 writes its own session into the ids of the prompts that it copies.
+    A fork of a fork names only the fork as its origin."""
+    logs = [Log("s3")]
+    logs[0].prompt("look around")
+    logs[0].request("k1", 11, subagent_name="explore", prompt_id="s3#explore-c1#0")
+    for name, said in (("s2", "and now"), ("s1", "and then")):
+        before, fork = logs[-1], Log(name)
+        for line in before.lines:
+            copied = json.dumps(line)
+            if is_renamed:
+                copied = copied.replace(f"{before.session}#", f"{name}#")
+            origin = {"sessionId": before.session, "messageUuid": line["uuid"]}
+            fork.lines.append({**json.loads(copied), "sessionId": name, "forkedFrom": origin})
+        fork.prompt(said)
+        logs.append(fork)
+    with new_store() as store:
+        for log in reversed(logs):
+            # The origin comes last.
+            log.write(tmp_path / PROJECT / "chats" / f"{log.session}.jsonl")
+            collect(store, tmp_path)
+        check_sound(store)
+        found = {one.session_uid: one for one in store.sessions.every()}
+        assert sorted(found) == ["qwen:s1", "qwen:s2", "qwen:s3", "qwen:s3:explore-c1"]
+        subagent = found["qwen:s3:explore-c1"]
+        assert (subagent.parent_uid, subagent.relation) == ("qwen:s3", "subagent")
+        assert subagent.cost.output_tokens == 11
+        assert sum(one.cost.output_tokens for one in found.values()) == 11
+
+
+def test_a_fork_whose_origin_is_gone_counts_the_requests_of_subagents_itself(
+    tmp_path: Path,
+) -> None:
     fork = Log("s2")
-    for line in first.lines:
-        origin = {"sessionId": "s1", "messageUuid": line["uuid"]}
-        fork.lines.append({**line, "sessionId": "s2", "forkedFrom": origin})
+    fork.request("k1", 11, subagent_name="explore", prompt_id="s2#explore-c1#0")
+    fork.lines[0]["forkedFrom"] = {"sessionId": "s1", "messageUuid": fork.lines[0]["uuid"]}
     fork.prompt("and now")
     fork.write(tmp_path / PROJECT / "chats" / "s2.jsonl")
     with collected(tmp_path) as store:
-        found = {one.session_uid: one for one in store.sessions.every()}
-        assert sorted(found) == ["qwen:s1", "qwen:s1:explore-c1", "qwen:s2"]
-        subagent = found["qwen:s1:explore-c1"]
-        assert (subagent.parent_uid, subagent.relation) == ("qwen:s1", "subagent")
-        assert sum(one.cost.output_tokens for one in found.values()) == 11
+        found = {one.session_uid: one.cost.output_tokens for one in store.sessions.every()}
+        assert found == {"qwen:s2": 11}
 
 
 def test_a_subagents_request_without_an_id_is_nobodys_parent(tmp_path: Path) -> None:

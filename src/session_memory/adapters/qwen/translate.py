@@ -45,13 +45,18 @@ def from_line(
     if own:
         record.native_id = fit_native_id(own)[0]
         record.parent_id = fit_native_id(parent)[0] if parent and parent != own else None
+    origin = ""
     if ref.agent:
         record.parent_session = fit_native_id(session)[0] if session else None
     elif origin := string(mapping(native.get("forkedFrom")).get("sessionId")):
         record.parent_session, record.relation = fit_native_id(origin)[0], "fork"
     if agent := _translate(native, record, state):
         state.skip(own, parent)
-        _move_to(record, agent, session)
+        if not origin:
+            _move_to(record, agent, session)
+        elif record.usage is not None:
+            # A fork copies such lines. The line in the origin's log tells the subagent's session.
+            record.usage.is_reported = True
     return record
 
 
@@ -116,8 +121,7 @@ def _system(native: dict[str, Any], record: Record, state: QwenState) -> Subagen
 def _move_to(record: Record, made: SubagentRequest, session: str) -> None:
     """Move the record of a subagent's request to the subagent's session.
 
-    ``session`` is the session of the log. A fork copies such lines, so the session that the request
-    itself names is preferred.
+    ``session`` is the session of the log, for a request that names none.
     """
     parent = made.session or session
     name = subagent_session(parent, made.agent)
