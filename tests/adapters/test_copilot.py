@@ -83,6 +83,26 @@ def test_a_call_that_no_model_made_is_no_call(tmp_path: Path) -> None:
         ]
 
 
+def test_a_call_whose_question_a_person_closed_has_failed(tmp_path: Path) -> None:
+    """With Escape, Copilot aborts the turn and logs no result of the call."""
+    made = [{"toolCallId": "c1", "name": "create", "arguments": {"path": "x.txt"}}]
+    result = {"kind": "cancelled", "reason": "Session aborted"}
+    write(
+        tmp_path,
+        event("user.message", 1, content="write it"),
+        event("assistant.message", 2, content="", model="gpt-5", toolRequests=made),
+        event("permission.requested", 3, requestId="p1"),
+        event("permission.completed", 4, requestId="p1", toolCallId="c1", result=result),
+        event("abort", 5, reason="user_initiated"),
+        event("tool.execution_complete", 6, toolCallId="c1", success=False),
+    )
+    with collected(tmp_path) as store:
+        events = events_of(store, "copilot:s1")
+        (failed,) = [one for one in events if one.is_a("tool_result")]
+        assert (failed.call_id, failed.is_error, failed.summary) == ("c1", True, "Session aborted")
+        assert failed.is_a("human_intervention")
+
+
 def test_a_log_that_names_no_models_has_all_its_calls(tmp_path: Path) -> None:
     made = [{"toolCallId": "c1", "name": "bash", "arguments": {"command": "ls"}}]
     write(tmp_path, event("assistant.message", 1, content="", toolRequests=made))

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from session_memory.adapters.cline import AGENT as cline
 from session_memory.adapters.cline.layout import EXTENSION as CLINE
 from session_memory.adapters.editor_tasks.layout import MESSAGES
 from session_memory.adapters.kilo.source import EXTENSION as KILO
@@ -46,6 +47,18 @@ class TestRooTask(AdapterContract):
         copytree(self.samples, tmp_path / "backup" / "laptop")
         found = list(roo.discover(tmp_path / "backup"))
         assert [one.path.name for one in found] == [MESSAGES]
+
+    def test_tasks_of_the_program_for_a_terminal_are_found(self, tmp_path: Path) -> None:
+        (document,) = self.samples.rglob(MESSAGES)
+        storage = tmp_path / ".vscode-mock" / "global-storage"
+        assert storage not in roo.roots({}, tmp_path)
+        copytree(document.parent, storage / "tasks" / "t1")
+        assert storage in roo.roots({}, tmp_path)
+        for root in (tmp_path, storage):
+            (found,) = roo.discover(root)
+            expected = ("t1", f".vscode-mock/global-storage/tasks/t1/{MESSAGES}")
+            assert (found.session, found.home_path) == expected
+        assert not list(cline.discover(tmp_path))
 
 
 def say(number: int, kind: str, text: str = "", **fields: Any) -> dict[str, Any]:

@@ -134,6 +134,22 @@ def test_the_agents_own_helpers_count_for_the_session(tmp_path: Path) -> None:
         assert session.cost.output_tokens == 14
 
 
+def test_an_answer_without_a_request_was_stopped(tmp_path: Path) -> None:
+    log = Log()
+    log.prompt("explain it")
+    log.request("r1", 5)
+    log.answer(text("It is"))
+    log.prompt("and that")
+    log.line("assistant", message={"parts": [text("This is a long answer, but")]})
+    log.prompt("shorter")
+    log.write(tmp_path / PROJECT / "chats" / "s1.jsonl")
+    with collected(tmp_path) as store:
+        events = events_of(store, "qwen:s1")
+        stopped = [event for event in events if event.native_kind == "assistant/aborted"]
+        assert [(event.kind, event.seq) for event in stopped] == [("human_intervention", 4)]
+        assert events[3].summary == "This is a long answer, but"
+
+
 def test_older_logs_have_the_usage_with_the_answer(tmp_path: Path) -> None:
     log = Log()
     log.prompt("hello")

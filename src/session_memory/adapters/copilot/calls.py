@@ -11,6 +11,7 @@ from session_memory.adapters.tool_calls import call_event
 from session_memory.adapters.tool_results import result_event
 from session_memory.core.text import one_line
 
+_CANCELLED = "cancelled"
 _REFUSED = ("denied-interactively-by-user", "denied-by-user")
 
 
@@ -74,6 +75,9 @@ def completed(data: dict[str, Any], record: Record, state: CopilotState, kind: s
         said = one_line(text)
         record.events.append(NativeEvent("lifecycle", "system", said, f"{kind}/own", body=text))
         return
+    if state.cancelled.pop(string(data.get("toolCallId")), None):
+        record.bookkeeping = kind
+        return
     refused = string(failure.get("code")) == "rejected"
     event = result_event(
         string(data.get("toolCallId")) or "unnamed",
@@ -89,9 +93,17 @@ def completed(data: dict[str, Any], record: Record, state: CopilotState, kind: s
 
 def permission(data: dict[str, Any], record: Record, state: CopilotState, kind: str) -> None:
     """Add the event of a permission for a call: a decision if a person allowed the call, an
-    intervention if a person refused it, else a lifecycle event."""
+    intervention if a person refused it, the call's result if a person stopped the agent instead of
+    an answer, else a lifecycle event."""
     result = mapping(data.get("result"))
-    verdict = string(result.get("kind"))
+    verdict, call_id = string(result.get("kind")), string(data.get("toolCallId"))
+    if verdict == _CANCELLED and call_id and state.cancel(call_id):
+        said = string(result.get("reason")) or verdict
+        marks = ("human_intervention",)
+        event = result_event(call_id, one_line(said), kind, failed=True, marks=marks)
+        event.text, event.is_interrupt = said, True
+        record.events.append(event)
+        return
     event = NativeEvent("lifecycle", "system", one_line(verdict), kind)
     if verdict in _REFUSED:
         event.kind, event.role = "human_intervention", "user"

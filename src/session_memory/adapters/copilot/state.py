@@ -16,7 +16,8 @@ class CopilotState(msgspec.Struct):
 
     ``names_models``: an answer named its model, so this release names the model of each answer.
     ``own_calls`` are the open calls that no model made: Copilot itself reads what a subagent
-    answered in the background, and logs this as a call.
+    answered in the background, and logs this as a call. ``cancelled`` are the calls that ended when
+    a person closed the question whether they may run.
 
     Since 1.0.100, Copilot logs the usage of each request. Older versions log only the sums of the
     session, each time the session ends. A resumed session continues its sums, so only the
@@ -28,10 +29,16 @@ class CopilotState(msgspec.Struct):
     counted: dict[str, list[int]] = {}
     names_models: bool = False
     own_calls: dict[str, int] = {}
+    cancelled: dict[str, int] = {}
 
     def note_own_call(self, call: str) -> None:
-        if call not in self.own_calls:
-            bounded(self.own_calls, _MOST_CALLS)[call] = 1
+        _note(self.own_calls, call)
+
+    def cancel(self, call: str) -> bool:
+        """Note a call that was cancelled, and return whether it is new."""
+        is_new = call not in self.cancelled
+        _note(self.cancelled, call)
+        return is_new
 
     def count(self, model: str, figures: list[int]) -> None:
         before = self.counted.get(model, [0] * _BUCKETS)
@@ -45,3 +52,8 @@ class CopilotState(msgspec.Struct):
         rest = [max(total - seen, 0) for total, seen in zip(totals, before, strict=True)]
         self.count(model, rest)
         return rest
+
+
+def _note(calls: dict[str, int], call: str) -> None:
+    if call not in calls:
+        bounded(calls, _MOST_CALLS)[call] = 1

@@ -25,7 +25,10 @@ _EDITORS = (
     *("Library/Application Support/VSCodium", "Library/Application Support/Cursor"),
     *("Library/Application Support/Windsurf", "AppData/Roaming/Code", "AppData/Roaming/Cursor"),
 )
-_FIRST_PARTS = frozenset(place.split("/")[0] for place in _EDITORS) | {".cline"}
+# The directory that Roo Code uses like that of an editor when it runs in a terminal.
+IN_TERMINAL = ".vscode-mock"
+_FIRST_PARTS = frozenset(place.split("/")[0] for place in _EDITORS) | {".cline", IN_TERMINAL}
+_IN_EDITORS = frozenset({"globalStorage", IN_TERMINAL})
 _HEAD = re.compile(rb'\s*\[\s*\{\s*"ts":\s*\d{12,16},\s*"type":\s*"(?:say|ask)",\s*"(?:say|ask)":')
 
 
@@ -63,7 +66,7 @@ def discover_tasks(root: Path, extension: str, *, loose: bool) -> Iterator[Sourc
 
     def gathered(path: Path, below: str) -> SourceRef | None:
         # In the directory of an editor, the task may belong to another extension.
-        is_own = extension in path.parts or (loose and "globalStorage" not in path.parts)
+        is_own = extension in path.parts or (loose and _IN_EDITORS.isdisjoint(path.parts))
         return _ref(path, below) if is_own else None
 
     if not bases:

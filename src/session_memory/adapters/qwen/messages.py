@@ -66,11 +66,24 @@ def answer(native: dict[str, Any], state: QwenState) -> list[NativeEvent]:
         events.append(NativeEvent("lifecycle", "assistant", "", "assistant/empty"))
     elif events[-1].kind == "assistant_msg" and not any(event.call_id for event in events):
         events[-1].ends_turn = bool(native.get("usageMetadata"))
+    is_half = _is_half(native, events, state)
     model = name_in(native.get("model")) or state.model or None
     response, state.response = state.response or None, ""
     for event in events:
         event.model, event.response_id = model, response
+    if is_half:
+        stopped = "stopped in the middle of the answer"
+        kind, label = "human_intervention", "assistant/aborted"
+        events.append(NativeEvent(kind, "user", stopped, label, is_interrupt=True))
     return events
+
+
+def _is_half(native: dict[str, Any], events: list[NativeEvent], state: QwenState) -> bool:
+    """Whether a person stopped the answer. Qwen Code logs the words that it had received, and no
+    request before them, in a log that has a line for each request."""
+    has_request = bool(state.response or native.get("usageMetadata"))
+    is_said = events[-1].kind in ("assistant_msg", "thinking")
+    return is_said and state.counts_requests and not has_request
 
 
 def _part(part: dict[str, Any]) -> NativeEvent:

@@ -24,16 +24,6 @@ class Qwen(Driver):
     package = "@qwen-code/qwen-code"
     logs = (".qwen/projects", ".qwen/usage_record.jsonl")
     compact_prompt = "/compress"
-    known = {
-        "interrupt": {
-            "interrupt": "stopped by Ctrl-C in one-shot mode, Qwen Code logs the half answer and no"
-            " more"
-        },
-        "interrupt_twice": {
-            "interrupt": "stopped by Ctrl-C in one-shot mode, Qwen Code logs the half answer and no"
-            " more"
-        },
-    }
     aside_words = "managed memory has two directories"
     summary_words, summary_form = "state_snapshot", "<state_snapshot>{}</state_snapshot>"
 
