@@ -121,6 +121,27 @@ def test_a_request_counts_once_however_often_it_is_written(tmp_path: Path) -> No
         check_sound(store)
 
 
+def test_the_output_of_a_command_follows_an_empty_question(tmp_path: Path) -> None:
+    """So Roo Code logs it, both messages with the same time [run: cli 0.1.17]."""
+    failed = "F\n======\nFAIL: test_add\n------\nRan 1 test in 0.001s\n\nFAILED (failures=1)\n"
+    write(
+        tmp_path,
+        say(1, "text", "test it"),
+        ask(2, "command", "python3 -m unittest"),
+        ask(3, "command_output"),
+        say(3, "command_output", failed),
+        say(4, "completion_result", "It fails."),
+        extension=ROO,
+    )
+    with collected(tmp_path) as store:
+        events = events_of(store, "roo:17948")
+        assert [event.kind for event in events] == [
+            *("user_msg", "test_run", "error", "assistant_msg")
+        ]
+        assert events[1].call_id == events[2].call_id
+        check_sound(store)
+
+
 def test_what_a_person_says_and_stops(tmp_path: Path) -> None:
     tool = json.dumps({"tool": "editedExistingFile", "path": "a.py", "diff": "-a\n+b"})
     question = json.dumps({"question": "Which one?", "options": ["a", "b"]})

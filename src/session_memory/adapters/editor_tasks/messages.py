@@ -52,6 +52,9 @@ def events_of_task(message: dict[str, Any], call: str, *, is_first: bool) -> lis
         return [NativeEvent("thinking", "assistant", one_line(said), label, body=said)]
     if kind in CALLS:
         return _call(kind, text, call, label)
+    if label == "ask/command_output" and not text:
+        # The agent asks whether it may go on while the command runs. The output follows.
+        return []
     if kind in ("command_output", "mcp_server_response", "browser_action_result"):
         return [_result(call, text, label)] if call else [_other(text, label)]
     event = _other(text, label)

@@ -10,7 +10,7 @@ _HERE = __name__
 
 AGENT = Agent(
     flavor="roo",
-    version=1,
+    version=2,
     roots=lazy(f"{_HERE}.source:roots"),
     discover=lazy(f"{_HERE}.source:discover"),
     recognizes=lazy("session_memory.adapters.editor_tasks.layout:recognizes"),
