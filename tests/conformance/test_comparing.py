@@ -2,6 +2,7 @@
 
 import copy
 import json
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,17 @@ def test_a_request_that_counts_for_the_wrong_session_is_seen() -> None:
     assert keys(truth, "fork") == ["owners"]
     truth["truth"]["forks"] = 0
     assert keys(truth, "fork") == ["sessions", "owners"]
+
+
+def test_a_subagent_may_be_that_of_a_fork() -> None:
+    truth, seen = truth_of("fork"), found("fork")
+    truth["truth"]["subagents"] = 1
+    (fork,) = [one for one in seen.sessions if one.relation == "fork"]
+    for parent, differing in ((fork.session_uid, []), ("pi:gone", ["parents"])):
+        named = {"session_uid": "pi:child", "native_session_id": "child", "parent_uid": parent}
+        child = replace(fork, **named, relation="subagent")
+        more = replace(seen, sessions=[*seen.sessions, child])
+        assert [one.key for one in compared(Pi(), truth, more)] == differing
 
 
 def test_tokens_of_turns_are_compared_by_session() -> None:

@@ -191,9 +191,10 @@ def _sessions(truth: dict[str, Any], found: FoundInLogs, inside: bool) -> Iterat
             name = f"{relation} sessions" if relation else "sessions without a parent"
             count = f"{relations[relation]} instead of {expected.get(relation, 0)}"
             yield Difference("sessions", f"{count} {name}")
-    roots = {session.session_uid for session in found.sessions if session.relation is None}
+    # A subagent may be that of a fork.
+    parents = {one.session_uid for one in found.sessions if one.relation in (None, _FORK)}
     for session in found.sessions:
-        if session.relation is not None and session.parent_uid not in roots:
+        if session.relation is not None and session.parent_uid not in parents:
             yield Difference("parents", f"{session.session_uid} has parent {session.parent_uid}")
     yield from _owners(truth, found, _MAIN if inside else "subagent")
 

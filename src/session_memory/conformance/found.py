@@ -36,10 +36,10 @@ def found_in(home: Path, flavor: str) -> FoundInLogs:
     with temporary_store() as store:
         config = Config()
         sync(store, config, roots(config, (home,), (flavor,)), host="conformance")
-        return _contents(store)
+        return _contents(store, home)
 
 
-def _contents(store: Store) -> FoundInLogs:
+def _contents(store: Store, home: Path) -> FoundInLogs:
     events, usage = [], []
     for uid in store.sessions.uids():
         row = store.sessions.row(uid)
@@ -47,7 +47,10 @@ def _contents(store: Store) -> FoundInLogs:
             events += store.events.of(row.id, uid)
             # Leave out a usage without tokens: a running total that its responses add up to.
             usage += [one for one in store.usage.of(row.id, uid) if any(buckets(one).values())]
-    problems = [f"{one.reason}: {one.detail}" for one in store.problems.every()]
+    # The page in the docs has these texts, and no path of this machine.
+    problems = [
+        f"{one.reason}: {one.detail}".replace(str(home), "~") for one in store.problems.every()
+    ]
     account = total(store.sources.account())
     return FoundInLogs(list(store.sessions.every()), events, usage, problems, account.unaccounted)
 

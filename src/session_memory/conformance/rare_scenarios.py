@@ -4,6 +4,7 @@ happen in one session."""
 from session_memory.conformance.reply import CUT, HANG, PAUSE
 from session_memory.conformance.scenario import (
     COMPACT,
+    FORK,
     INTERRUPT,
     KILL,
     RESUME,
@@ -19,6 +20,7 @@ from session_memory.conformance.scenario import (
 _HALF = "This answer is never heard to its end, because the line goes dead while it is spoken."
 _SLOW = "There is a README.md, which is said so slowly that the user has time to type."
 _GAMMA = "Subagent gamma: count the words of README.md."
+_DELTA = "Subagent delta: say where you are."
 _ODD = "Grüße, 世界, \u202eright to left\u202c, 👩\u200d💻, tab\there, \u2028 and\r\nWindows."
 _LINES = "".join(f"line {number} of a long file\n" for number in range(3000))
 
@@ -122,6 +124,31 @@ RARE_SCENARIOS: tuple[Scenario, ...] = (
         ),
         {_GAMMA: (Step("", (RunShell("wc -w README.md"),)), Step("Six words."))},
         needs=("subagent", "resume"),
+    ),
+    Scenario(
+        "fork_subagent",
+        "a copy of a session with a subagent, which then starts another one",
+        (
+            ScriptedTurn(
+                "Let a subagent look first.",
+                (Step("I delegate.", (Delegate(_GAMMA),)), Step("It has answered.")),
+            ),
+            ScriptedTurn(
+                "In the copy: list the files.",
+                (Step("", (RunShell("ls"),)), Step("A README.md.")),
+                FORK,
+            ),
+            ScriptedTurn(
+                "In the copy: let another subagent look.",
+                (Step("", (Delegate(_DELTA),)), Step("That one has answered, too.")),
+                RESUME,
+            ),
+        ),
+        {
+            _GAMMA: (Step("", (RunShell("wc -w README.md"),)), Step("Six words.")),
+            _DELTA: (Step("", (RunShell("pwd"),)), Step("In the repository.")),
+        },
+        needs=("fork", "subagent", "resume"),
     ),
     Scenario(
         "long",

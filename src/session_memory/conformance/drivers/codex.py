@@ -107,13 +107,14 @@ class Codex(Driver):
 
 
 def _unfinished(sent: Sent) -> dict[str, Any]:
-    """Return the arguments of a wait: the subagents that no wait has reported yet, else all."""
+    """Return the arguments of a wait: the subagents that no wait has reported yet, else the last
+    one. A fork does not know those of its origin."""
     outputs = [item for item in sent.body["input"] if item.get("type") == "function_call_output"]
     named = Counter(
         agent for item in outputs for agent in set(_ID.findall(str(item.get("output"))))
     )
     waiting = [agent for agent, times in named.items() if times == 1]
-    return {"targets": waiting or list(named), "timeout_ms": 30_000}
+    return {"targets": waiting or list(named)[-1:], "timeout_ms": 30_000}
 
 
 def _patch(change: str) -> ModelCall:
