@@ -278,3 +278,19 @@ def test_a_page_of_many_sessions_shows_patterns_when_they_are_found(
     # What the page fetches, and where its link leads without JavaScript.
     assert shown in client.get("/learn?noise=1&now=1", headers={"X-Part": "found"}).text
     assert client.get("/learn?noise=1").text == client.get("/learn?noise=1&now=1").text == whole
+
+
+def test_lessons_of_many_sessions_are_suggested_when_they_are_found(
+    demo_store: Path, tmp_path: Path, client_of: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Memory(str(demo_store), Config(), create=False) as memory:
+        memory.backup(tmp_path / "memory.db")
+    whole = client_of(tmp_path / "memory.db").get("/lessons").text
+    client = client_of(tmp_path / "memory.db")
+    monkeypatch.setattr(kept_patterns, "LEAST_SESSIONS", 0)
+    waiting = client.get("/lessons").text
+    block = 'data-part="/lessons?now=1" data-block="suggested"'
+    assert block in waiting and block not in whole
+    fetched = client.get("/lessons?now=1", headers={"X-Part": "suggested"}).text
+    assert "Suggested" in fetched and fetched.strip() in whole
+    assert client.get("/lessons").text == client.get("/lessons?now=1").text == whole

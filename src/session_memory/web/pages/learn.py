@@ -34,8 +34,7 @@ DAYS = (1, 7, 30, 90)
 
 def patterns(asked: Asked) -> Response:
     repo, noise = asked.query.get("repo"), asked.query.get("noise") == "1"
-    is_wanted_now = asked.part or "now" in asked.query
-    if not is_wanted_now and are_patterns_slow(asked.memory.store, repo=repo):
+    if _may_wait(asked) and are_patterns_slow(asked.memory.store, repo=repo):
         # The page is shown at once. It fetches its block with the patterns when it has loaded.
         return asked.page("patterns", waits=True, here_address=_here(repo, noise))
     listing = asked.memory.patterns(repo=repo, noise=noise)
@@ -58,6 +57,11 @@ def patterns(asked: Asked) -> Response:
         sessions=listing.sessions,
         repo=repo or "",
     )
+
+
+def _may_wait(asked: Asked) -> bool:
+    """Whether a request may get the page without the block that the page then fetches."""
+    return not asked.part and "now" not in asked.query
 
 
 def _here(repo: str | None, noise: bool) -> str:
@@ -109,7 +113,7 @@ def lessons(asked: Asked) -> Response:
     store, config = asked.memory.store, asked.memory.config
     folder = lessons_of(store, config)
     listing = asked.memory.lessons()
-    suggested = suggested_lessons(store, folder, limit=20)
+    waits = _may_wait(asked) and are_patterns_slow(store)
     return asked.page(
         "lessons",
         lessons=[
@@ -123,7 +127,8 @@ def lessons(asked: Asked) -> Response:
             }
             for row in listing.rows
         ],
-        suggested=suggested,
+        waits=waits,
+        suggested=[] if waits else suggested_lessons(store, folder, limit=20),
         directory=listing.directory,
         problems=listing.problems,
     )
