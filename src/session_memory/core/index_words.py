@@ -48,9 +48,10 @@ class _Folding(dict[int, str]):
 
 
 def _plain(char: str) -> str:
-    """``char`` without case and compatibility forms. A second call gives the final form.
+    """Return ``char`` in lower case, without compatibility forms, its accents as own characters.
 
-    Some letters fold to capitals, so the result is made lower-case.
+    Call it twice: a few characters have their final form only then, for example ``ϲ``. Some letters
+    fold to capitals, so the result is made lower-case.
     """
     return unicodedata.normalize("NFKD", char.casefold()).lower()
 

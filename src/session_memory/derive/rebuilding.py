@@ -51,8 +51,8 @@ def rebuild(
     other.
 
     Sessions without a usable adapter stay as they are, because they could not be derived again.
-    When an adapter fails on a log, the sessions of that log, and all later ones of its agent, stay
-    too.
+    When an adapter fails on a log, the sessions of that log stay too, and all sessions of its agent
+    that would be derived after it.
     """
     with store.db.operation_lock(shared=True):
         skipped = unusable_flavors(store)
@@ -128,7 +128,10 @@ class _Rebuilding:
 
     @contextmanager
     def _skipping(self) -> Iterator[None]:
-        """When an adapter fails in this block, later sessions of its agent are left as they are."""
+        """When an adapter fails in this block, skip its agent for the rest of the rebuild.
+
+        The sessions of this log, and of logs that would be read after it, stay as they are.
+        """
         try:
             yield
         except AdapterFailed as failure:

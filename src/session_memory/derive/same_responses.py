@@ -5,9 +5,12 @@ responses, so unrelated sessions have the same ones (`chatcmpl-1`). Two response
 the same if
 
 - their sessions share records, as forks and resumed sessions do, or
-- their figures and their times are equal, as in a copy whose records got new ids, or
-- their input is the same, and one is of a subagent whose log may begin with its parent's, or
-- their input is the same, and one session is evicted: its records cannot be compared any more.
+- their times and all their counts of tokens are equal, as in a copy whose records got new ids, or
+- their counts of input tokens are equal (uncached, read from the cache, written to the cache), and
+  one session is a subagent ``<parent>:<name>`` of the other, or both have the same parent: the log
+  of such a subagent may begin with a response of its parent, or
+- their counts of input tokens are equal, and one session is evicted: its records cannot be
+  compared any more.
 
 Each other response counts for its own session.
 """
@@ -48,7 +51,7 @@ class Lines:
                 self._equals.add(hash((response, record.ts, buckets)))
 
     def has_equal(self, usage: StoredUsage) -> bool:
-        """Whether a line has the same figures at the same time."""
+        """Whether a line has the same counts of tokens at the same time."""
         return _identity(usage) in self._equals
 
     def may_be_of(self, store: Store, usage: StoredUsage) -> bool:

@@ -101,7 +101,11 @@ class ImportState(msgspec.Struct):
 
 
 class Imported(msgspec.Struct, frozen=True):
-    """A stored import: its live session, how much of the origin it has, and its state."""
+    """A stored import: its live session, and how many steps of the origin it has.
+
+    ``digest`` is the checksum of these steps. ``status`` is that of the live session. ``state`` is
+    what the import remembers for the next import.
+    """
 
     key: int
     session_id: str

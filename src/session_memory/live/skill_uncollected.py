@@ -55,7 +55,10 @@ def uncollected(store: Store, logs: Sequence[SkillLog]) -> Iterator[Entry]:
 
 
 def count_without_log(store: Store, logs: Sequence[SkillLog]) -> int:
-    """Count evicted sessions without a log here: their entries are only in the archive."""
+    """Count the evicted sessions of the skill log that have no log on this machine.
+
+    Their entries are only in the archive, so pass rates do not count them.
+    """
     gone = {uid for uid in store.retention.evicted_uids() if split_uid(uid)[0] == FLAVOR}
     if not gone:
         return 0

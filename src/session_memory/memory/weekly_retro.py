@@ -1,7 +1,8 @@
-"""Write the retrospective of each week to a file of its own, for a service or a timer.
+"""Write the retrospective of the last full week to a file of its own, for a service or a timer.
 
 The files are the only state: a week whose file exists is done. So a run that was killed or repeated
-needs no repair, and a file that the user changed is never overwritten.
+needs no repair, and a file that the user changed is never overwritten. A week that was missed is
+not written later, and a week in which no session ended gives no file.
 """
 
 from datetime import datetime, timedelta

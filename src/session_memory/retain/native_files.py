@@ -52,20 +52,22 @@ def restore_native(
     present: Collection[Path] = (),
     damaged: list[DamagedLog] | None = None,
 ) -> list[RestoredFile]:
-    """Write the files of sessions and their subagents. ``uids=None`` writes all sessions.
-
-    A live session has no log: with ``to``, its rows are written to ``live/<id>.jsonl``. The rows of
-    a session in an agent's database are written to a file named after the database and the session.
+    """Write the files of sessions and their subagents. ``uids=None``: of all that are not evicted.
 
     ``to`` is used in place of the home directory. Without ``to``, each file goes where the agent
-    looks for it. That path must be ``below`` one of the agents' roots, because it may come from
-    another user's export. Nothing is overwritten and no link is followed; everything is checked
-    before the first byte is written. ``only_missing`` skips existing files. ``present`` are files
-    that exist elsewhere, for example in the agent's archive. A file that two machines have is
-    written once.
+    looks for it. A path from another user's export could lead anywhere, so it must be ``below`` one
+    of the agents' roots. Three kinds need ``to``: masked logs; live sessions, whose rows are
+    written to ``live/<id>.jsonl``; and sessions in an agent's database, whose rows are written to a
+    file named after the database and the session.
 
-    A file appears whole or not at all. With a list ``damaged``, a log that is damaged in the store
-    is added to the list and the others are written. Without it, `StoreDamaged` is raised.
+    Nothing is overwritten and no link is followed; all places are checked before the first byte is
+    written. ``only_missing`` skips existing files. Without ``to``, the files ``present`` count as
+    existing too: they are elsewhere, for example in the agent's archive. If two machines have the
+    same file with the same bytes, it is written once.
+
+    A file appears whole or not at all. Logs that are damaged in the store, and imported logs
+    without a safe place, are added to the list ``damaged``, and the others are written. If
+    ``damaged`` is None, `StoreDamaged` or `UnsafePath` is raised.
     """
     allowed = [root.absolute() for root in below]
     with store.db.snapshot():

@@ -174,7 +174,7 @@ def ends_with_failure(text: str) -> bool:
 def reason_line(*texts: str) -> str:
     """Return a line that says what went wrong, from the first text that has such a line.
 
-    If none has one, return the first line of all texts.
+    If none has one, return the first line of the first text that is not empty.
     """
     given = [cleaned_lines(text) for text in texts]
     found = next(filter(None, map(_telling_line, given)), "")

@@ -1,4 +1,7 @@
-"""Collect what people said in a session (prompts, decisions, interventions), and split its time."""
+"""Collect what people said in a session: prompts, decisions and interventions.
+
+The time of the session is divided between person, model, tools and idle time.
+"""
 
 from collections import deque
 
@@ -48,7 +51,7 @@ class People:
 
 
 class TimeSplitter:
-    """Splits a session's time between person, model and tools.
+    """Divides a session's time between person, model, tools and idle time.
 
     The time between two events counts for whoever made the second event. A gap of more than half an
     hour is idle time.

@@ -2,9 +2,10 @@
 
 Errors are compared without their paths and numbers, over the analyzed sessions of all repositories
 and agents. The answer is what resolved the error in that session: an edit, a command, another call,
-a look at the file, or just the same call again. If no session had this error, similar errors are
-shown, and the answer says so. If there are none of these either, events that mention the error are
-shown. Secrets are masked. If TEXT is -, the error is read from standard input.
+a look at the file, or just the same call again. Very similar errors are shown beside the same
+error. If no session had this error, only similar errors are shown, and the answer says so. If there
+are none of these either, events that mention the error are shown. Secrets are masked. If TEXT is -,
+the error is read from standard input.
 """
 
 import sys
@@ -57,7 +58,7 @@ _HOW_SURE = {"likely": " (likely)", "possible": " (possibly)"}
     ' call worked later) or null (not resolved); "again" is the call that failed; "said" is what'
     ' the agent said before the change; "certainty" is certain, likely or possible; "passed" is the'
     " check that succeeded after the change, empty if none is known; "
-    '"others" counts the other sessions that did not resolve it.',
+    '"others", if "kind" is null: how many other sessions had this error and did not resolve it.',
 )
 @click.argument("words", nargs=-1, required=True, metavar="TEXT|-")
 @limit_option(5)

@@ -11,6 +11,9 @@ in calls only.
 Hits are grouped by session, best first: titles and messages before summaries, then calls, then
 outputs, and newer before older. With --by session, whole sessions are ranked instead. Then the
 words may be in different messages of a session, and other forms and synonyms of them match as well.
+
+Of evicted sessions, whose logs are in the archive, only the titles are searched. If there are such
+sessions among those searched, the exit status is 3.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -46,9 +49,8 @@ CLASSES = ("title", "message", "summary", "call", "output")
     ' are the places in the snippet that match. "expanded": for a word that occurs nowhere, and for'
     ' a part of a word, the words searched instead; "did_you_mean": similar words; "behind": the'
     " number of all sessions, if the index is not complete and some may be missing;"
-    ' "evicted": how many sessions were searched by their titles only, because they are evicted'
-    " (their logs are in the archive); then the exit status is 3. With --by session, the JSON is"
-    " that of the command similar.",
+    ' "evicted": how many sessions were searched by their titles only. With --by session, the JSON'
+    " is that of the command similar.",
 )
 @click.argument("words", nargs=-1, metavar="[WORDS]...")
 @click.option(

@@ -1,9 +1,10 @@
 """Show what a session changed, file by file.
 
-The diff is made from the edits in the log. Edits of subagents and of abandoned branches are
-included, failed edits are not. If the log has the whole file, the diff is exact and can be applied.
-Otherwise a note says why not: the log has only excerpts, or not what was there before, or a command
-made the change.
+The diff is made from the edits in the log. Failed edits are left out. Edits of subagents are
+included, and edits on branches of the conversation that were abandoned. If the log has the whole
+file, the diff is exact and can be applied. Otherwise a note says why not: the log has only
+excerpts, the log does not have the old content, or a command made the change. Other notes say that
+something else changed the file between the edits, or that an edit is on an abandoned branch.
 """
 
 from collections.abc import Iterator

@@ -37,10 +37,11 @@ if TYPE_CHECKING:
     ),
     json_shape='{"session_id", "messages", "folds", "rewinds", "plain_notes", "left_out", "state"}:'
     " the new live session and its counts; plain_notes counts summaries kept as normal messages;"
-    " left_out counts messages that the other runtime did not send to the model any more, by the"
-    ' state that it gave them. With --all: {"new", "grown", "unchanged", "continued", "changed",'
-    ' "messages", "folds", "rewinds", "plain_notes", "left_out", "failed": [{"session_uid",'
-    ' "reason"}, …]}; the first five count sessions. "continued": the origin has grown, and the'
+    " left_out is {STATE: N}: N messages that the other runtime did not send to the model any more;"
+    ' STATE is its own word for them. With --all: {"new", "grown", "unchanged", "continued",'
+    ' "changed", "messages", "folds", "rewinds", "plain_notes", "left_out",'
+    ' "failed": [{"session_uid", "reason"}, …]}; the first five count sessions.'
+    ' "continued": the origin has grown, and the'
     ' live session was continued or closed. "changed": earlier messages of the origin are different'
     ' now. In both cases the live session stays as it is. "session_uid" is a path if a file could'
     " not be read or had no session.",

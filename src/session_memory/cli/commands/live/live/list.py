@@ -1,4 +1,7 @@
-"""List live sessions, newest first."""
+"""List live sessions, the last changed first.
+
+Sessions that their runtime closed are not listed.
+"""
 
 import click
 
@@ -10,7 +13,7 @@ from session_memory.cli.kit.settings import Settings
 
 @make_command(
     examples=(
-        ("live list", "the newest"),
+        ("live list", "the last changed"),
         ("live list --cwd ~/src/web --limit 0", "all sessions of a directory"),
         ("live list --subagents --json", "with subagents, for a script"),
     ),
@@ -21,7 +24,9 @@ from session_memory.cli.kit.settings import Settings
 )
 @click.option("--cwd", metavar="DIR", help="Only sessions of this directory.")
 @click.option(
-    "--status", type=click.Choice(("active", "archived")), help="Only sessions in this state."
+    "--status",
+    type=click.Choice(("active", "archived")),
+    help="Only these sessions; archived ones accept no messages.",
 )
 @click.option("--subagents", is_flag=True, help="Also list subagents.")
 @limit_option(20)

@@ -1,6 +1,8 @@
 """Undo the last rewind or clear, or the last compaction.
 
-Run the command again to undo the rewind, clear or compaction before that.
+A clear, which only a runtime does, is a rewind to the beginning. Messages that were added after the
+rewind or clear stay in the store, but are not sent to the model any more. Run the command again to
+undo the rewind, clear or compaction before that.
 """
 
 import click
