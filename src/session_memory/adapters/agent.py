@@ -28,7 +28,7 @@ Rows = Callable[[SourceRef, Cursor], Iterator[bytes]]
 
 
 def lazy(place: str) -> Callable[..., Any]:
-    """Return a function that imports ``place``, a text ``module:name``, when it is first called."""
+    """Return a function that calls ``place``, a text ``module:name``. Its first call imports it."""
 
     @cache
     def function() -> Callable[..., Any]:

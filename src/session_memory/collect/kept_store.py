@@ -1,4 +1,4 @@
-"""A store that a watch keeps open for a long time."""
+"""A store that a watch keeps open, and opens again if its file was deleted or replaced."""
 
 import os
 from collections.abc import Callable

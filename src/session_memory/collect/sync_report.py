@@ -8,7 +8,9 @@ from session_memory.collect.discover import Root
 class SyncReport(msgspec.Struct, kw_only=True):
     """The figures of a sync, as ``sync --json`` prints them.
 
-    ``discovered`` = ``ingested`` + ``unchanged`` + ``failed``, all counted in sources.
+    ``discovered`` = ``ingested`` + ``unchanged`` + ``failed``, all counted in sources. ``sessions``
+    were written to, and ``events`` are new. ``problems`` are all in the store, or 0 if the sync
+    looked at some paths only.
     """
 
     discovered: int = 0

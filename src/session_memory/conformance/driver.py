@@ -116,12 +116,15 @@ class Driver(ABC):
         """Return the arguments with which the program answers one prompt and exits."""
 
     def listening(self, launch: Launch) -> list[str]:
-        """Return the arguments with which the program reads prompts from its standard input."""
+        """Return the arguments with which the program reads prompts from its standard input.
+
+        Raises TypeError for an agent that cannot do that.
+        """
         raise TypeError(_ONLY_ARGUMENTS)
 
     def spoken(self, prompt: str, is_queued: bool = False) -> str:
         """Return the line of the standard input with a prompt. A queued one is sent while the agent
-        works."""
+        works. Raises TypeError as `listening` does."""
         raise TypeError(_ONLY_ARGUMENTS)
 
     @abstractmethod

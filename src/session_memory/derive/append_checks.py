@@ -29,7 +29,10 @@ class NeedsDerivation(Exception):
 
 
 def check_order(store: Store, row: CollectedSession, source: SourceRow, needs: Needs) -> None:
-    """Raise `NeedsDerivation` if a source that was read before belongs after this one."""
+    """Raise `NeedsDerivation` if a log that was read before belongs after this one.
+
+    A log that gives nothing does not matter, if ``source`` is one of the session's logs already.
+    """
     if not row.id or not needs.order:
         return
     known = store.sessions.source_ids(row.id)

@@ -1,5 +1,4 @@
-"""Find sessions that share history: they hold the same records, or one session refers to the
-records of another."""
+"""Find connected sessions: they share records, or one session refers to the records of another."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -8,12 +7,12 @@ from session_memory.store.store import Store
 
 
 def connected_sessions(store: Store, session_id: int) -> list[int]:
-    """The session and all that share a record with it, directly or through others."""
+    """Return the session and all that are connected with it, directly or through others."""
     return connected_to(store, [session_id])
 
 
 def connected_to(store: Store, session_ids: Iterable[int]) -> list[int]:
-    """The sessions and all that share a record with one of them. Each is visited once."""
+    """Return the sessions and all that are connected with them, directly or through others."""
     found = set(session_ids)
     waiting = list(found)
     while waiting:
@@ -47,7 +46,8 @@ def grouped(store: Store, some: Iterable[Sequence[int]]) -> list[list[int]]:
 
 
 def group_of(store: Store, session_ids: Iterable[int]) -> tuple[set[int], set[int]]:
-    """The sessions and all that share a record or a source with them, and all their sources."""
+    """Return the sessions and all that are connected with them or share a source with them,
+    directly or through others; and the sources of all these."""
     sources: set[int] = set()
     found = set(session_ids)
     waiting = list(found)

@@ -58,11 +58,11 @@ def lines_of(records: list[Record]) -> SourceLines:
 
 
 def problems_in(records: Iterable[Record]) -> list[tuple[int, int, str, str]]:
-    """``(offset, length, reason, detail)`` for every record that is a problem or has one.
+    """Return ``(offset, length, reason, detail)`` for every problem in the records.
 
-    A record with a count that cannot be true is stored without that count. Its problem has the
-    length 0, because the line itself is not lost. The problem of a record with a remark has the
-    length 0 too.
+    A record may be a problem, or have two: a remark, and a count of tokens that cannot be true, so
+    that the record is stored without this count. These two have the length 0, because the line
+    itself is not lost.
     """
     problems = []
     for record in records:

@@ -86,7 +86,7 @@ class Placement:
             self._store.sessions.save(row)
 
     def place_children(self, row: CollectedSession) -> None:
-        """Update how deep the subagents below a subagent are."""
+        """Update the depth of all subagents below ``row``, if ``row`` is a subagent itself."""
         if row.relation != "subagent":
             return
         for uid in self._store.sessions.subagents(row.uid):

@@ -115,8 +115,9 @@ class _StaleSessions:
             return _Unreadable(cluster, failure.flavor, str(failure))
 
     def _written(self, works: list["NewSession | Derivation"], mark: object) -> Iterator[None]:
-        """Write the sessions piece by piece. Each step must be taken inside a transaction.
+        """Write the sessions. `run_in_pieces` takes each step of this generator in a transaction.
 
+        A session is left out if another process changed what was read of it; it stays stale.
         ``mark`` is the write mark of the store before the logs were read; None if this process had
         a transaction open all the time.
         """

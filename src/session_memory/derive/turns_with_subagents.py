@@ -26,7 +26,7 @@ OUTPUT = BUCKETS.index("output_tokens")
 def store_turns(
     store: Store, row: CollectedSession, used: Iterable[tuple[int, NativeUsage]]
 ) -> bool:
-    """Keep the figures of turns as they were logged. ``used`` holds each usage with its key.
+    """Keep the tokens of turns as they were logged. ``used`` holds each usage with its key.
 
     Returns whether there was such a turn, so that subagents have to be subtracted.
     """
@@ -79,7 +79,7 @@ def _subtract_in_session(store: Store, session_id: int) -> set[int]:
 
 
 def own_part(logged: Figures, spent: Iterable[Figures]) -> Figures:
-    """The figures of a turn without those of its subagents.
+    """The tokens of a turn without those of its subagents.
 
     A subagent that used more than is left cannot be included in the turn: its report was lost, or
     came too late. It is not subtracted.

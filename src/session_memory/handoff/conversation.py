@@ -45,7 +45,7 @@ class StoredPrompt(msgspec.Struct, frozen=True):
 
 
 class StoredAnswer(msgspec.Struct):
-    """One response of a model: its text, and the calls that it made at once."""
+    """One response of a model: its texts, the calls that it made at once, and its id."""
 
     texts: list[str] = []
     calls: list[StoredCall] = []

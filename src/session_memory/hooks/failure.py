@@ -1,4 +1,4 @@
-"""The event ``failure``: a command failed, and the same error was resolved before."""
+"""The event ``failure``: a command failed. Say what resolved the same error before, if known."""
 
 import os
 import re

@@ -13,7 +13,11 @@ SHORTEST_LINE = 8
 
 
 def is_in_place(root: str, paths: str, lines: "list[str]") -> bool:
-    """Whether a file of the checkout has what an edit added, and not what it removed."""
+    """Whether a file of the checkout has what an edit added, and not what it removed.
+
+    ``paths`` are the edited files, with ", " between them; ``lines`` are those of the diff. False
+    if nothing was added.
+    """
     added, removed = _lines(lines, "+"), _lines(lines, "-")
     if not added:
         return False

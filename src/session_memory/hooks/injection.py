@@ -78,7 +78,8 @@ def repository_text(repo: str) -> str:
 
 
 def compaction_text(digest: "Digest", ref: str) -> str:
-    """Return what a compaction may lose of a session: prompts, decisions, files, open errors."""
+    """Return what a compaction may lose of a session: the last decisions, plan and prompts, edited
+    files and open errors."""
     text = _empty_answer(MOST_TOKENS_AFTER_COMPACTION, ref)
     text.say("Before the compaction, this session had:")
     for label, statements, most in (

@@ -196,7 +196,7 @@ def put_all(kind: str, text: str | None, parts: Sequence[Part], path: Path) -> t
 
 
 def _check_put(kind: str, texts: tuple[str, str], parts: Sequence[Part], path: Path) -> None:
-    """Raise if the second text lacks a part, or differs from the first in anything else."""
+    """Raise `InstallError` if the second text lacks a part or differs from the first elsewhere."""
     values = read_values(kind, texts[1], path)
     left = [
         _without_empty(read_values(kind, remove_all(kind, text, parts, [], path), path))

@@ -14,7 +14,11 @@ HOOK_CALL = "plugin_hook.js"
 
 
 def plugin_file(template: str, agent: str, request: Request, **constants: Any) -> Whole:
-    """Return the plugin for an agent. The constant ``TOOLS`` replaces ``@TOOLS@``, as JSON."""
+    """Return the plugin for an agent: the file ``template``, filled in.
+
+    ``@COMMAND@``, ``@EVENTS@`` and ``@SIZE@`` become the values of ``request``, and ``@TOOLS@``
+    becomes the constant ``TOOLS``, all as JSON.
+    """
     text = (_TEMPLATES / template).read_text(encoding="utf-8")
     text = text.replace("@HOOK@", (_TEMPLATES / HOOK_CALL).read_text(encoding="utf-8"))
     size = len(request.program)

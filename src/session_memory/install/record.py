@@ -45,7 +45,10 @@ class FileRecord(msgspec.Struct):
 
 
 class InstallRecord(msgspec.Struct):
-    """The agents, the files, and the directories that were made for files."""
+    """What was installed: for which agents, and what is in which file, by its path.
+
+    ``directories`` are those that were made for files. Uninstalling removes those that are empty.
+    """
 
     version: int = 1
     agents: list[InstalledAgent] = []

@@ -126,7 +126,8 @@ def _close(found: list[ErrorOccurrence]) -> list[ErrorOccurrence]:
 
     If the same error was found, a similar error stays only if it matches the question well, both as
     a whole and by its own line. If only a nearly same error was found, and was resolved, the own
-    line of a similar error must match well.
+    line of a similar error must match well. Similar errors that name only an exit status stay only
+    if they were resolved.
     """
     if not found:
         return found

@@ -251,9 +251,9 @@ def _pattern(
 
 
 def score(sessions: int, tokens: int) -> int:
-    """Return the rank of a pattern: ``sessions × (1 + number of binary digits of tokens / 1000)``.
+    """Return the rank of a pattern: ``sessions × (1 + D)``. So frequency counts more than cost.
 
-    So the number of sessions counts more than the cost.
+    D is the number of binary digits of ``tokens / 1000``.
     """
     return sessions * (1 + (tokens // 1000).bit_length())
 

@@ -97,7 +97,10 @@ class EraseOperations(StatusOperations):
             yield store
 
     def _subagents(self, session_id: str) -> list[str]:
-        """Return the subagents at any depth that are not detached, closed ones too."""
+        """Lock the subagents at any depth, closed ones too, and return their ids.
+
+        Detached ones, and those below them, are left out. Raises `LeaseHeld` if one is in use.
+        """
         found = [session_id]
         for parent in found:
             for child, lifecycle, owner, until in self._db.all(_LOCK_CHILDREN, {"session": parent}):

@@ -41,7 +41,7 @@ class MessageReader(BranchReader):
             return self._context(session_id)
 
     def load_path(self, session_id: str) -> list[MessageRow]:
-        """Every message from the first to the head, without folds."""
+        """Return every message from the first to the head: folded ones too, but no notes."""
         with self._reading():
             _, branch, head = self._position(session_id)
             return self._path(session_id, list(self._segments(branch, head)))

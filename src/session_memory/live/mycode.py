@@ -164,7 +164,10 @@ class MycodeSessionStore(MycodeHome):
         return await in_thread(create)
 
     async def list_sessions(self, *, cwd: str | None = None) -> list[SessionMetaDict]:
-        """List the sessions, newest first. Sessions of a newer format are left out."""
+        """List the sessions, the last changed first.
+
+        Closed sessions, subagents, and sessions of a newer format or of another home are left out.
+        """
         return await in_thread(lambda: list(self._metas(cwd)))
 
     async def latest_session(self, *, cwd: str | None = None) -> SessionMetaDict | None:

@@ -250,7 +250,7 @@ class CatalogSessionStore(MycodeHome):
         return lock_session(self.session_dir(session_id), session_id, holder)
 
     async def list_sessions(self, *, cwd: str | None = None) -> list[SessionInfo]:
-        """List the sessions of the catalog, newest first."""
+        """List the sessions of the catalog, the last changed first."""
         return await in_thread(lambda: list(self._infos(cwd)))
 
     async def latest_session(self, *, cwd: str | None = None) -> SessionInfo | None:
@@ -291,7 +291,7 @@ class CatalogSessionStore(MycodeHome):
     async def search_sessions(
         self, query: str, *, cwd: str | None = None, limit: int = 50
     ) -> list[SessionSearchHit]:
-        """Sessions with ``query`` in their title or in a visible message, newest first.
+        """Sessions with ``query`` in their title or in a visible message, the last changed first.
 
         The snippet is cut from the first visible message with ``query``. It is None if only the
         title has ``query``.

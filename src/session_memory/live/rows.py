@@ -21,7 +21,10 @@ class SessionKind(StrEnum):
 
 
 class SessionStatus(StrEnum):
-    """The status of a live session. Closed sessions are hidden; `erase_session` erases sessions."""
+    """The status of a live session. Archived sessions are listed, but accept no messages.
+
+    Closed sessions are hidden; `erase_session` erases sessions.
+    """
 
     ACTIVE = "active"
     ARCHIVED = "archived"

@@ -90,9 +90,10 @@ class SkillLog:
                 tail.add(line)
 
     def read(self, session_id: str, *, offset: int = 0) -> Entries:
-        """The entries of a session; empty without a log. Does not wait for writers.
+        """Return the entries of a session, and its lines that are no entries as problems.
 
-        With ``offset``, only the lines from this byte on.
+        Without a log there are none. ``offset``: read only the lines from this byte on. This does
+        not wait for writers.
         """
         found = Entries()
         path = self.path_of(session_id)

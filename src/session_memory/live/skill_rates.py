@@ -153,10 +153,11 @@ def route(
 def pass_rates(
     store: Store, window: str = ALWAYS, *, now: int | None = None, logs: Logs = None
 ) -> list[PassRate]:
-    """The pass rate of every skill with every model, sorted by name.
+    """The pass rate of every skill with every model, sorted by the names of skill and model.
 
-    Entries in ``logs`` that no sync has collected yet count, too. By default these are the logs
-    that a sync collects; an empty list means the store alone.
+    ``window`` is a time until ``now``, such as ``7d``. Entries in ``logs`` that no sync has
+    collected yet count, too. By default these are the logs that a sync collects; an empty list
+    means the store alone.
     """
     found: dict[tuple[str, str], dict[str, int]] = {}
     params = {"flavor": FLAVOR, "attempt": ATTEMPT, "result": f"{RESULT}%"}

@@ -32,7 +32,11 @@ _WRONG_NAMES = (AmbiguousSession, SessionEvicted, UnknownEvent, UnknownSession)
 
 
 class Question:
-    """One call of a tool: the memory, the arguments, the scope and the answer that is written."""
+    """One call of a tool: the memory that is asked, and the answer as far as it is written.
+
+    ``repo`` is the repository to search, as a name or a pattern; None means all repositories.
+    ``is_asked``: the caller named it. Otherwise it is that of the working directory.
+    """
 
     def __init__(
         self, memory: Memory, place: CurrentRepository, arguments: dict[str, Any], now: int

@@ -372,7 +372,7 @@ class Digests:
         return sorted(rows, key=order)
 
     def signals(self, uids: Collection[str] | None = None) -> Iterator[SignalRow]:
-        """The signals of these sessions, or of all, ordered by session and place."""
+        """Yield the signals of these sessions, or of all, by session and in the stored order."""
         if uids is None or len(uids) > MANY_NAMED:
             rows: Iterable[Row] = self._db.each(_SIGNALS)
         else:

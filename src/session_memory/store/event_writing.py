@@ -125,7 +125,8 @@ class EventWriting:
                 self._db.execute(_AMEND.format(column=column), where)
 
     def undo(self, session_id: int, undone: list[tuple[int, int, str]]) -> None:
-        """Mark the stretches ``(first seq, last seq, branch)`` as abandoned branches."""
+        """Mark the events in each range ``(first seq, last seq, branch)`` as on that abandoned
+        branch."""
         for first, last, branch in undone:
             where = {"session": session_id, "first": first, "last": last, "branch": branch}
             self._db.execute(_UNDO, where)

@@ -93,7 +93,7 @@ class Hits:
         return {row[0] for row in self._db.all(_FILES_OF, {"session": session_id})}
 
     def newest(self, at_once: int = 2000) -> Iterator[Hit]:
-        """Every event, newest first, loaded in pages."""
+        """Every event, the last stored first, loaded in pages."""
         before = 1 << 62
         while rows := self._db.all(_NEWEST, {"before": before, "limit": at_once}):
             yield from map(self._hit, rows)

@@ -2,7 +2,8 @@
 
 A *doc* is the number of an event in the index: the id of the event's row and its text class
 (message, summary, call or output) in one integer. So the class of a hit is known without a lookup,
-and newer events have higher numbers. The titles of sessions have a separate index, by session id.
+and events that were stored later have higher numbers; they are called newer. The titles of sessions
+have a separate index, by session id.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -219,7 +220,7 @@ class WordIndex:
         limit: int = ALL,
         before: int = ALL,
     ) -> list[int]:
-        """The index numbers (docs) of matching events below ``before``, newest first."""
+        """The index numbers (docs) of matching events below ``before``, the last stored first."""
         self._write_docs()
         return self._words.find(_cut(query), text_class, limit, before)
 

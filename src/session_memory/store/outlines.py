@@ -45,7 +45,10 @@ _STRIPS = """
 
 
 class OutlineEvent(msgspec.Struct, gc=False):
-    """One event, without its text. ``kinds`` are its kind and its marks."""
+    """One event, without its text. ``kinds`` are its kind and its marks.
+
+    ``branch`` is None unless it is on an abandoned branch. ``record`` and ``block`` give its uid.
+    """
 
     seq: int
     ts: int | None

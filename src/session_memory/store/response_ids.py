@@ -35,7 +35,7 @@ class ResponseIds:
         self._db = db
 
     def owners(self, key: int, most: int) -> list[int]:
-        """The sessions for which responses with this key count, at most ``most``."""
+        """Return the sessions for which responses with this `usage_key` count, at most ``most``."""
         return [row[0] for row in self._db.all(_OWNERS, {"key": key, "most": most})]
 
     def shared_by(self, session_id: int) -> list[int]:

@@ -33,7 +33,11 @@ class SearchedStretch(msgspec.Struct, frozen=True, array_like=True):
 
 
 class SecretScan(msgspec.Struct, frozen=True):
-    """The result of a search of one source. ``size`` and ``packs`` identify its bytes."""
+    """The result of a search of one source: its searched ``stretches``.
+
+    ``size`` (in bytes) and ``packs`` (from `SecretScans.packs_of`) tell whether the source has
+    changed since.
+    """
 
     source_id: int
     size: int

@@ -231,7 +231,7 @@ class SessionPages:
         return [to_session(row) for row in self._db.all(sql, given)]
 
     def values(self, name: str) -> list[str]:
-        """Every value that sessions have for a condition such as ``flavors``."""
+        """Every value that a condition may have: for ``flavors``, the flavors of all sessions."""
         return [value for (value,) in self._db.all(_VALUES[name])]
 
     def children(self, uids: Iterable[str]) -> dict[str, int]:

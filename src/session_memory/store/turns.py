@@ -91,7 +91,7 @@ class LoggedTurns:
         return self._db.all(_OF_SESSION, {"session": session_id})
 
     def children(self, session_id: int, key: int, usage_id: str) -> list[str]:
-        """The subagents that a turn's logged figures include, in the order they ended."""
+        """The subagents whose tokens are in those logged for a turn, in the order they ended."""
         rows = self._db.all(_CHILDREN_OF, {"session": session_id, "key": key, "id": usage_id})
         return [uid for (uid,) in rows]
 
@@ -106,7 +106,7 @@ class LoggedTurns:
         return tuple(map(int, row))
 
     def containing(self, session_id: int) -> list[int]:
-        """The sessions with a turn whose logged figures include this session."""
+        """The sessions with a turn whose logged tokens include those of this session."""
         return [other for (other,) in self._db.all(_CONTAINING, {"session": session_id})]
 
     def set_own(self, usage_row_id: int, figures: Row) -> None:

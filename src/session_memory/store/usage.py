@@ -68,7 +68,7 @@ class StoredUsage(msgspec.Struct, gc=False):
 
     @property
     def input_counts(self) -> tuple[int, ...]:
-        """The figures that do not grow while a response is streamed."""
+        """The counts of input tokens, which do not grow while a response is streamed."""
         given, _, read, written, *_ = self.buckets
         return given, read, written
 
@@ -277,7 +277,8 @@ class UsageTable:
         return int(self._db.value(_COUNT_REPORTED, {"session": session_id}))
 
     def loggers_of_reports(self, session_id: int) -> list[int]:
-        """The sessions that logged a response of which there is a report for this session."""
+        """The sessions that logged a response themselves whose usage is also reported for this
+        session, in the log of another one."""
         return [row[0] for row in self._db.all(_LOGGERS, {"session": session_id})]
 
     def add_to_sums(self, session_id: int, more: tuple[int, ...]) -> None:

@@ -245,7 +245,7 @@ class ClaudeLog:
     def reject(self, words: str | None = None, *, new: bool = False) -> str:
         """Append the user's rejection of the last call. ``words`` is the reason, if there is one.
 
-        ``new``: as versions write it that have separate fields for a rejection.
+        ``new``: in the form of newer versions, which have separate fields for a rejection.
         """
         if new:
             return self.result(

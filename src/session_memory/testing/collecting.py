@@ -135,9 +135,9 @@ def _is_line(data: bytes, line: bytes) -> bool:
 
 
 def check_sound(store: Store, *, sample: int = 1000) -> None:
-    """Check that a store verifies, accounts for every line and counts nothing twice.
+    """Check that `verify` finds nothing, every line is accounted for and nothing counts twice.
 
-    ``sample`` is the number of sessions that are derived again for it. With 0, the caller should
+    ``sample`` is how many sessions `verify` derives again and compares. With 0, the caller should
     compare the `contents` with those of a store that was checked.
     """
     findings = verify(store, sample=sample).findings

@@ -15,7 +15,7 @@ def sessions_with_words(
     """Return the sessions with an event that has all words of ``text``.
 
     With ``text_class``, only events of this class (prompts, outputs, …) count. Of many matching
-    events, only the newest 1,000 are looked at.
+    events, only the 1,000 that were stored last are looked at.
     """
     clauses = tuple((QueryWord(word),) for word in words_in(text))
     if not clauses:

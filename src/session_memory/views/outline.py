@@ -195,7 +195,7 @@ class _Spent(msgspec.Struct, gc=False):
 
 
 def _spending(store: Store, uid: str) -> list[_Spent]:
-    """Return what each response used, in the order of seq. Usage without a seq is at the end."""
+    """Return tokens and cost, summed for each seq, in order. All usage without a seq comes last."""
     sums: dict[int, _Spent] = {}
     for charge in charges(store, ("seq",), UsageFilter(uids=(uid,))):
         seq = charge.key[0]

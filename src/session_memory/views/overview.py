@@ -30,8 +30,8 @@ class NextStep(msgspec.Struct, frozen=True):
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
     """The state of a store in a few figures.
 
-    ``exists`` says whether there is a store; ``log_flavors`` are the agents with logs here.
-    ``to_analyze`` counts sessions that are new, or that changed since they were analyzed.
+    ``exists`` says whether there is a store; ``log_flavors`` are the agents with logs on this
+    machine. ``to_analyze`` counts sessions that are new, or that changed since they were analyzed.
     """
 
     exists: bool

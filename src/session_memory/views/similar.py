@@ -166,7 +166,7 @@ def _similar(
 
 
 def _files(digest: Digest | None) -> set[str]:
-    """Return the last parts of the paths that a session edited, the same in every checkout."""
+    """Return the ends of the paths that a session edited. They are the same in every checkout."""
     return {_tail(file.path) for file in digest.files if file.edits} if digest else set()
 
 

@@ -62,8 +62,8 @@ class SessionStart(msgspec.Struct, frozen=True, kw_only=True, tag="opened"):
     ``title`` is the best name there is for the session; ``child_titles`` are those of its children.
     ``is_closed``: a subagent is only named, and its events do not follow. ``work_ms`` is how long
     the model and tools worked, by the rule of ``stats time``; None if the events are missing.
-    ``reported`` is the number of responses of subagents that count here, because only this
-    session's log says what they used. ``missing`` says why no event follows: the session was
+    ``reported`` is the number of responses of subagents that count for this session, because only
+    its log says what they used. ``missing`` says why no event follows: the session was
     evicted, and its archive cannot be read.
     """
 

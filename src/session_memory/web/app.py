@@ -106,7 +106,7 @@ def _no_page(failures: Failures) -> ExceptionHandler:
 
 
 def _broken(failures: Failures) -> ExceptionHandler:
-    """Make the answer to an unexpected error. The error itself is in the log of the server."""
+    """Return the function that answers an unexpected error. The server's log has the error."""
 
     async def answer(request: Request, _error: Exception) -> Response:
         hint = "The window where session-memory web runs shows the error."

@@ -1,4 +1,4 @@
-"""Translate the messages of Amp into events, and the figures of an answer into usage."""
+"""Translate the messages of Amp into events, and the tokens of an answer into usage."""
 
 import json
 from typing import Any

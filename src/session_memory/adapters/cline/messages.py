@@ -1,4 +1,4 @@
-"""Translate the messages of Cline into events, and the figures of an answer into usage."""
+"""Translate the messages of Cline into events, and the tokens of an answer into usage."""
 
 import re
 from typing import Any
@@ -20,7 +20,7 @@ _REFUSED = re.compile(r"requires approval|(?:denied|rejected) by (?:the )?user",
 
 
 def events_of_message(message: dict[str, Any]) -> list[NativeEvent]:
-    """Return one event for each block of a message; one event too if the message has no blocks."""
+    """Return the events of a message: of each of its blocks, or one event if it has no blocks."""
     role, content = word(message.get("role")), message.get("content")
     blocks = content if isinstance(content, list) else [content] if content else []
     if role == "user":

@@ -1,4 +1,4 @@
-"""Translate the messages of Gemini CLI into events, and the figures of an answer into usage."""
+"""Translate the messages of Gemini CLI into events, and the tokens of an answer into usage."""
 
 import re
 from typing import Any

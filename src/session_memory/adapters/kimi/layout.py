@@ -76,7 +76,8 @@ def _ref(path: Path, below: str) -> SourceRef | None:
 def _old_ref(path: Path, below: str) -> SourceRef | None:
     """Return the source for a log of kimi-cli; None for other files.
 
-    A session without a log has only ``context.jsonl``. Then that file is the source.
+    The log is ``wire.jsonl``, in the oldest versions ``<session>.jsonl``. Without ``wire.jsonl``,
+    the file ``context.jsonl`` is the source.
     """
     place, home_path = below.split("/"), f"{_OLD}/sessions/{below}"
     about = home_path.rpartition("/")[0]

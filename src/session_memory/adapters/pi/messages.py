@@ -1,4 +1,4 @@
-"""Translate the messages in a log of pi into events, and the figures of an answer into usage."""
+"""Translate the messages in a log of pi into events, and the tokens of an answer into usage."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -12,10 +12,10 @@ class QwenState(msgspec.Struct):
 
     - ``response``: the id of the response to the last logged request, until its answer comes.
     - ``model``: the model of the last logged request.
-    - ``counts_requests``: this version logs the usage of each request.
-    - ``skipped``: lines in the session's log that belong to a subagent, each with the session's
-      line before it. The next line of the session links to a skipped line, which is no part of
-      the session.
+    - ``counts_requests``: this version of Qwen Code logs the usage of each request.
+    - ``skipped``: the id of a line in the session's log that belongs to a subagent → the id of the
+      session's own line before it. The session's next line names the subagent's line as its parent,
+      so it must be linked to its own line instead.
     """
 
     response: str = ""

@@ -36,7 +36,10 @@ def complete_uid(
 def complete_live(
     ctx: click.Context, parameter: click.Parameter, incomplete: str
 ) -> "list[CompletionItem]":
-    """Complete the id of a live session, newest first; offer none if the store is unreadable."""
+    """Complete the id of a live session, the last changed first.
+
+    Offer none if the store is unreadable.
+    """
     from click.shell_completion import CompletionItem
 
     from session_memory.cli.kit.settings import settings_of

@@ -304,7 +304,10 @@ def _passed(failure: FailedCall, chosen: Sequence[Action], success: Action) -> s
 
 
 def _text(kind: str, chosen: Sequence[Action], failure: FailedCall | None = None) -> str:
-    """Return the text of a resolution: the edited files, or the command with its new settings."""
+    """Return the text of a resolution: the edited files, or the call.
+
+    If the call was run instead of the failed one, up to three settings that it changed follow.
+    """
     if kind == "edit":
         paths = dict.fromkeys(
             path for action in chosen for path in (action.paths or (action.command,))[:3]

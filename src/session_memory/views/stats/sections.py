@@ -168,8 +168,10 @@ class Spread(msgspec.Struct, frozen=True):
 
 
 class Band(msgspec.Struct, frozen=True):
-    """Context sizes of the responses number ``first`` to ``last`` of their sessions; a ``last`` of
-    None means all later ones."""
+    """Context sizes of the responses with the numbers ``first`` to ``last`` in their sessions.
+
+    Numbers begin with 1. If ``last`` is None, there is no last number.
+    """
 
     first: int
     last: int | None

@@ -170,7 +170,7 @@ def _turn(uid: str, turn: OutlineTurn, dearest: int) -> ShownTurn:
 
 
 def session_outline(asked: Asked) -> Response:
-    """Return the outline of a session as JSON, for the scripts of the map and the keys."""
+    """Return the outline of a session as JSON, for the scripts of the map and of the keyboard."""
     found = session_of(asked)
     outline = asked.site.outline(asked.memory, found.session_uid, found.revision)
     return asked.tagged(asked.json(outline.to_dict()), f"o{outline.revision}")

@@ -31,7 +31,10 @@ from session_memory.cli.kit.settings import Settings
     ),
     json_shape='{"results": [{"agent", "version", "scenario", "status": "equal" | "differs" |'
     ' "cannot" | "recorded" | "missing", "differences", "known", "seconds", "date", "remark"}, …],'
-    ' "counts"}',
+    ' "counts"}; "cannot": the agent cannot do what the scenario needs; "recorded": there is no'
+    ' adapter for the agent yet; "missing": the agent was not installed. "differences" are new,'
+    ' "known" ones are declared in the code, with the reason. "remark": releases that could not be'
+    " installed.",
 )
 @click.argument("agents", nargs=-1, metavar="[AGENT]...")
 @click.option(

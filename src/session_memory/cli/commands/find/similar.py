@@ -3,9 +3,9 @@
 Give the id of a session, or any text: words that name no session are taken as text. One word that
 looks like an id must be the id of a session; else give it with --text. Sessions are similar if they
 share rare words of their titles, prompts, commits, files and answers. For a text, other forms and
-synonyms of its words match as well. For a session that was not analyzed, only the title is
-compared. Relatives of the session are left out: the sessions that it came from, and the subagents
-and forks of all of them. No model is asked.
+synonyms of its words match as well. Sessions that were not analyzed are found by their titles only.
+Relatives of the session are left out: the sessions that it came from, and the subagents and forks
+of all of them. No model is asked.
 """
 
 import re

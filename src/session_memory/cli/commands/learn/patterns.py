@@ -1,10 +1,10 @@
 """Show what goes wrong again and again, and what works.
 
 The analysis notes what stands out in each session, such as an error that came back. Similar notes
-are one pattern. Problems come first, then successes, each by rank. Rank = sessions × (1 + number of
-binary digits of tokens / 1000), so that frequency counts more than cost. "basis" says whether the
-tokens were measured or estimated. The cost is the part of the sessions' cost that belongs to these
-tokens. --since and --until select sessions by their end.
+are one pattern. Problems come first, then successes, each by rank. Rank = sessions × (1 + D), where
+D is the number of binary digits of tokens / 1000. So frequency counts more than cost. "basis" says
+whether the tokens were measured or estimated. The cost is the part of the sessions' cost that
+belongs to these tokens. --since and --until select sessions by their end.
 """
 
 import shlex

@@ -1,8 +1,9 @@
 """Serve the memory to coding agents over MCP.
 
-Agents start this command themselves and talk to it over standard input and output. It has five
-tools: recall, fix, show, sessions and cost. Answers are short texts about the repository of the
-working directory. The server only reads the store, and ends with the agent that started it.
+Agents start this command themselves and talk to it over standard input and output. It has seven
+tools: recall, fix, show, sessions, why, handoff and cost. Answers are short texts about the
+repository of the working directory. The server only reads the store, and ends with the agent that
+started it.
 
 docs/mcp.md shows how to add it to each agent.
 """

@@ -1,4 +1,4 @@
-"""List lessons with their state, scope and effect."""
+"""List lessons with their status, scope and effect."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,7 +40,7 @@ _COLORS = {"accepted": "green", "rejected": "red"}
     ' of sessions with its pattern now, "sessions" the number when it was accepted; "live" are the'
     " files that have the lesson.",
 )
-@click.option("--status", type=click.Choice(STATUSES), help="Only lessons in this state.")
+@click.option("--status", type=click.Choice(STATUSES), help="Only lessons with this status.")
 @dir_option()
 @click.pass_context
 def command(ctx: click.Context, status: str | None, directory: Path | None) -> None:

@@ -1,6 +1,6 @@
 """Reject a pattern or a lesson.
 
-A rejected lesson stays in the folder with the state "rejected". The next lessons apply removes it
+A rejected lesson stays in the folder with the status "rejected". The next lessons apply removes it
 from the files that it was written to. A rejected pattern is not suggested again.
 """
 

@@ -7,7 +7,7 @@ changed. The live session and its origin are one session: nothing is listed or c
 With --all and PATHs, all sessions in these directories and databases are imported. With --all
 alone, these are all sessions in the usual places of mycode and power-loop, and sessions that were
 collected before and whose logs are gone. Run it again to import what is new. A live session that
-was continued here stays as it is.
+was continued or closed since its import stays as it is.
 """
 
 from pathlib import Path
