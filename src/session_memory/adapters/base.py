@@ -185,7 +185,8 @@ class NativeUsage(msgspec.Struct, gc=False):
     def reject_impossible(self) -> None:
         """Set every token count that cannot be true to 0, and name it in ``rejected``.
 
-        A reported cost that cannot be true becomes None, and ``rejected`` names it too.
+        A reported cost that cannot be true becomes None, and ``rejected`` names it too. A count
+        that is a part of another one becomes at most as large as that one.
         """
         rejected = []
         for name in TOKEN_COUNTS:

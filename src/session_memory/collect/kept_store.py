@@ -9,7 +9,7 @@ from session_memory.store.store import Store
 
 
 class KeptStore:
-    """A store that stays open, and is opened again after it was lost or replaced.
+    """A store that stays open. `get` opens it again if `was_lost` found it deleted or replaced.
 
     ``own_files``: the text with which the paths of all of the store's own files begin.
     """

@@ -27,7 +27,10 @@ def stored_packs(store: Store, row: SourceRow) -> Iterator[Pack]:
 
 
 def load_rows(store: Store, packs: Iterable[tuple[Pack, bytes]]) -> None:
-    """Store the rows of a live session again, inside a transaction."""
+    """Store the rows of a live session from its archived packs, each with its dictionary.
+
+    The caller opens the transaction.
+    """
     whole = b"".join(unpacked(_ARCHIVE, pack, dictionary) for pack, dictionary in packs)
     if whole:
         load(store.db, whole.splitlines())

@@ -51,8 +51,8 @@ def _repeats(store: Store, report: StoredUsage, logged: StoredUsage) -> bool:
 
     - The reporting session logged the response, or the session that the report counts for, or a
       subagent of either.
-    - Another session logged the same input at about the same time. A report is often made before
-      the response is complete, but each figure of its input is then final or still 0.
+    - Another session logged the same counts of input tokens at about the same time. A report is
+      often made before the response is complete, but each of these counts is then final or still 0.
     """
     reporters = (report.session_id, report.reported_for or report.session_id)
     if logged.session_id in reporters:

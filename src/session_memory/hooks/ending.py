@@ -43,7 +43,7 @@ def end(hook: HookInput) -> None:
 
 
 def _detach(lock: int) -> None:
-    """Leave the agent's pipes and its terminal, and do not run for ever."""
+    """Leave the agent's pipes and terminal, lower the priority, and end after `LONGEST_SECONDS`."""
     # The agent waits until its pipes are closed, so that comes before the lower priority.
     nowhere = os.open(os.devnull, os.O_RDWR)
     for descriptor in range(3):

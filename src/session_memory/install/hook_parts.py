@@ -16,10 +16,10 @@ IN_MILLISECONDS = 1000 * SECONDS
 
 
 class AgentEvent(NamedTuple):
-    """An agent's ``name`` of one of our events, and ``matcher``, the tools for which the hook runs.
+    """One of our events in the hooks of an agent: ``name`` is the agent's own name of the event.
 
-    ``inputs``: names of values that the agent fills in, if it can ask the running server instead of
-    starting a process.
+    ``matcher`` selects the tools for which the hook runs. ``inputs``: names of values that the
+    agent fills in, if it can ask the running server instead of starting a process.
     """
 
     name: str

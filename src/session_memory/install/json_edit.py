@@ -112,7 +112,10 @@ class _Style:
         self.is_tight = not self.is_multiline and re.search(r'":\S', text) is not None
 
     def dumps(self, value: Any, indent: str | None = None, *, inline: bool | None = None) -> str:
-        """``value`` as text that can stand at the place."""
+        """``value`` as JSON in the style of the text around the place, on one line or on several.
+
+        ``inline`` is true for one line, false for several, and None for the style of the text.
+        """
         if inline if inline is not None else not self.is_multiline:
             marks = (",", ":") if self.is_tight else (", ", ": ")
             return json.dumps(value, ensure_ascii=False, separators=marks)

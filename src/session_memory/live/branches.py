@@ -202,7 +202,7 @@ class BranchReader(LiveConnection):
         return sorted(rows, key=lambda row: position(row[0], row[1]))[-count:]
 
     def _on_path(self, segments: Iterator[Segment], seq: int) -> Row | None:
-        """The row of a message, or None if it is not on the path."""
+        """The row of the message ``seq``, or None if it is not on the path."""
         for segment in segments:
             row = self._db.one(_FIND, {"lane": segment.branch, "seq": seq})
             if row is not None and segment.holds(row[0], row[1]):

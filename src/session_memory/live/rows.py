@@ -67,7 +67,10 @@ def like_a_dataclass(row: type[AnyRow]) -> type[AnyRow]:
 
 @like_a_dataclass
 class SessionRow(msgspec.Struct, kw_only=True):
-    """One live session; times are milliseconds."""
+    """One live session. ``created_at`` and ``updated_at`` are milliseconds.
+
+    A fork shares the messages of ``forked_from`` up to the seq ``forked_at``.
+    """
 
     session_id: str
     created_at: int

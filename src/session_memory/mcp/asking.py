@@ -86,10 +86,10 @@ class Question:
     def changes(
         self, sessions: Iterable[tuple[str | None, int | None, Iterable[str]]]
     ) -> dict[FileThen, str]:
-        """Say what happened to files since the sessions that edited them ended.
+        """Say of each file what happened to it since the session that edited it ended.
 
-        ``sessions`` are ``(repository, end, paths)``; those of other repositories are left out.
-        Git is asked once for all files."""
+        ``sessions`` are ``(repository, end, paths)``. Those of other repositories, and those whose
+        end is unknown, are left out. Git is asked once for all files."""
         return self.place.changes_since(
             FileThen(path, ended)
             for repo, ended, paths in sessions

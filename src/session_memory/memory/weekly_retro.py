@@ -34,7 +34,7 @@ class WeeklyRetro(NamedTuple):
 
 
 def last_week(now: datetime) -> CalendarWeek:
-    """Return the last calendar week that is over at ``now``."""
+    """Return the last full calendar week before ``now``."""
     day = now.replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
     monday = day - timedelta(days=day.weekday())
     before = monday - timedelta(days=7)

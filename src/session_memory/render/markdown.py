@@ -94,7 +94,7 @@ def _harmless_line(line: str) -> str:
     a viewer shows them as text.
 
     In inline code a viewer would show the escapes themselves. So code that needs escapes becomes
-    text. Code that needs none stays code.
+    text. Code that needs none stays code. A line that would be a heading or a rule becomes text.
     """
     pieces = (
         _harmless_code(text) if is_code else _harmless_text(text) for text, is_code in _pieces(line)

@@ -59,7 +59,7 @@ def _row(store: Store, native: str) -> SourceRow:
 
 
 def is_live_rows(row: SourceRow) -> bool:
-    """Whether a source of a portable file claims to be a live session: only its name is checked."""
+    """Whether a source of a portable file claims to be a live session. Its rows are not checked."""
     return (
         (row.flavor, row.host, row.role, row.generation) == (LIVE, NOWHERE, TABLE, 0)
         and is_usable(row.session)

@@ -163,9 +163,9 @@ def _adopt(store: Store, source_id: int, scratch: Store) -> None:
 
 
 def _relatives(store: Store, row: CollectedSession) -> Iterator[CollectedSession]:
-    """Yield the sessions whose logs decide what a session is derived to.
+    """Yield the other sessions whose logs decide what deriving a session gives.
 
-    The parents of a session name the call that started it, and its depth. The usage of its
+    The logs of its parents name the call that started it, and its depth. The usage of its
     subagents may be part of its turns. A response that was only reported does not count for it if
     another session logged the response.
     """

@@ -46,7 +46,10 @@ _Best = tuple[float, str, int]
 
 
 class TermMatch(msgspec.Struct, frozen=True):
-    """A word of the question that a session has. ``term`` differs from ``asked`` for a synonym."""
+    """A word of the question that a session has. ``term`` differs from ``asked`` for a synonym.
+
+    ``fields`` say where the session has it (title, files, …).
+    """
 
     asked: str
     term: str

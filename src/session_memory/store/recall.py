@@ -182,7 +182,8 @@ class Recall:
         return [(uid, title) for uid, title, of_repo in rows if repo in (None, of_repo)]
 
     def absent_evicted(self) -> list[str]:
-        """Evicted sessions whose terms are not stored: they were analyzed by an older release."""
+        """Evicted sessions whose terms are not stored: they were never analyzed, or by an older
+        release."""
         return [] if self._is_complete() else [uid for (uid,) in self._db.all(_EVICTED)]
 
     def _is_complete(self) -> bool:

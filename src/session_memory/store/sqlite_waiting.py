@@ -22,7 +22,10 @@ def retry(times: int) -> bool:
 
 
 def pause(times: int) -> float:
-    """Sleep before the next try, and return about how many seconds all sleeps took together."""
+    """Sleep once more after ``times`` sleeps, and return about how many seconds all of them took.
+
+    The first ones are short and not counted.
+    """
     time.sleep(min(RETRY_S, SHORTEST_S * (times + 1)))
     return max(0, times - SHORT_RETRIES) * RETRY_S
 

@@ -277,8 +277,8 @@ class UsageTable:
         return int(self._db.value(_COUNT_REPORTED, {"session": session_id}))
 
     def loggers_of_reports(self, session_id: int) -> list[int]:
-        """The sessions that logged a response themselves whose usage is also reported for this
-        session, in the log of another one."""
+        """The sessions that logged a response themselves, if its report in another log counts for
+        this session."""
         return [row[0] for row in self._db.all(_LOGGERS, {"session": session_id})]
 
     def add_to_sums(self, session_id: int, more: tuple[int, ...]) -> None:

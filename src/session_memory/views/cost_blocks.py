@@ -186,7 +186,7 @@ def detour_sums(outline: Outline) -> dict[str, int]:
 
 
 def largest_cause(outline: Outline, blocks: Sequence[CostBlock]) -> CostCause | None:
-    """Return the largest cause of a session's cost.
+    """Return the largest cause of a session's cost; None if it cost nothing.
 
     That is a subagent or a sort of detour with at least a fifth of the cost, else the dearest turn.
     """

@@ -82,7 +82,7 @@ class CurrentRepository:
     def _inside(self, path: str) -> str | None:
         """Return a logged path relative to the root, also if the log is from another checkout.
 
-        None if the path is outside of this repository.
+        None if the path is outside of this repository, or if git would print it in quotes.
         """
         assert self.root is not None
         # Git prints other names in quotes, so they would not be recognized in its output.

@@ -81,7 +81,7 @@ class Site:
         return self.assets.address(name)
 
     def kept_outline(self, uid: str) -> "Outline | None":
-        """Return the last outline that was made of a session; None if none was made."""
+        """Return the last outline that was made of a session; None if it is not kept."""
         with self._lock:
             known = self._outlines.get(uid)
         return None if known is None else known.outline

@@ -92,8 +92,8 @@ class Settling:
     ) -> list[EventRow]:
         """One row for each event of the record that is not repeated.
 
-        In a record with an id, the parent of each event is the event before it. Without an id, all
-        events have the parent of the record.
+        ``parent`` is the parent of the first event. In a record with an id, the parent of each
+        other event is the event before it. Without an id, all events have the same parent.
         """
         state, turns, new_rows = self.state, self._turns, self.settled.rows
         rows = []

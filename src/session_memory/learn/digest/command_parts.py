@@ -129,7 +129,8 @@ class Part(NamedTuple):
 
 @lru_cache(maxsize=2_000)
 def parts_of(text: str) -> tuple[Part, ...]:
-    """Return the commands of a shell text in order, without those that only show or filter."""
+    """Return the first `MOST_PARTS` commands of a shell text, without those that only show or
+    filter."""
     found = (_part(command) for command in simple_commands(text)[: 2 * MOST_PARTS])
     return tuple(part for part in found if part is not None)[:MOST_PARTS]
 

@@ -239,7 +239,11 @@ def _drop_lonely(found: list[LineSource | None], telling: Sequence[bool]) -> Non
 
 
 def _is_in_time(edit: LoggedEdit, line: BlamedLine, *, is_rare: bool) -> bool:
-    """Whether the edit was before the commit of the line."""
+    """Whether the edit was before the commit of the line.
+
+    For a line that ``is_rare``, this is the commit that introduced its text, else the last one that
+    git names for it.
+    """
     commit = line.origin if is_rare else line.commit
     return commit is None or edit.ts <= commit.committed_at + _SLACK_MS
 

@@ -79,7 +79,8 @@ SORTS = ("newest", "oldest", "tokens", "output", "turns", "time", "size", "cost"
     type=click.Choice(SORTS),
     default="newest",
     show_default=True,
-    help="The order of the list; all except newest and oldest: the largest first.",
+    help="The order of the list. newest: the last ended first; oldest: the first started first;"
+    " others: the largest first.",
 )
 @limit_option(20)
 @click.pass_obj

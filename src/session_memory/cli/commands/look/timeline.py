@@ -22,7 +22,8 @@ from session_memory.cli.kit.web_page import remark_page
     ),
     json_shape='{"session": UID, "started_at", "ended_at", "moments": [{"sort", "at", "seq",'
     ' "session_uid", "depth", "text", "tool", "state", "duration_ms", "tokens", "is_abandoned"},'
-    ' …]}; "sort" is prompt, turn, tool, error, decision, compaction, subagent or gap.',
+    ' …]}; "sort" is prompt, turn, tool, error, decision, compaction, subagent or gap; "state" of a'
+    " call is ok, failed or open (without a result).",
 )
 @click.argument("session", metavar="UID", shell_complete=complete_uid)
 @click.option("--no-pager", is_flag=True, help="Do not use a pager.")

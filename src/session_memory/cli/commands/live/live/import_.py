@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     json_shape='{"session_id", "messages", "folds", "rewinds", "plain_notes", "left_out", "state"}:'
     " the new live session and its counts; plain_notes counts summaries kept as normal messages;"
     " left_out is {STATE: N}: N messages that the other runtime did not send to the model any more;"
-    ' STATE is its own word for them. With --all: {"new", "grown", "unchanged", "continued",'
+    ' STATE is its own word for them. "state" is one of the next five names.'
+    ' With --all: {"new", "grown", "unchanged", "continued",'
     ' "changed", "messages", "folds", "rewinds", "plain_notes", "left_out",'
     ' "failed": [{"session_uid", "reason"}, …]}; the first five count sessions.'
     ' "continued": the origin has grown, and the'

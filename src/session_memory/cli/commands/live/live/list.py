@@ -20,7 +20,8 @@ from session_memory.cli.kit.settings import Settings
     json_shape='{"sessions": [{"session_id", "created_at", "updated_at", "system_prompt", "model",'
     ' "config", "status", "kind", "parent_session_id", "spawn_tool_call_id", "spawn_depth",'
     ' "lifecycle", "metadata", "title", "provider", "cwd", "api_base", "forked_from", "forked_at"},'
-    " …]}; times in milliseconds.",
+    ' …]}; "created_at" and "updated_at" in milliseconds; "forked_at" is the number of the message'
+    ' up to which the session is a copy of "forked_from".',
 )
 @click.option("--cwd", metavar="DIR", help="Only sessions of this directory.")
 @click.option(

@@ -23,7 +23,8 @@ from session_memory.cli.kit.settings import Settings
     ' "content", "tool_calls", "tool_call_id", "round_index", "state", "meta", "created_at"}, …],'
     ' "compactions": [{"compact_seq", "note_seq", "from_seq", "to_seq", "members", "is_undone",'
     ' …}, …], "pending": [{"call_id", "name", "arguments", "seq"}, …], "usage": {"sends",'
-    ' "llm_calls", "prompt_tokens", "completion_tokens", …}, "children": [ID, …]}',
+    ' "llm_calls", "prompt_tokens", "completion_tokens", …}, "children": [ID, …]}; the "state" of a'
+    " message is active, compacted_out (folded) or rewound.",
 )
 @session_argument
 @which_option
