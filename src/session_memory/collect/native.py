@@ -150,7 +150,7 @@ def _begins_with(store: Store, row: SourceRow, file: BinaryIO, as_kept: AsKept) 
 def _begins_with_both(
     store: Store, row: SourceRow, placed: Iterator[tuple[int, bytes]], archived: str
 ) -> bool:
-    """Compare a file's evicted part by its hash, and its later part with the stored logs."""
+    """Whether a file begins with the evicted part, by its hash, and goes on as the stored logs."""
     masks, first = store.retention.masks(row.id), store.retention.evicted_up_to(row.id, row.kept)
     away, here = sha256(), sha256()
     for start, data in placed:

@@ -28,7 +28,10 @@ def repeats_stored(store: Store, session_id: int, records: list[Record], keys: s
 
 
 def _repeats_each(store: Store, session_id: int, records: list[Record]) -> bool:
-    """Look up the stored records one by one, and compare."""
+    """Whether the session has the same stored content for each of the records.
+
+    The stored records are looked up one by one.
+    """
     contents = {record.key: content_of(record.events) for record in records}
     bodies = Bodies(store)
     return all(

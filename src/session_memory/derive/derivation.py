@@ -103,7 +103,10 @@ class Derivation:
         return not self._pieces
 
     def write(self, now: int, repositories: RepositoryNames) -> bool:
-        """Derive a piece of the cluster: drop what was derived, and write its sessions again."""
+        """Derive a piece of the cluster: drop what was derived, and write its sessions again.
+
+        Always returns True; `NewSession.write` may return False.
+        """
         kept = [] if self._written else sorted(self._unmoved.kept)
         self._run(self._pieces.popleft(), kept)
         if self._pieces:

@@ -67,7 +67,10 @@ class NewSession(NamedTuple):
         return is_written
 
     def _write_restored(self, ingest: Ingest, row: CollectedSession) -> bool:
-        """Append an evicted session that is back, as if it were new."""
+        """Append an evicted session that is back, as if it were new.
+
+        False if it must be derived with others.
+        """
         sessions = self.store.sessions
         evicted = {
             (row.id, other)

@@ -168,7 +168,7 @@ def _is_word(text: str, start: int, crossed: list[Break], end: int) -> bool:
 def ranges_around(
     text: str, places: list[int], longest: int | None = None
 ) -> Iterator[tuple[int, int]]:
-    """Ranges of a text that contain all places, `AROUND` characters more, and whole tokens.
+    """Ranges of a text with all places, `AROUND` characters on both sides, and whole tokens.
 
     They do not overlap, except for the parts of a range that is longer than ``longest``.
     """

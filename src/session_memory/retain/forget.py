@@ -232,7 +232,10 @@ def delete_from_store(
 
 
 def _children(store: Store, selection: Selection) -> set[int]:
-    """Return the children of forgotten sessions: the calls that started them are deleted."""
+    """Return the ids of the children of forgotten sessions, without those that are evicted.
+
+    They are derived again, because the calls that started them are deleted.
+    """
     rows = [
         store.sessions.row(child)
         for uid in selection.sessions.values()

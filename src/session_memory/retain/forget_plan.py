@@ -27,7 +27,8 @@ class ForgetPlan(msgspec.Struct, kw_only=True):
 
     ``sources`` are read only by these sessions and are deleted. ``shared`` are also read by other
     sessions; only the records of the forgotten sessions are blanked in them. ``keep`` are sessions
-    that hold copies of forgotten events and keep them.
+    that hold copies of forgotten events and keep them. ``archives`` are the archive files with
+    forgotten sessions. ``unreachable`` says where data stays that cannot be deleted from here.
     """
 
     uids: list[str]

@@ -55,8 +55,8 @@ ELSEWHERE = "To see both, import it into a store of its own: session-memory impo
 class StoreImport(msgspec.Struct, kw_only=True):
     """The result of an import. ``problems`` says why sources were refused, ``refused`` counts them.
 
-    The last two fields are for a store of schema version 1. ``refused_records`` is the number of
-    refused single records, which ``refused`` includes. ``left_out`` are files without sessions.
+    Two fields are only for a store of schema version 1: ``refused_records`` is the number of
+    refused single records, which ``refused`` includes, and ``left_out`` are files without sessions.
     """
 
     sources: int = 0

@@ -150,7 +150,7 @@ class Archive:
             return found
 
     def check(self, file: Path) -> list[str]:
-        """The faults of a file. Everything in it is read, hashed and unpacked."""
+        """Return the faults of an archive file. Everything in it is read, hashed and unpacked."""
         try:
             manifest = self.manifest(file)
             raw = {held.source.uid: (sha256(), held.digest) for held in manifest.sources}

@@ -347,7 +347,7 @@ class Sqlite:
         return [finding for finding in findings if finding != "ok"] + broken
 
     def backup(self, target: Path) -> bool:
-        """Write a consistent copy while others go on writing. The file must not exist."""
+        """Write a consistent copy to a new file while others go on writing, and return True."""
         write_copy(self, target)
         return True
 

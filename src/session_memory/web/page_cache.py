@@ -74,7 +74,7 @@ class PageCache:
         kept_ms: int,
         took_s: float = 0.0,
     ) -> None:
-        """Cache an answer if it is an HTML page. Others have an ETag, or are quick to make.
+        """Cache an answer if it is an HTML page of at most `LARGEST` bytes and without an ETag.
 
         ``took_s`` is the processor time of an answer that may lag."""
         size = len(answer.body)

@@ -140,7 +140,10 @@ class Resolution(msgspec.Struct, frozen=True):
 
     @property
     def is_guess(self) -> bool:
-        """Whether it is only possible that the change resolved the error."""
+        """Whether a change is only possibly what resolved the error.
+
+        Never for the kind ``again``, where the same call worked later without a change.
+        """
         return self.certainty == "possible" and self.kind != "again"
 
 

@@ -7,8 +7,8 @@ lead nowhere instead. Then the agents' logs are collected, and requests, tokens,
 errors and parents are compared with the script. Needs npm, Linux, about 3 GB and one to two minutes
 for each agent and scenario.
 
-The exit status is 1 if something differs. Authors of adapters use --record: it keeps the logs of
-every scenario together with what must be read from them.
+The exit status is 1 if something differs, or if an agent cannot be installed. Authors of adapters
+use --record: it keeps the logs of every scenario together with what must be read from them.
 """
 
 from pathlib import Path

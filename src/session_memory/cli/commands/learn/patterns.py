@@ -61,9 +61,9 @@ _POLARITIES = ("problem", "success")
     ' [{"session_uid", "event_uid"}, …], "resolutions": [{"kind", "text", "sessions"}, …],'
     ' "noise", "rare"}, …], "total", "sessions", "unread", "hidden"}; with an ID {"pattern": …}.'
     ' "locus" is what the pattern is about, "magnitude" how often it occurred, "score" its rank,'
-    ' "cross_flavor": several agents have it; "noise": failures of the agents\' own tools; of the'
-    ' last four, "sessions" are analyzed, "unread" wait for analysis, "hidden" patterns are shown'
-    " with --noise.",
+    ' "cross_flavor": several agents have it; "noise": failures of the agents\' own tools; "rare":'
+    ' one or two sessions have it; "total" counts the patterns that match, without the "hidden"'
+    ' ones, which only --noise shows; "sessions" are analyzed, "unread" wait for analysis.',
 )
 @click.argument("name", required=False, metavar="[ID]", shell_complete=complete_pattern)
 @click.option(
@@ -93,7 +93,7 @@ _POLARITIES = ("problem", "success")
     "--noise",
     is_flag=True,
     help="Also show failures of the agents' own tools, and in a store with 50 analyzed sessions or"
-    " more, rare patterns. With --type all are shown anyway.",
+    " more, rare patterns. With --type, they are shown anyway.",
 )
 @limit_option(20)
 @click.pass_obj

@@ -1,8 +1,8 @@
 """Remove the memory from the settings of coding agents.
 
 A file that nothing else changed since the installation gets back its former bytes. From other files
-only the entries for session-memory are removed. Files and directories that the installation created
-are deleted.
+only the entries for session-memory are removed. Files that the installation created are deleted,
+and directories that it created if they are empty then.
 """
 
 import os
