@@ -106,7 +106,7 @@ def origin_is_logged(row: CollectedSession) -> bool:
 
 
 def logged_parent(row: CollectedSession) -> str | None:
-    """The parent that logs or documents name; an inferred parent proves nothing."""
+    """The parent that logs or documents name, else None: an inferred parent proves nothing."""
     return row.parent_uid if origin_is_logged(row) else None
 
 

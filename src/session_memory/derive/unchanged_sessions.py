@@ -61,7 +61,8 @@ def unmoved(
 def inherits_from(
     index: int, records: ClusterRecords, same_ids: SameIds, owners: Owners
 ) -> int | None:
-    """The position of the owner of the last record that a session inherits."""
+    """The position of the owner of the last record that a session inherits; None if it inherits
+    none."""
     found = None
     for _, record in records.of(index):
         if record.native_id and record.events:

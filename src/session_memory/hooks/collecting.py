@@ -50,7 +50,10 @@ def collect_ended(lock: int | None = None, seconds: float = SECONDS) -> None:
 
 
 def collect_now(agent: str, session: str, place: str) -> tuple[Digest, str] | None:
-    """Collect and analyze a session that is still running. Returns its digest and short name."""
+    """Collect and analyze a session that is still running. Returns its digest and short name.
+
+    None if the session has no log here, or if the store or the configuration does not allow it.
+    """
     config = load_config()
     if len(session) < SHORTEST_ID or agent not in loadable_flavors():
         return None

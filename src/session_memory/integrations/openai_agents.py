@@ -86,7 +86,10 @@ class LiveSession:
             await self._store.append_messages(draft, [_to_message(dict(item)) for item in items])
 
     async def pop_item(self) -> Item | None:
-        """Remove the last item and return it. Concurrent callers get different items."""
+        """Remove the last item and return it; None if there is none.
+
+        Concurrent callers get different items.
+        """
         while True:
             try:
                 tail = await self._store.load_tail(self._live_id, 2)

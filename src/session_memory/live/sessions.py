@@ -298,8 +298,8 @@ class SessionOperations(LiveConnection):
     ) -> list[SessionRow]:
         """Return a page of the sessions that are not closed, the last changed first.
 
-        ``after`` is the last session of the previous page. ``since`` and ``until`` limit the time
-        of the last change, in milliseconds.
+        Subagents are left out unless ``with_subagents``. ``after`` is the last session of the
+        previous page. ``since`` and ``until`` limit the time of the last change, in milliseconds.
         """
         if after is not None and not isinstance(after, SessionRow):
             raise InvalidRecord(f"{short_repr(after)} is not a session", field="after")

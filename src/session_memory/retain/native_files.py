@@ -215,8 +215,8 @@ def _targets(
 ) -> list[Target]:
     """Return where each log goes.
 
-    If an imported log has no safe path, it is added to the list ``left_out``. Without that list,
-    and for any other log, `UnsafePath` is raised.
+    If an imported log has no safe path, it is added to the list ``left_out``. Without that list, if
+    it is the only log, and for any other log, `UnsafePath` is raised.
     """
     targets = []
     for row in rows:

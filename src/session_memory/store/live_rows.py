@@ -90,7 +90,8 @@ class LiveRows:
         return about | self._origins(about)
 
     def _origins(self, about: dict[str, Any]) -> dict[str, Any]:
-        """Changes to the result of `about`, made if the session or its parent was imported."""
+        """Return the values of `about` that differ because the session or its parent was
+        imported."""
         found: dict[str, Any] = {}
         own = self._imports.of_name(about["session_id"])
         if own is not None and own.is_collected:

@@ -50,7 +50,10 @@ def main_checkout(root: str) -> str:
 
 
 def remote_of(main: str) -> str | None:
-    """Return the repository name in the URL of the remote ``origin``, or of the only remote."""
+    """Return the repository name in the URL of the remote ``origin``, else of the only remote.
+
+    None if there is no such remote.
+    """
     urls: dict[str, str] = {}
     section = ""
     for line in _beginning(os.path.join(main, ".git", "config")).splitlines():

@@ -168,7 +168,8 @@ def _single_responses(store: Store, uids: list[str]) -> dict[str, list[CostBlock
 
 
 class CostCause(msgspec.Struct, frozen=True):
-    """A part of a session that cost much. ``what`` and ``which`` name it in words."""
+    """A part of a session that cost much. ``what`` and ``which`` name it in words, ``seq`` is an
+    event in it."""
 
     what: str
     which: str

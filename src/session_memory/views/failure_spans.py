@@ -36,7 +36,7 @@ def failure_spans(
 ) -> tuple[tuple[int, int], ...]:
     """Return ``(seq of the call that failed, seq of the end)`` of each span, in order.
 
-    The end is the call that worked, or an earlier prompt. There are no spans without an analysis.
+    The end is the call that worked, or a prompt before it. There are no spans without an analysis.
     """
     body = Digests(store.db).body(uid)
     resolved = [] if body is None else _pairs(_ERRORS.decode(body))

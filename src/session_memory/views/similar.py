@@ -103,7 +103,10 @@ def _texts(digest: Digest) -> Iterator[str]:
 
 
 def similar_to_session(store: Store, uid: str, limit: int = DEFAULT_LIMIT) -> Similar:
-    """Find sessions that share prompts, answers, commits, errors and files with this one."""
+    """Find sessions that share rare words with this one, in titles, prompts, commits and the like.
+
+    Its relatives (`family_ids`) are left out.
+    """
     digest, terms = _read(store, uid)
     family = {store.sessions.row_by_id(number).uid for number in store.sessions.family_ids(uid)}
     concepts = concepts_of(terms)

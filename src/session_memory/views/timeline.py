@@ -26,7 +26,8 @@ DEEPEST = 20
 
 class TimelineEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One entry of a timeline. ``sort`` is ``prompt``, ``turn``, ``tool``, ``error``, ``decision``,
-    ``compaction``, ``subagent`` or ``gap``. ``state`` is the state of a tool call."""
+    ``compaction``, ``subagent`` or ``gap``. ``state`` is that of a tool call: ``ok``, ``failed`` or
+    ``open``."""
 
     sort: str
     at: str | None

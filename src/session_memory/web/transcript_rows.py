@@ -230,7 +230,10 @@ def _turn_words(turn: "OutlineTurn") -> Iterator[str]:
 
 
 def folded(text: str, first: int = SHOWN_LINES) -> FoldedText | None:
-    """Prepare the text of an output. A long text is folded, and a very long one is cut."""
+    """Prepare the text of an output; None for a blank one.
+
+    A long text is folded, and a very long one is cut.
+    """
     text = text.strip("\n")
     if not text.strip():
         return None

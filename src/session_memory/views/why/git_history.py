@@ -118,7 +118,8 @@ class GitHistory:
         return not (self._root / path).exists()
 
     def before(self, path: str, moment: int) -> list[str] | None:
-        """Return the lines of a file in the last commit before a moment."""
+        """Return the lines of a file in the last commit before a moment; None if it was not there
+        or git does not answer."""
         # To find the last commit that changed this file would take git far longer.
         sha = self._git("rev-list", "-1", f"--before=@{moment // 1000}", "HEAD", "--")
         text = self._git("cat-file", "blob", f"{sha.strip()}:{path}") if sha else None
@@ -140,7 +141,7 @@ class GitHistory:
         return [name for name in (output or "").split("\0") if name]
 
     def added_in(self, commit: Commit, path: str) -> list[str] | None:
-        """Return the lines that a commit added to a file."""
+        """Return the lines that a commit added to a file; None if git does not answer."""
         words = ("diff-tree", "--root", "-p", "-w", "-M", "-U0", "--no-commit-id", "--no-color")
         output = self._git(*words, commit.sha, "--", path)
         if output is None:

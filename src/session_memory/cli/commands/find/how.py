@@ -2,7 +2,7 @@
 
 Ask in your own words: other forms of a word and its synonyms match as well. Sessions that fit best
 come first, whether they succeeded or not. Each answer says which words matched and where, what was
-done, and how it ended. For a session that was not analyzed, only the title is compared. No model is
+done, and how it ended. Sessions that were not analyzed are found by their titles only. No model is
 asked.
 """
 
