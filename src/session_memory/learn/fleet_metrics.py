@@ -121,7 +121,7 @@ def metrics(sessions: list[DigestRow], errors: list[ErrorRow]) -> Metrics:
 
 
 def _percentile(values: list[int], percent: int) -> int:
-    """Return the smallest value that at least ``percent`` percent of the values do not exceed."""
+    """Return the smallest of the sorted ``values`` that ``percent`` % of them do not exceed."""
     return values[max(-(-len(values) * percent // 100), 1) - 1]
 
 

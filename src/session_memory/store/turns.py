@@ -96,7 +96,7 @@ class LoggedTurns:
         return [uid for (uid,) in rows]
 
     def spent(self, uid: str) -> dict[int, tuple[int, ...]]:
-        """Model → what the session's turns used, subagents included."""
+        """Number of the model's name → tokens of the session's turns, subagents included."""
         rows = self._db.all(_SPENT, {"uid": uid})
         return {model: tuple(map(int, figures)) for model, *figures in rows}
 

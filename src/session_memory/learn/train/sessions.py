@@ -149,8 +149,8 @@ class _Making:
         return tuple(dict.fromkeys((*self._digest.outcome.evidence, *passed, *commits)))
 
     def _has_evidence(self, turn: Turn) -> bool:
-        """Whether the last test run of the turn passed, something was committed in it, or it has
-        the evidence of the session's success."""
+        """Whether the turn shows success: its last test run passed, something was committed in it,
+        or it has the evidence of the session's success. False if its last test run failed."""
         runs = [run for run in self._digest.tests if run.result_uid in turn.uids]
         verdicts = [run.passed for run in runs if run.passed is not None]
         if verdicts and not verdicts[-1]:

@@ -2,7 +2,7 @@
 
 The store keeps the bytes of these lines, so that a later release may be able to read them. Also
 listed are files that could not be opened, token counts that cannot be true, and records or
-responses that have the same id as another one.
+responses that have the id of another, different one.
 """
 
 from collections.abc import Iterator
