@@ -67,7 +67,8 @@ def restore_native(
 
     A file appears whole or not at all. Logs that are damaged in the store, and imported logs
     without a safe place, are added to the list ``damaged``, and the others are written. If
-    ``damaged`` is None, `StoreDamaged` or `UnsafePath` is raised.
+    ``damaged`` is None, `StoreDamaged` or `UnsafePath` is raised. `UnsafePath` is also raised if
+    the only log has no safe place.
     """
     allowed = [root.absolute() for root in below]
     with store.db.snapshot():
