@@ -96,9 +96,13 @@ class OpencodeHome:
         self.db.execute("update session set revert = ? where id = ?", (revert, session))
         self._touch(session)
 
-    def fork(self, session: str, name: str) -> str:
-        """A copy of a session with other ids, as opencode makes it."""
-        self.session(name, title="Mend (fork #1)")
+    def fork(self, session: str, name: str, parent: str | None = None, **renamed: str) -> str:
+        """A copy of a session with other ids, as opencode makes it.
+
+        A fork of Kilo copies subagents, too (``parent``), and writes the new ids of the sessions
+        into the copied parts (``renamed``).
+        """
+        self.session(name, parent, title="Mend (fork #1)")
         messages = "select id, time_created, data from message where session_id = ? order by id"
         for old, created, data in self.db.execute(messages, (session,)).fetchall():
             new = self._id("msg")
@@ -106,6 +110,8 @@ class OpencodeHome:
             self.db.execute("insert into message values (?, ?, ?, ?, ?)", row)
             parts = "select data from part where message_id = ? order by id"
             for (part,) in self.db.execute(parts, (old,)).fetchall():
+                for before, after in renamed.items():
+                    part = part.replace(before, after)
                 self.part(new, json.loads(part))
         return name
 

@@ -4,12 +4,22 @@ Tasks of the extension before it are in test_editor_tasks.py."""
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from opencode_home import OpencodeHome, text, tool
 
 from session_memory.adapters.kilo import AGENT
-from session_memory.testing.collecting import check_restores, check_sound, collected, events_of
+from session_memory.testing.collecting import (
+    check_restores,
+    check_sound,
+    collect,
+    collected,
+    events_of,
+    every_usage,
+    inherited_by,
+    new_store,
+)
 from session_memory.views.resuming import CannotResume, resume
 
 pytestmark = pytest.mark.only("sqlite")
@@ -70,3 +80,74 @@ def test_the_program_resumes_its_own_sessions_but_no_tasks_of_the_extension(tmp_
         assert resume(store, store.sessions.get(UID), "host").argv == ("kilo", "--session", "ses_a")
         with pytest.raises(CannotResume, match="kilo:17948 is not known"):
             resume(store, store.sessions.get("kilo:17948"), "host")
+
+
+def task(call: str, child: str, **given: str) -> dict[str, Any]:
+    output = f'<task id="{child}" state="completed">\nSix words.\n</task>'
+    done = tool(call, "", output=output, metadata={"sessionId": child})
+    done["state"]["input"] = {"prompt": "count the words", **given}
+    return {**done, "tool": "task"}
+
+
+def forked_with_subagent(home: Path) -> OpencodeHome:
+    """A session with a subagent that worked twice, and its fork, as Kilo 7.7.7 copies them: a new
+    session has a smaller id than an older one."""
+    made = OpencodeHome(home, program="kilo")
+    session, child = made.session("ses_z9"), made.session("ses_z8", parent="ses_z9")
+    made.prompt(session, "use a helper")
+    made.answer(session, task("c1", child), used=11)
+    made.answer(session, task("c2", child, task_id=child), text(f"{child} has answered."), used=22)
+    made.prompt(child, "count the words")
+    made.answer(child, tool("c3", "wc README.md", output="6"), text("Six words."), used=33)
+    renamed = {"ses_z9": "ses_a2", "ses_z8": "ses_a1"}
+    made.fork(session, "ses_a2", **renamed)
+    made.fork(child, "ses_a1", "ses_a2", **renamed)
+    return made
+
+
+@pytest.mark.parametrize("goes_on", [False, True], ids=["copied", "goes on in the fork"])
+def test_a_forks_copies_of_subagents_repeat_those_of_the_origin(
+    tmp_path: Path, goes_on: bool
+) -> None:
+    made = forked_with_subagent(tmp_path)
+    made.prompt("ses_a2", "in the copy")
+    made.answer("ses_a2", text("Here."), used=44)
+    if goes_on:
+        made.prompt("ses_a1", "count again")
+        made.answer("ses_a1", text("Still six."), used=55)
+    made.close()
+    with collected(tmp_path) as store:
+        check_sound(store)
+        assert store.problems.count() == 0
+        found = {one.native_session_id: one for one in store.sessions.every()}
+        assert {name: (one.parent_uid, one.relation) for name, one in found.items()} == {
+            "ses_z9": (None, None),
+            "ses_z8": ("kilo:ses_z9", "subagent"),
+            "ses_a2": ("kilo:ses_z9", "fork"),
+            "ses_a1": ("kilo:ses_a2", "subagent"),
+        }
+        used = {name: one.cost.input_tokens for name, one in found.items()}
+        assert used == {"ses_z9": 33, "ses_z8": 33, "ses_a2": 44, "ses_a1": 55 * goes_on}
+        own = [event.native_kind for event in events_of(store, "kilo:ses_a1")]
+        assert own[:1] == ["session/fork"] and (len(own) > 1) == goes_on
+        copied = inherited_by(store, "kilo:ses_a1")
+        assert len(copied) == len(events_of(store, "kilo:ses_z8"))
+
+
+def test_a_copied_subagent_with_nothing_of_its_own_does_not_count_as_the_origin(
+    tmp_path: Path,
+) -> None:
+    made = OpencodeHome(tmp_path, program="kilo")
+    with new_store() as store:
+        session, child = made.session("ses_z9"), made.session("ses_z8", parent="ses_z9")
+        made.prompt(session, "use a helper")
+        made.prompt(child, "count the words")
+        made.answer(child, text("Six words."), used=33)
+        collect(store, tmp_path)
+        made.fork(session, "ses_a2")
+        made.fork(child, "ses_a1", "ses_a2")
+        collect(store, tmp_path)
+        check_sound(store)
+        [usage] = every_usage(store)
+        assert usage.session_uid == "kilo:ses_z8"
+    made.close()

@@ -74,6 +74,19 @@ def test_very_deep_arguments_have_a_content_too() -> None:
     assert content_of([call(deep)]) == content_of([call(deep)])
 
 
+def test_ids_of_sessions_that_a_copy_may_have_otherwise_are_no_content() -> None:
+    def said(child: str, *ids: str) -> int:
+        result = message(session_ids=ids)
+        result.body = f"{child} has counted the words"
+        again = call({"task_id": child})
+        again.session_ids = ids
+        return content_of([result, again])
+
+    assert said("ses_1", "ses_1") == said("ses_2", "ses_2")
+    assert said("ses_1") != said("ses_2")
+    assert said("ses_1", "ses_1") != said("ses_1")
+
+
 @pytest.mark.parametrize("native_id", [UUID, "a", "abcdef", "x" * 30, "~", "!" + "0" * 40])
 def test_a_variant_has_the_native_id_of_its_record(native_id: str) -> None:
     key = record_key(native_id)

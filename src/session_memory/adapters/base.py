@@ -81,8 +81,8 @@ class NativeEvent(msgspec.Struct, gc=False):
     """One block of a native record, as an event whose place in a session is not known yet.
 
     ``derive.settle`` finds the place. The fields ``text``, ``arguments``, ``is_shell``,
-    ``ends_turn``, ``is_prompt``, ``is_interrupt``, ``has_words``, ``mode``, ``queued`` and
-    ``is_repeated`` are input for ``derive.settle``; the store has no columns for them.
+    ``ends_turn``, ``is_prompt``, ``is_interrupt``, ``has_words``, ``mode``, ``queued``,
+    ``is_repeated`` and ``session_ids`` are input for ``derive``; the store has no columns for them.
 
     - ``body``: the whole text of the block, if ``text`` and ``arguments`` do not hold all of it.
     - ``is_shell``: a call runs a command in a shell. In the result of such a call: the command has
@@ -94,6 +94,8 @@ class NativeEvent(msgspec.Struct, gc=False):
       may repeat a ``typed`` one.
     - ``is_repeated``: an earlier record has this block too, so the block becomes no event. It stays
       in the list, because an event is found again by the number of its block in the record.
+    - ``session_ids``: ids of sessions in the text or the arguments. An agent that copies subagents
+      with a fork writes other ids into the copies, so copies are compared without these ids.
     """
 
     kind: str
@@ -120,6 +122,7 @@ class NativeEvent(msgspec.Struct, gc=False):
     body: str = ""
     queued: str = ""
     is_repeated: bool = False
+    session_ids: tuple[str, ...] = ()
 
 
 class NativeUsage(msgspec.Struct, gc=False):

@@ -49,9 +49,15 @@ def _parts(event: NativeEvent) -> Iterable[bytes]:
     yield b"error" if event.is_error else b""
     # The tool of a result comes from its call, which a copy of a part may not have.
     yield _bytes("" if event.role == "tool" else event.tool or "")
-    yield _bytes(text)
+    yield _without(event.session_ids, _bytes(text))
     if event.arguments is not None:
-        yield _arguments(event.arguments)
+        yield _without(event.session_ids, _arguments(event.arguments))
+
+
+def _without(ids: Iterable[str], content: bytes) -> bytes:
+    for one in ids:
+        content = content.replace(_bytes(one), b"")
+    return content
 
 
 def _arguments(arguments: object) -> bytes:

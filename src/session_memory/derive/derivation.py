@@ -30,6 +30,7 @@ from session_memory.derive.unchanged_sessions import (
     unmoved,
 )
 from session_memory.derive.writing import SessionWriting, decode_state
+from session_memory.store.session_links import subagents_named_by
 from session_memory.store.sessions import CollectedSession
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
@@ -125,6 +126,7 @@ class Derivation:
         self._written = set(again)
         reported = {key for one in again for key in self._store.usage.also_reported(one)}
         shared = shared_ids(self._store, again)
+        linked = subagents_named_by(self._store.db, again)
         for session_id in again:
             self._store.events.drop(session_id)
             self._store.sessions.drop_derived(session_id)
@@ -141,6 +143,7 @@ class Derivation:
             self._ingest.subtract_subagents(rows)
         self._infer_parents(owner_of)
         self._save_sharing(shared_with_evicted, owner_of)
+        self._ingest.placement.place_unlinked(linked)
 
     def survey(self) -> None:
         """Find out which session holds which records and responses."""

@@ -1,5 +1,6 @@
 """Find the parents of subagents and forks, and how deep below its session a subagent is."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from session_memory.adapters.registry import agent_or_substitute
@@ -84,6 +85,20 @@ class Placement:
         if row is not None and row.relation == "subagent":
             self.place_again(row)
             self._store.sessions.save(row)
+
+    def place_unlinked(self, uids: Iterable[str]) -> None:
+        """Place subagents again that no log names any more.
+
+        A fork names the calls that it copied, until the log of its origin is collected.
+        """
+        for uid in sorted(uids):
+            row = self._store.sessions.row(uid)
+            if row is None or row.relation != "subagent" or self._store.sessions.links_to(uid):
+                continue
+            call = row.spawn_call_id
+            self.place_again(row)
+            if row.spawn_call_id != call:
+                self._store.sessions.save(row)
 
     def place_children(self, row: CollectedSession) -> None:
         """Update the depth of all subagents below ``row``, if ``row`` is a subagent itself."""

@@ -12,7 +12,7 @@ _HERE = __name__
 
 AGENT = Agent(
     flavor="kilo",
-    version=3,
+    version=4,
     roots=lazy(f"{_HERE}.source:roots"),
     discover=lazy(f"{_HERE}.source:discover"),
     recognizes=lazy("session_memory.adapters.editor_tasks.layout:recognizes"),
@@ -25,5 +25,5 @@ AGENT = Agent(
     decision_tools=OPENCODE.decision_tools,
     plan_tools=OPENCODE.plan_tools,
     instruction_files=("AGENTS.md", ".kilocode/rules"),
-    hidden_kinds=frozenset({"say/no_output"}) | OPENCODE.hidden_kinds,
+    hidden_kinds=frozenset({"say/no_output", "session/fork"}) | OPENCODE.hidden_kinds,
 )

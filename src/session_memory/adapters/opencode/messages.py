@@ -25,6 +25,8 @@ _REFUSED = re.compile(
     r"|The user dismissed this question|QuestionRejectedError"
 )
 _TIMED_OUT = re.compile(r"terminated command after exceeding timeout")
+_SESSION_ID = re.compile(r"\bses_\w+")
+_MOST_IDS = 100
 _LONGEST_CALL = 24 * 60 * 60 * 1000
 _ENDING = 400
 
@@ -34,8 +36,24 @@ def message_blocks(
 ) -> list[Block]:
     """Return the events of a message, each with a name. If opencode is still writing the message
     (``is_open``), leave out the events that may still change."""
-    if info.get("role") == "user":
-        return list(_prompt(info, parts))
+    is_prompt = info.get("role") == "user"
+    blocks = list(_prompt(info, parts)) if is_prompt else _answer(info, parts, is_open=is_open)
+    for _, event in blocks:
+        event.session_ids = _session_ids(event)
+    return blocks
+
+
+def _session_ids(event: NativeEvent) -> tuple[str, ...]:
+    """Return the ids of sessions in an event. A fork of Kilo writes the ids of its own session and
+    of its copies of subagents into prompts, answers and calls of subagents."""
+    said = event.body or event.text
+    named = _SESSION_ID.findall(said) if "ses_" in said else []
+    if event.tool == "task":
+        named += _SESSION_ID.findall(string(mapping(event.arguments).get("task_id")))
+    return tuple(dict.fromkeys(named[:_MOST_IDS]))
+
+
+def _answer(info: dict[str, Any], parts: list[dict[str, Any]], *, is_open: bool) -> list[Block]:
     blocks = [block for part in parts for block in _answer_part(info, part, is_open=is_open)]
     if error := mapping(info.get("error")):
         blocks.append(("error", _broken_off(error)))

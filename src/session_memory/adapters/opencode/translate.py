@@ -84,6 +84,7 @@ def _session(native: dict[str, Any], record: Record, state: OpencodeState) -> No
     info = session_info(row)
     project = mapping(native.get("project"))
     add_session(record, state, info, string(native.get("first")))
+    _copied_child(record, state, info)
     message = name_in(mapping(info.get("revert")).get("messageID"))
     _take_back(record, state, message, is_restored=native.get("restored") is True)
     root = string(project.get("worktree"))
@@ -122,6 +123,22 @@ def add_session(record: Record, state: OpencodeState, info: dict[str, Any], firs
         record.facts = {"ai_title": one_line(title)}
     if parent := string(info.get("parentID")):
         record.parent_session, state.is_child = fit_native_id(parent)[0], True
+
+
+def _copied_child(record: Record, state: OpencodeState, info: dict[str, Any]) -> None:
+    """Add an event to a subagent that a fork copied: a subagent with messages older than itself.
+
+    Kilo copies the subagents of a session with the session. Without a record of its own, the copy
+    would look like the origin of the records that both have.
+    """
+    begun = state.lineage.partition(".")[0]
+    if state.last or not state.is_child or not begun.isdecimal():
+        return
+    if 0 < int(begun) < created_at(info):
+        record.bookkeeping = None
+        record.events.append(NativeEvent("lifecycle", "system", "copied by a fork", "session/fork"))
+        record.native_id = fit_native_id(f"oc@{record.session}@fork")[0]
+        state.last = record.native_id
 
 
 def _take_back(record: Record, state: OpencodeState, message: str, *, is_restored: bool) -> None:
