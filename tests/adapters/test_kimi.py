@@ -9,7 +9,7 @@ import pytest
 from session_memory.adapters.kimi import AGENT as adapter
 from session_memory.adapters.kimi.layout import directory_fits
 from session_memory.testing.adapters import AdapterContract
-from session_memory.testing.collecting import collected, events_of, every_usage
+from session_memory.testing.collecting import check_sound, collected, events_of, every_usage
 
 DATA = Path(__file__).parent.parent / "data" / "kimi"
 UNKNOWN = b'{"type":"moon.phase","agentId":"main","name":"waxing","time":1794850046361}\n'
@@ -218,6 +218,57 @@ def test_a_title_of_ones_own_and_the_directory_are_in_the_state(tmp_path: Path) 
     with collected(tmp_path) as store:
         (session,) = store.sessions.every()
     assert (session.title, session.cwd) == ("Mine", "/home/mira/app")
+
+
+@pytest.mark.parametrize("goes_on", [False, True], ids=["copied", "goes on in the fork"])
+@pytest.mark.parametrize("fork", ["session_0000", "session_ffff"], ids=["first", "last"])
+def test_a_forks_copies_of_subagents_repeat_those_of_the_origin(
+    tmp_path: Path, fork: str, goes_on: bool
+) -> None:
+    """Kimi Code 2.1.0 copies the logs of all agents and ends each copy with a line of its own. The
+    origin may be read after its fork."""
+    place = tmp_path / ".kimi-code" / "sessions" / "wd_app_0123456789ab"
+
+    def write(session: str, agent: str, at: int, lines: list[dict[str, Any]]) -> None:
+        head = {"type": "metadata", "protocol_version": "1.5", "created_at": at}
+        timed = [
+            {"agentId": agent, "time": at + number, **line} for number, line in enumerate(lines)
+        ]
+        _write(place / session / "agents" / agent / "wire.jsonl", head, *timed)
+
+    begun = 1_794_850_000_000
+    spawned = {"type": "subagent.spawned", "subagentId": "agent-0", "parentToolCallId": "c1"}
+    call = loop("tool.call", uuid="u1", toolCallId="c1", name="Agent", args={"prompt": "count"})
+    main = [prompt("use a helper"), loop("step.begin", uuid="s1"), call, spawned]
+    helper = [
+        prompt("count", kind="system_trigger", name="subagent"),
+        loop("step.begin", uuid="s2"),
+        {"type": "usage.record", "model": "k", "usage": USED, "usageScope": "turn"},
+        loop("content.part", uuid="p1", part={"type": "text", "text": "six"}),
+    ]
+    write(SESSION, "main", begun, main)
+    write(SESSION, "agent-0", begun + 100, helper)
+    forked, again = {"type": "forked"}, loop("content.part", uuid="p2", part={"type": "text"})
+    write(fork, "main", begun, [*main, {**forked, "time": begun + 900}, prompt("in the copy")])
+    more = [{**again, "time": begun + 2000}] if goes_on else []
+    write(fork, "agent-0", begun + 100, [*helper, {**forked, "time": begun + 901}, *more])
+    (place / SESSION / "state.json").write_text("{}")
+    (place / fork / "state.json").write_text(json.dumps({"forkedFrom": SESSION}))
+    with collected(tmp_path) as store:
+        check_sound(store)
+        assert store.problems.count() == 0
+        origin, copy = f"kimi:{SESSION}", f"kimi:{fork}"
+        found = {one.session_uid: one for one in store.sessions.every()}
+        assert {uid: (one.parent_uid, one.relation) for uid, one in found.items()} == {
+            origin: (None, None),
+            f"{origin}:agent-0": (origin, "subagent"),
+            copy: (origin, "fork"),
+            f"{copy}:agent-0": (copy, "subagent"),
+        }
+        assert [usage.session_uid for usage in every_usage(store)] == [f"{origin}:agent-0"]
+        assert found[f"{origin}:agent-0"].spawn_call_id == "c1"
+        own = [event.native_kind for event in events_of(store, f"{copy}:agent-0")]
+        assert own == ["forked", *["loop/text"] * goes_on]
 
 
 def test_a_directory_is_named_after_the_repository() -> None:

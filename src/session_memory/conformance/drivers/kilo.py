@@ -10,7 +10,10 @@ class Kilo(OpenCode):
     plugin = "@kilocode/plugin"
     logs = (".local/share/kilo",)
     # Unlike opencode, Kilo does not go on by itself after a compaction.
-    known = {name: declared for name, declared in OpenCode.known.items() if "compact" not in name}
+    known = {
+        **{name: known for name, known in OpenCode.known.items() if "compact" not in name},
+        "fork_subagent": {"sessions": "a fork copies each subagent as a session of its own"},
+    }
     sometimes = {
         "cut": {"script": "when a stream is cut, Kilo asks again in some runs and ends in others"}
     }

@@ -43,7 +43,8 @@ class Kimi(Driver):
         "empty": {
             "requests": "Kimi Code takes an answer without words for a failed one, logs no usage of"
             " it and asks again"
-        }
+        },
+        "fork_subagent": {"sessions": "a fork copies each subagent as a session of its own"},
     }
 
     def configure(self, place: AgentPlace) -> None:
