@@ -6,41 +6,60 @@
 With ``BENCH_HOLDS`` set, the note also has the longest holds of the store's write lock.
 
 Bytes written can be asked only while a process lives, so it leaves the figures in the file NOTE
-itself. Linux only; elsewhere the note says nothing and those figures are missing.
+itself, at its end. Linux only; elsewhere the note says nothing and those figures are missing.
+
+The command line starts and ends as the installed program does. What only the note needs is loaded
+after it.
 """
 
-import json
+import atexit
 import os
-import subprocess
 import sys
-from contextlib import AbstractContextManager, nullcontext, suppress
-from pathlib import Path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+Holds = list[tuple[str, float, float]]
 
 
 def main() -> None:
     note, *words = sys.argv[1:]
-    holds: list[tuple[str, float, float]] = []
+    holds: Holds = []
+    atexit.register(leave_note, note, holds)
+    if words[0] == "--":
+        import subprocess  # noqa: PLC0415
+
+        sys.exit(subprocess.call(words[1:]))
+    sys.argv[1:] = words
+    # Imported here so that the start of the command line is part of what is measured.
+    from session_memory.start import main as program  # noqa: PLC0415
+
+    if os.environ.get("BENCH_HOLDS"):
+        with noting_holds(holds):
+            program()
+    else:
+        program()
+
+
+def leave_note(note: str, holds: Holds) -> None:
+    import json  # noqa: PLC0415
+
     try:
-        if words[0] == "--":
-            sys.exit(subprocess.call(words[1:]))
-        sys.argv[1:] = words
-        # Imported here so that the start of the command line is part of what is measured.
-        from session_memory.cli import main as command_line  # noqa: PLC0415
-
-        with noting_holds(holds) if os.environ.get("BENCH_HOLDS") else nullcontext():
-            command_line()
-    finally:
-        with suppress(OSError):
-            Path(note).write_text(json.dumps({**figures(), "holds": longest(holds)}))
+        found = json.dumps({**figures(), "holds": longest(holds)})
+        with open(note, "w") as file:  # noqa: PTH123
+            file.write(found)
+    except OSError:
+        return
 
 
-def noting_holds(holds: list[tuple[str, float, float]]) -> AbstractContextManager[None]:
+def noting_holds(holds: Holds) -> "AbstractContextManager[None]":
     from session_memory.store.lock_holds import listening  # noqa: PLC0415
 
     return listening(lambda hold: holds.append((hold.what, hold.wall, hold.cpu)))
 
 
-def longest(holds: list[tuple[str, float, float]]) -> dict[str, float]:
+def longest(holds: Holds) -> dict[str, float]:
     """The longest holds in seconds, by the clock and of CPU time, and the number of all."""
     return {
         "count": len(holds),
@@ -54,13 +73,18 @@ def figures() -> dict[str, int]:
 
     A process takes over the figures of the children it has waited for; its peak memory is its own.
     """
-    io = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())
-    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    io = dict(line.split(": ") for line in lines_of("/proc/self/io"))
+    status = dict(line.split(":", 1) for line in lines_of("/proc/self/status"))
     return {
         "written": int(io["write_bytes"]),
         "passed": int(io["wchar"]),
         "peak": int(status["VmHWM"].split()[0]) * 1024,
     }
+
+
+def lines_of(path: str) -> list[str]:
+    with open(path) as file:  # noqa: PTH123
+        return file.read().splitlines()
 
 
 if __name__ == "__main__":

@@ -107,6 +107,16 @@ def test_the_line_agrees_with_the_reports(ledger: Ledger) -> None:
     assert found.session == Amount((26 * 24 + 5) * 25)
 
 
+def test_what_a_wrong_clock_dates_later_is_not_in_the_line(ledger: Ledger) -> None:
+    uid = ledger.session("s1")
+    spend(ledger, uid, 2, "2026-07-16T10:10:00.000Z")
+    for day in ("2026-07-17", "2026-07-31", "2026-08-01", "2031-01-01"):
+        spend(ledger, uid, 1, f"{day}T10:10:00.000Z")
+    found = statusline(ledger.store, AgentStatus(), Limits(month=16), tz=UTC_ZONE, now=NOW)
+    # This month's days are counted, also those to come.
+    assert found.text == "today $2.00 | block $2.00, 3h00 left | month $4.00/$16.00"
+
+
 @pytest.mark.only("sqlite")
 def test_a_session_that_is_not_collected_yet_shows_the_agents_own_figure(ledger: Ledger) -> None:
     result = parse_status(b'{"session_id": "new", "cost": {"total_cost_usd": 0.42}}')

@@ -90,7 +90,8 @@ _ANY_UNDATED = "select 1 from usage u where u.ts is null limit 1"
 _NEXT_HOUR = _KEYS["hour"].replace(
     _TIME,
     """(
-        select u.ts from usage u where u.ts >= {since} and u.owner_id is not null
+        select u.ts from usage u
+        where u.ts >= {since} and u.ts < :until and u.owner_id is not null
         order by u.ts limit 1
     )""",
 )
@@ -236,17 +237,19 @@ def _shift(offsets: Offsets) -> str:
     return f"case {cases} else {first} end" if cases else str(first)
 
 
-def active_hours(store: Store, since: int | None = None, apart: int = 1) -> list[int]:
-    """Return the hours (in UTC, counted from 1970) with any usage, in order.
+def active_hours(store: Store, last: int, since: int | None = None, apart: int = 1) -> list[int]:
+    """Return the hours with any usage, in order, none after the hour ``last``.
 
-    An hour less than ``apart`` hours after a returned one may be left out, which is faster.
+    Hours are in UTC and counted from 1970. ``since`` is in milliseconds. An hour less than
+    ``apart`` hours after a returned one may be left out, which is faster.
     """
     db = store.db
     if db.one(_ANY_UNDATED) is None:
         first = -_EARLIER * DAY_MS if since is None else since
-        return [hour for (hour,) in db.all(_STEPS, {"since": first, "apart": apart})]
+        steps = {"since": first, "until": (last + 1) * HOUR_MS, "apart": apart}
+        return [hour for (hour,) in db.all(_STEPS, steps)]
     rows = db.all(_EVER) if since is None else db.all(_RECENTLY, {"since": since})
-    return [hour for (hour,) in rows]
+    return [hour for (hour,) in rows if hour <= last]
 
 
 def _where(filters: UsageFilter) -> tuple[str, dict[str, Any]]:

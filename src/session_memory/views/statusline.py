@@ -146,13 +146,17 @@ def _block_start(store: Store, at: int) -> int | None:
     After a pause of five hours a new block starts in any case. So only the last two weeks are read.
     If they have no such pause, all usage is read.
     """
-    hours = active_hours(store, at - LOOK_BACK_MS)
+    last = at // HOUR_MS
+    hours = active_hours(store, last, at - LOOK_BACK_MS)
     pauses = (
         n for n, (hour, after) in enumerate(pairwise(hours), 1) if after - hour >= BLOCK_HOURS
     )
     first = next(pauses, None)
-    hours = active_hours(store, apart=BLOCK_HOURS) if hours and first is None else hours[first:]
-    start = max((s for s in block_starts(hours) if s * HOUR_MS <= at), default=None)
+    if hours and first is None:
+        hours = active_hours(store, last, apart=BLOCK_HOURS)
+    else:
+        hours = hours[first:]
+    start = max(block_starts(hours), default=None)
     if start is None or at >= (start + BLOCK_HOURS) * HOUR_MS:
         return None
     return start * HOUR_MS
