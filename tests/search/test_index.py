@@ -33,7 +33,7 @@ from session_memory.retain.verification import verify
 from session_memory.store import Store, open_store, postgres_word_index
 from session_memory.store.copying import copy_everything
 from session_memory.store.hits import Hits
-from session_memory.store.index import WordIndex, event_of
+from session_memory.store.index import NEXT, WordIndex, event_of
 from session_memory.store.word_query import QueryWord, WordQuery
 from session_memory.testing.collecting import (
     check_index,
@@ -190,6 +190,19 @@ def test_whoever_began_later_builds_the_index(demo: Store) -> None:
     with pytest.raises(IndexTaken):
         first.finish()
     assert docs(demo) == expected
+
+
+def test_a_builder_whose_new_index_was_deleted_gives_up(demo: Store) -> None:
+    """Once, of four machines that began with one PostgreSQL store, one failed at this."""
+    building = reindexing._IndexBuilding(demo)
+    for session_id, known in demo.sessions.revisions().items():
+        building.add(session_id, known)
+    with demo.transaction():
+        demo.db.word_engine(NEXT).destroy()
+    with pytest.raises(IndexTaken):
+        building.finish()
+    assert demo.index.is_complete
+    assert reindex(demo) == demo.sessions.count()
 
 
 def test_a_builder_that_lost_its_claim_deletes_nothing_of_the_next_one(

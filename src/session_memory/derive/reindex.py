@@ -82,6 +82,7 @@ class _IndexBuilding:
         self._size = 0
         self._share = PieceShare()
         self._unmerged = 0
+        self._has_begun = False
         with store.transaction():
             store.index.claim_next(self._name)
         # Check the claim here, too: another process may have claimed the index since, and begun a
@@ -89,12 +90,14 @@ class _IndexBuilding:
         run_in_pieces(self._building, store.index.unfinished_removed())
         with self._building():
             store.index.begin_next()
+        self._has_begun = True
 
     @contextmanager
     def _building(self) -> Iterator[None]:
-        """A transaction. Raises if another process builds an index meanwhile."""
+        """A transaction. Raises if another process builds an index, or deleted this one."""
         with self._store.transaction():
-            if not self._store.index.is_built_by(self._name):
+            index = self._store.index
+            if not index.is_built_by(self._name) or (self._has_begun and not index.has_next):
                 raise IndexTaken(self._store.db.name)
             yield
 

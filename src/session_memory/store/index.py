@@ -311,6 +311,11 @@ class WordIndex:
         """Whether ``builder`` was the last to call `claim_next`."""
         return self._state().get("builder") == builder
 
+    @property
+    def has_next(self) -> bool:
+        """Whether `begin_next` has created a new index that nobody deleted or swapped."""
+        return self._db.has_table(NEXT)
+
     def prepared(self, docs: Iterable[tuple[int, str]]) -> PreparedDocs:
         """Convert ``(doc, text)`` pairs to what `add_next` takes. Needs no transaction."""
         return self._next.prepared((doc, text) for doc, text in docs if text)
