@@ -77,6 +77,23 @@ def test_a_digest_is_shown_before_and_after_it_is_stored(run: Run, demo: object)
         assert f"  {word} " in page
 
 
+def test_paths_in_a_digest_are_relative_to_the_repository(run: Run, home: Path) -> None:
+    claude = ClaudeHome(home)
+    log = claude.session()
+    check = f"cd {log.cwd} && pytest -q tests/test_tide.py"
+    log.prompt("test it")
+    log.run(check, f"{log.cwd}/tide.py:3: NameError: name 'sea' is not defined", exit_code=1)
+    log.edit(f"{log.cwd}/tide.py")
+    log.run(check, "3 passed in 0.10s")
+    log.answer("It passes.")
+    claude.write()
+    assert run("sync", "--analyze", "--quiet").exit_code == 0
+    page = run("digest", log.uid).stdout
+    assert "an edit of `tide.py`" in page
+    assert "  passed: cd app && pytest -q tests/test_tide.py · 3 passed\n" in page
+    assert log.cwd not in page
+
+
 def test_a_digest_says_why_a_person_refused_a_call_and_not_what_the_agent_adds(
     run: Run, home: Path
 ) -> None:

@@ -5,6 +5,7 @@ Texts from transcripts appear in the advice as quotes, because they are data and
 
 from session_memory.core.text import below_repo
 from session_memory.learn.detect import detectors
+from session_memory.learn.digest.resolutions import SAME_FILE
 from session_memory.learn.digest.steps import runs_shell
 from session_memory.learn.patterns import Fix, Pattern
 from session_memory.learn.quoting import quoted
@@ -50,4 +51,5 @@ def how(fix: Fix, repo: str | None = None) -> str:
     Paths below the repository ``repo`` become relative to it. The text only says what a session
     did. It does not tell an agent to do the same.
     """
-    return _HOW.get(fix.kind, "{text}").format(text=quoted(below_repo(fix.text, repo)))
+    text = fix.text if fix.text == SAME_FILE else quoted(below_repo(fix.text, repo))
+    return _HOW.get(fix.kind, "{text}").format(text=text)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 MOST = 10
 WIDE = 110
+# An error is cut here, so that what resolved it is in the line, too.
+ERROR_WIDE = 80
 MARGIN = " " * 12
 # How Claude Code begins the result of a call that a person refused.
 _REFUSED = "The user doesn't want"
@@ -89,17 +91,20 @@ def _lines(shown: "DigestShown", title: str) -> Iterator[str]:
     yield title or digest.title or ""
     yield f"  session   {digest.session_uid}"
     yield from _head(digest, shown.continued_in)
-    yield from _part("Errors", [_error(error) for error in digest.error_snippets])
-    yield from _part("Tests", list(_tests(digest)))
-    yield from _part("Files", [_file(file, digest.repo) for file in digest.files])
-    yield from _part("Commands", [f"│ {c.text} ({c.runs}×)" for c in digest.commands])
+    repo = digest.repo
+    yield from _part("Errors", [_error(one, repo) for one in digest.error_snippets])
+    yield from _part("Tests", [below_repo(line, repo) for line in _tests(digest)])
+    yield from _part("Files", [_file(file, repo) for file in digest.files])
+    commands = (f"│ {c.text} ({c.runs}×)" for c in digest.commands)
+    yield from _part("Commands", [below_repo(line, repo) for line in commands])
     yield from _part("Commits", [commit.text for commit in digest.commits])
     follows = agent.reason_follows
     stepped_in = [_refusal(one.text, follows) for one in digest.interventions]
     yield from _part("A person stepped in", stepped_in)
     decided = [_refusal(agent.readable(one.text), follows) for one in digest.decisions]
     yield from _part("Decided", decided)
-    yield from _part("Stands out", [f"{s.type}: {s.detail}" for s in shown.signals])
+    signals = [below_repo(f"{one.type}: {one.detail}", repo) for one in shown.signals]
+    yield from _part("Stands out", signals)
 
 
 def _head(digest: "Digest", continued_in: str | None) -> Iterator[str]:
@@ -144,13 +149,14 @@ def _refusal(text: str, follows: str) -> str:
     return f"refused a call: {reason}" if reason else "refused a call"
 
 
-def _error(error: "ErrorSnippet") -> str:
+def _error(error: "ErrorSnippet", repo: str | None) -> str:
     from session_memory.learn.advice import how
     from session_memory.learn.patterns import Fix
 
     solved = error.resolution
-    end = how(Fix(solved.kind, solved.text, 1)) if solved else "not resolved"
-    return f"{error.count}× {cut(error.sample, WIDE)} [{error.fingerprint}]: {end}"
+    end = how(Fix(solved.kind, solved.text, 1), repo) if solved else "not resolved"
+    sample = cut(below_repo(error.sample, repo), ERROR_WIDE)
+    return f"{error.count}× {sample} [{error.fingerprint}]: {end}"
 
 
 def _file(file: "FileUse", repo: str | None) -> str:
@@ -166,7 +172,8 @@ def _tests(digest: "Digest") -> Iterator[str]:
     for run in digest.tests:
         numbers = [f"{run.passed_count} passed"] if run.passed_count is not None else []
         numbers += [f"{run.failed_count} failed"] if run.failed_count else []
-        yield f"{words[run.passed]}: {run.command} {', '.join(numbers)}"
+        counted = f" · {', '.join(numbers)}" if numbers else ""
+        yield f"{words[run.passed]}: {run.command}{counted}"
 
 
 def _part(name: str, lines: list[str]) -> Iterator[str]:
