@@ -164,6 +164,21 @@ def test_an_error_nobody_met_finds_nothing(fleet: SyntheticFleet) -> None:
     assert (found.basis, found.remedies, found.mentions) == ("nothing", [], [])
 
 
+def test_a_pasted_error_is_not_answered_by_one_that_shares_only_common_words(
+    fleet: SyntheticFleet,
+) -> None:
+    locked = "fatal: cannot lock ref 'refs/heads/tide': unable to resolve reference"
+    fleet.session("claude", problem=locked)
+    for _ in range(3):
+        fleet.session("claude", problem=ERROR)
+    with fleet.learned() as store:
+        other = "fatal: unable to access the remote: the certificate is not valid here"
+        assert asked(store, other).basis == "nothing"
+        # A description may use other words than the error, so less is enough.
+        assert asked(store, "git is unable to update the branch tide here").basis == "similar"
+        assert asked(store, locked.replace("tide", "gull")).remedies
+
+
 @BOTH
 def test_what_was_not_analyzed_is_found_by_its_words(
     fleet: SyntheticFleet, everywhere: None

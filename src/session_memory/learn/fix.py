@@ -14,7 +14,7 @@ from session_memory.core.time import parse_time
 from session_memory.learn.digest import Digest, ErrorSnippet, Resolution
 from session_memory.learn.digest.error_lines import SAMPLE, error_line, error_lines
 from session_memory.learn.digest.fingerprints import fingerprint
-from session_memory.learn.digest.runner_lines import DIAGNOSTIC
+from session_memory.learn.digest.runner_lines import DIAGNOSTIC, MESSAGE
 from session_memory.learn.digests import digest_of
 from session_memory.learn.error_search import ErrorQuestion, usefulness
 from session_memory.learn.fix_order import Rated, is_same_call, shares, way_of
@@ -27,7 +27,10 @@ MOST_TEXT = 1 << 20
 MOST_LINES = 400
 MOST_SESSIONS = 40
 SHORTEST_LINE = 8
+# A description may call things by other names than the error, so it matches less. In a pasted error
+# that is no more alike than this, only words that many errors have are the same.
 LEAST_ALIKE = 0.25
+LEAST_ALIKE_PASTED = 0.4
 # If the same error was found, a similar error is shown only if it matches the question at least so
 # much: as a whole (`likeness`) and by its own line (`own`). If only a nearly same error was found
 # and was resolved, this holds for the own line alone. The own line counts, because many errors have
@@ -191,13 +194,15 @@ def _scored(
     store: Store, text: str, marks: set[str], repos: Collection[str] | None
 ) -> Iterator[tuple[float, ErrorOccurrence]]:
     question = ErrorQuestion(store, text)
+    is_pasted = any(error.grade >= MESSAGE for error in error_lines(text))
+    least = LEAST_ALIKE_PASTED if is_pasted else LEAST_ALIKE
     same = Digests(store.db).sessions_with(sorted(marks), repos)
     alike = question.sessions(MOST_SESSIONS, repos)
     for uid in dict.fromkeys([*same[:MOST_SESSIONS], *alike]):
         digest = digest_of(store, uid)
         for error in digest.error_snippets if digest else ():
             likeness, is_same = question.likeness(error), error.fingerprint in marks
-            if is_same or likeness >= LEAST_ALIKE:
+            if is_same or likeness >= least:
                 score = round((likeness + SAME_BONUS * is_same) * usefulness(error), 4)
                 assert digest is not None
                 own = 1.0 if is_same else question.own_share(error)
