@@ -345,6 +345,18 @@ def test_tail_begins_where_it_is_told(live: SessionStore, run: Any) -> None:
 
 
 @BOTH
+def test_tail_does_not_show_rewound_messages_as_new(live: SessionStore, run: Any) -> None:
+    def tail(*words: str) -> list[int]:
+        result = run("live", "tail", ONE, "--no-follow", "--json", *words)
+        return [json.loads(line)["seq"] for line in result.stdout.splitlines()]
+
+    live.rewind(ONE, 4)
+    assert tail("--lines", "2") == [3, 4]
+    live.append_message(ONE, role="user", content="another way")
+    assert tail("--lines", "2") == [4, 10]
+    assert tail("--after", "8") == [9, 10]
+
+
 def test_tail_follows_what_another_process_appends(live: SessionStore, start: Any) -> None:
     tail = start("live", "tail", ONE, "-n", "1", "--json", stdout=subprocess.PIPE)
     assert json.loads(tail.stdout.readline())["seq"] == 9

@@ -118,6 +118,21 @@ def test_a_store_may_erase_whatever_is_closed(opened: Store, end: str) -> None:
     assert live.load_all_messages(child) == []
 
 
+def test_closing_a_parent_erases_no_subagent_that_somebody_works_on(
+    opened: Store, live: SessionStore
+) -> None:
+    live.create_session(session_id="top")
+    idle, busy = child_of(live, "top"), child_of(live, "top")
+    below = child_of(live, busy)
+    live.append_message(busy, role="user", content="half done")
+    assert live.acquire_lease(busy, "worker 7", ttl_ms=60_000) is not None
+    live.closing = "erase"
+    assert live.close_session("top") == 4
+    left = [one for one in ("top", idle, busy, below) if live.get_session(one, with_closed=True)]
+    assert left == ["top", busy]
+    assert live.load_path(busy)[-1].content == "half done"
+
+
 @pytest.mark.only("sqlite")
 def test_opening_says_what_closing_does(tmp_path: Path) -> None:
     with SessionStore.open(tmp_path / "one.db", closing="erase") as live:

@@ -1,7 +1,8 @@
 """Erase sessions for good. Closing only hides them, unless the store was opened to erase."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from typing import NamedTuple
 
 from session_memory.core.errors import InvalidRecord
 from session_memory.core.live_errors import LeaseHeld, SessionInUse
@@ -21,6 +22,17 @@ _LOCK_CHILDREN = """
     update live_sessions set fence = fence where parent_session_id = :session
     returning session_id, lifecycle, lease_owner, lease_until
 """
+
+
+class _Subagent(NamedTuple):
+    child: str
+    lifecycle: str
+    owner: str | None
+    until: int
+
+    @property
+    def is_leased(self) -> bool:
+        return self.owner is not None and now() < self.until <= now() + LONGEST_LEASE_MS
 
 
 class EraseOperations(StatusOperations):
@@ -58,24 +70,29 @@ class EraseOperations(StatusOperations):
         Detached subagents stay open and lose their parent. Without ``cascade``, this is so for all
         subagents.
         Nothing is erased: the usage still counts, and the session can be read by its id. But a
-        store that was opened with ``closing="erase"`` erases the sessions, except those that
-        `erase_session` refuses; these are hidden.
+        store that was opened with ``closing="erase"`` erases the sessions. Of these, a session that
+        is pinned, that shares messages with a fork, or that is a subagent with a lease is only
+        hidden.
         """
         if self.closing == HIDE:
             return super().close_session(session_id, cascade=cascade, fence=fence)
         with self._erasing():
+            # Closing a session ends its lease, so leases are read before.
+            leased = {one.child for one in self._found_below(session_id) if one.is_leased}
             closed = super().close_session(session_id, cascade=cascade, fence=fence)
             if closed:
-                self._erase_closed(session_id, cascade)
+                self._erase_closed(session_id, leased, cascade=cascade)
             return closed
 
-    def _erase_closed(self, session_id: str, cascade: bool) -> None:
-        try:
-            self.erase_session(session_id, cascade=cascade)
-        except SessionInUse:
-            # The session stays hidden. Those of its subagents that can be erased are erased.
-            for child in self._subagents(session_id) if cascade else ():
-                self._erase_closed(child, cascade)
+    def _erase_closed(self, session_id: str, leased: set[str], *, cascade: bool) -> None:
+        """Erase a closed session and its subagents. What may not be erased stays hidden."""
+        below = self._subagents(session_id) if cascade else []
+        if leased.isdisjoint((session_id, *below)):
+            with suppress(SessionInUse):
+                self.erase_session(session_id, cascade=cascade)
+                return
+        for child in below:
+            self._erase_closed(child, leased, cascade=cascade)
 
     def finish_subagent(
         self, session_id: str, *, completed: bool = True, fence: int | None = None
@@ -101,15 +118,23 @@ class EraseOperations(StatusOperations):
 
         Detached ones, and those below them, are left out. Raises `LeaseHeld` if one is in use.
         """
+        found = []
+        for one in self._found_below(session_id):
+            if one.is_leased:
+                raise LeaseHeld(one.child, one.owner or "", one.until - now())
+            found.append(one.child)
+        return found
+
+    def _found_below(self, session_id: str) -> Iterator["_Subagent"]:
+        """Lock the subagents at any depth, closed ones too, without detached ones and those below
+        them."""
         found = [session_id]
         for parent in found:
-            for child, lifecycle, owner, until in self._db.all(_LOCK_CHILDREN, {"session": parent}):
-                if lifecycle == SubagentLifecycle.DETACHED.value or child in found:
-                    continue
-                if owner is not None and now() < until <= now() + LONGEST_LEASE_MS:
-                    raise LeaseHeld(child, owner, until - now())
-                found.append(child)
-        return found[1:]
+            for row in self._db.all(_LOCK_CHILDREN, {"session": parent}):
+                one = _Subagent(*row)
+                if one.lifecycle != SubagentLifecycle.DETACHED.value and one.child not in found:
+                    found.append(one.child)
+                    yield one
 
     def _refuse_needed(self, session_id: str, together: list[str]) -> None:
         if is_pinned(self._db, session_id, now()):

@@ -1,7 +1,8 @@
 """Print the last messages of a session, and wait for more.
 
-Shows messages that any process adds to the session. Ends when the session is closed, with Ctrl-C,
-or when nobody reads its output any more.
+Shows messages that any process adds to the session. With --after, every message with a higher
+number is shown, rewound ones and notes of compactions too. Ends when the session is closed, with
+Ctrl-C, or when nobody reads its output any more.
 """
 
 from collections.abc import Iterator
@@ -31,8 +32,8 @@ LOOK_UP_S = 1.0
         ("live tail sess_4f1c --after 120 --json", "continue after message 120"),
     ),
     json_shape='One message per line: {"session_id", "seq", "role", "name", "content",'
-    ' "tool_calls", "tool_call_id", "round_index", "state", "meta", "created_at"}; "state" is as in'
-    " live show.",
+    ' "tool_calls", "tool_call_id", "round_index", "state", "meta", "created_at"}; "state" is'
+    ' always "active": live show --which all says which messages were rewound or compacted.',
 )
 @session_argument
 @click.option(
@@ -42,7 +43,7 @@ LOOK_UP_S = 1.0
     default=10,
     metavar="N",
     show_default=True,
-    help="How many earlier messages to print first.",
+    help="How many earlier messages to print first; not used with --after.",
 )
 @click.option(
     "--after",
@@ -58,13 +59,14 @@ def command(
     with opened_session(settings, session) as (live, session_id):
         last = after
         if last is None:
-            # The head is read before the tail. So a message that is added in between is not lost:
-            # it is in the tail, or it is followed below.
-            head = live.head(session_id)
+            # The last number is read before the tail. So a message that is added in between is not
+            # lost: it is in the tail, or it is followed below. Rewound messages have numbers after
+            # the tail, and they are no new ones.
+            state = live.get_state(session_id)
             tail = live.load_tail(session_id, lines) if lines else []
             for message in tail:
                 _print(settings, message)
-            last = max((head, *(message.seq for message in tail)))
+            last = max((state.next_seq - 1 if state else 0, *(message.seq for message in tail)))
         try:
             for message in _following(live, session_id, last, no_follow):
                 _print(settings, message)
