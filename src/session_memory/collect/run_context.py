@@ -59,7 +59,11 @@ class RunContext:
         self.failures.append(FailedSource(flavor, ref, reason))
 
     def new_row(self, flavor: str, ref: SourceRef, generation: int) -> SourceRow:
-        """Make the row of a source that is not stored yet, with the next free generation number."""
+        """Make a new row for a source.
+
+        Its generation is ``generation``, or the next number if an import or a rewritten file has
+        taken that one.
+        """
         path = escaped(str(ref.path))
         if not self.is_first_load:
             generation = self.store.sources.free_generation(self.host, path, generation)

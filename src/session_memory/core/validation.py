@@ -267,7 +267,8 @@ def quick(cls: type[R]) -> type[R]:
 
 
 def nested(record: type[ValidatedRecord]) -> Check:
-    """A check for a ``record``, or for the mapping that `to_dict` makes of it."""
+    """Return a check that accepts an instance of the class ``record``, or the mapping that its
+    `to_dict` makes."""
 
     def check(name: str, value: Any) -> ValidatedRecord:
         if isinstance(value, record):

@@ -115,9 +115,10 @@ class Table(_Keys):
 
 @dataclass(frozen=True)
 class Whole:
-    """A file that is ours alone. ``mark`` is a text that only our files have.
+    """A file that only Session Memory writes, without content of the user.
 
-    ``template`` is the name of the file that it was made of, if any.
+    ``mark`` is a text by which the file is recognized as ours. ``template`` is the name of the
+    template that the file was made from, or "".
     """
 
     text: str

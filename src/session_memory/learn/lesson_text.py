@@ -216,5 +216,6 @@ def _most_common(texts: Iterable[str]) -> str:
 
 
 def is_portable(command: str) -> bool:
-    """Whether a command or path is short and has no path that exists on one machine only."""
+    """Whether a command or path is short, not empty, and names no home directory, temporary
+    directory, ``/var`` or Windows drive (``C:\\``)."""
     return bool(command) and len(command) <= LONGEST_COMMAND and not _MACHINE.search(command)

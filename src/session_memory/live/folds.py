@@ -67,10 +67,10 @@ class FoldOperations(MessageOperations):
         """Replace the context's messages from ``from_seq`` to ``to_seq`` by a note.
 
         ``members`` lists the messages to fold if some in between stay, such as instructions.
-        Without it, a call and its result both stay if only one of them is in the range. If the
-        message ``from_seq`` or ``to_seq`` is folded already, the range begins or ends with the note
-        in its place. Messages that others append meanwhile are not folded. Returns
-        ``(compact_seq, note_seq)``.
+        Without it, a call is folded only with its result: if only one of the two is in the range,
+        both stay, or, if nothing else is in the range, both are folded. If the message ``from_seq``
+        or ``to_seq`` is folded already, the range begins or ends with the note in its place.
+        Messages that others append meanwhile are not folded. Returns ``(compact_seq, note_seq)``.
         """
         for field, tokens in (("before_tokens", before_tokens), ("after_tokens", after_tokens)):
             if tokens is not None:
@@ -155,7 +155,11 @@ def _between(session_id: str, seen: Sequence[MessageRow], from_seq: int, to_seq:
 
 
 def _foldable(session_id: str, seen: Sequence[MessageRow], between: Sequence[int]) -> list[int]:
-    """Return the seqs to fold in a range, which may end between a call and its result."""
+    """Return the seqs to fold of the range ``between``. A call is folded only with its result.
+
+    If only one of the two is in the range, both stay. If nothing else in the range can be folded,
+    the missing one is folded too, although it is outside of the range.
+    """
     folded = whole_calls(seen, set(between))
     if not folded:
         raise CannotFold(session_id, "it would separate a call from its result")

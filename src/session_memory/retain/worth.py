@@ -22,7 +22,8 @@ _PACKS = "select source_id, count(*) from packs where source_id in ({keys}) grou
 
 
 def too_small(store: Store, units: Sequence[Unit]) -> list[Unit]:
-    """Return the units that take at least as much space in an archive file as they free."""
+    """Return the units that are not worth archiving: in an archive file they take at least as much
+    space as their eviction frees in the store."""
     saved = _saved(store, units)
     return [unit for unit in units if saved[unit.uids] <= 0]
 

@@ -260,7 +260,7 @@ class _Worker:
         return process.wait()
 
     def kill(self) -> None:
-        """End the process at once."""
+        """End the process at once, and start no other."""
         with self.changed:
             self.is_killed = True
             process = self._process

@@ -11,9 +11,10 @@ if TYPE_CHECKING:
 
 SHAPE = (
     '{"total", "rows": {KIND: {SPLIT: COUNT}}, "scores": {KIND: {SCORE: COUNT}}, "dropped": {KIND:'
-    ' {REASON: COUNT}}, "secrets": {KIND: COUNT}, "sessions", "repos", "files": [PATH, …],'
-    ' "bytes"}; "rows" are the examples; "scores" of their quality are from 3 to 5, lower ones are'
-    ' dropped; "secrets" were masked.'
+    ' {REASON: COUNT}}, "secrets": {SECRET_KIND: COUNT}, "sessions", "repos", "files": [PATH, …],'
+    ' "bytes"}; "rows" counts the examples; "scores" counts them by quality, 3 to 5, and examples'
+    ' below 3 are dropped; "secrets" counts masked secrets; "files" and "bytes" are what export'
+    " wrote, so they are empty and 0 in stats."
 )
 
 

@@ -379,9 +379,10 @@ _SLOW_FORMS = tuple((at, form) for at, form in enumerate(FORMS) if form.needs is
 
 @cache
 def _any_form() -> re.Pattern[str]:
-    """Return one pattern for all forms without ``needs``.
+    """Return one pattern that matches every form without a quick check (``needs`` of `LineForm`).
 
-    The name of the group that matches contains the number of the form.
+    Forms with a quick check have slow patterns, and are tried one by one. Each form is a group of
+    the pattern. The name of the group that matches contains the form's place in ``FORMS``.
     """
     # To compile this one pattern takes no longer than to compile each form.
     quick = [(at, form.pattern.pattern) for at, form in enumerate(FORMS) if form.needs is None]

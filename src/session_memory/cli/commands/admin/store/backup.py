@@ -1,7 +1,8 @@
 """Copy the store to a new file while it is in use.
 
 The copy is a store itself, in the state of one moment. A file that exists is not overwritten. The
-archive of evicted sessions and the folder of lessons are not part of it.
+archive of evicted sessions, the lake, the folder of lessons and the record of what lessons wrote to
+files are not part of it.
 """
 
 import click

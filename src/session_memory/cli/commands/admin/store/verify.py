@@ -1,8 +1,9 @@
 """Check that nothing in the store is damaged.
 
-Reads all logs back and compares them with their hashes. Checks all sums, counts and references, all
-digests and live messages, and the archive if its directory is there. Then derives a random sample
-of sessions again from the stored logs, and compares their events, digests and indexed words. The
+Reads all logs back and compares them with their hashes. Checks that the tokens of each session are
+the sum of its usage, that no event or name is missing, that every digest and live message can be
+read, and that the archive is intact, if its directory is there. Then derives a random sample of
+sessions again from the stored logs, and compares their events, digests and indexed words. The
 answer says how many of all sessions were compared. The exit status is 1 if something differs.
 """
 

@@ -30,7 +30,8 @@ from session_memory.render.text import safe, safe_lines
         ("lessons accept p-0c88 --repo webshop --why 'costs us an hour a week'", "for one repo"),
         ("lessons accept p-0c88 --force", "although few sessions show it"),
     ),
-    json_shape='{"lesson": LESSON, "file"}; a LESSON is as in lessons list.',
+    json_shape='{"lesson": LESSON, "file"}; a LESSON is as in lessons list, without'
+    ' "seen", "live" and "recorded".',
 )
 @click.argument("pattern", metavar="PATTERN", shell_complete=complete_pattern)
 @click.option(

@@ -34,7 +34,8 @@ TEXTS = ("title", "problem", "resolution")
         ("lessons edit l-0c88 --repo webshop --repo billing", "for which repositories"),
         ("lessons edit l-0c88 --problem - < problem.md", "from a file"),
     ),
-    json_shape='{"lesson": LESSON}; a LESSON is as in lessons list.',
+    json_shape='{"lesson": LESSON}; a LESSON is as in lessons list, without'
+    ' "seen", "live" and "recorded".',
 )
 @click.argument("name", metavar="LESSON", shell_complete=complete_lesson)
 @click.option("--title", metavar="TEXT", help="The new title, one line.")

@@ -38,7 +38,7 @@ _COLORS = {"accepted": "green", "rejected": "red"}
     ' [FILE, …], "recorded"}, …], "problems": [TEXT, …]}; "recorded" is false for a file that was'
     ' edited directly; "effect" is the last verdict of lessons measure --mark; "seen" is the number'
     ' of sessions with its pattern now, "sessions" the number when it was accepted; "live" are the'
-    " files that have the lesson.",
+    " files that it was written to and not reverted, also if somebody deleted it there.",
 )
 @click.option("--status", type=click.Choice(STATUSES), help="Only lessons with this status.")
 @dir_option()

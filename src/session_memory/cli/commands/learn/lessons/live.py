@@ -1,4 +1,4 @@
-"""List the files that lessons were written to."""
+"""List the files with lessons that were not reverted."""
 
 import click
 
@@ -23,7 +23,8 @@ from session_memory.views.figures import local
         ("lessons live --json", "for a script"),
     ),
     json_shape='{"live": [{"target", "repo", "lessons": [{"id", "version"}, …],'
-    ' "applied_at", "who", "state"}, …]}; "state" is "as written", "changed" or "gone".',
+    ' "applied_at", "who", "state"}, …]}; "state" is "as written"; "changed": the file was'
+    ' edited since; "gone": the file or its lessons were deleted.',
 )
 @click.pass_obj
 def command(settings: Settings) -> None:

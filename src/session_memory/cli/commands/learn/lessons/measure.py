@@ -1,10 +1,11 @@
 """Show whether lessons helped.
 
-Compares sessions from before a lesson was applied with sessions that started while it was in the
-file, in the same repository and with the same agents. Shows how many of each have the problem, with
-95 % intervals (Wilson for rates, Newcombe for their difference). If there are too few sessions, or
-if somebody deleted the lesson from the file, the verdict says so. Without LESSON, figures of all
-sessions follow, week by week.
+Compares two groups of analyzed sessions: those that ended before a lesson was written to an
+instruction file, and those that started while it was in the file. Both groups are of the file's
+repository and of agents that read it. Shows how many sessions of each group have the problem, with
+95 % intervals (Wilson for rates, Newcombe for their difference). The verdict says so if there are
+too few sessions, or if somebody deleted the lesson and it is in no file any more. Without LESSON,
+figures of all analyzed sessions follow, week by week (at most 53 weeks).
 """
 
 from collections.abc import Iterator
@@ -69,7 +70,8 @@ _COLORS = {"helped": "green", "did_not_help": "red", "worse": "red"}
     default=90,
     metavar="N",
     show_default=True,
-    help="How many days before the lesson count, and how many days the weekly figures cover.",
+    help="Compare with sessions of the N days before the lesson; also the length of the weekly"
+    " figures.",
 )
 @click.option(
     "--repo",
@@ -77,7 +79,12 @@ _COLORS = {"helped": "green", "did_not_help": "red", "worse": "red"}
     help="Only sessions of this repository, in the weekly figures.",
     shell_complete=complete_facet("repo"),
 )
-@click.option("--mark", "marked", is_flag=True, help="Write the verdicts into the lessons.")
+@click.option(
+    "--mark",
+    "marked",
+    is_flag=True,
+    help="Write the verdicts into the lessons, except too_little_data, not_applied and gone.",
+)
 @click.option("--baseline", is_flag=True, help="Save the figures of all sessions to compare later.")
 @dir_option()
 @click.pass_obj

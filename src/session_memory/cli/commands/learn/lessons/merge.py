@@ -27,7 +27,8 @@ from session_memory.render.text import safe
         ("lessons merge l-0c88102dbf64 l-99a1b2c3d4e5", "into the first one"),
         ("lessons merge l-0c88 l-99a1 --why 'the same cause'", "with the reason"),
     ),
-    json_shape='{"lesson": LESSON, "merged": [ID, …]}; a LESSON is as in lessons list.',
+    json_shape='{"lesson": LESSON, "merged": [ID, …]}; a LESSON is as in lessons list, without'
+    ' "seen", "live" and "recorded".',
 )
 @click.argument("into", metavar="LESSON", shell_complete=complete_lesson)
 @click.argument(

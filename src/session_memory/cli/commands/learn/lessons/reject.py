@@ -31,7 +31,8 @@ from session_memory.render.text import safe
         ),
         ("lessons reject l-0c88102dbf64", "no longer use this lesson"),
     ),
-    json_shape='{"lesson": LESSON}; a LESSON is as in lessons list.',
+    json_shape='{"lesson": LESSON}; a LESSON is as in lessons list, without'
+    ' "seen", "live" and "recorded".',
 )
 @click.argument("name", metavar="PATTERN|LESSON", shell_complete=complete_lesson)
 @decision_options

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
         ("lessons show l-0c88 --json", "with every version"),
     ),
     json_shape='{"lesson": LESSON, "decisions": [{"at", "who", "action", "lesson", "version",'
-    ' "why", "forced", "sha256"}, …], "versions": [LESSON, …]}; a LESSON is as in lessons list.',
+    ' "why", "forced", "sha256"}, …], "versions": [LESSON, …]}; a LESSON is as in lessons list, in'
+    ' "versions" without "seen", "live" and "recorded".',
 )
 @click.argument("name", metavar="LESSON", shell_complete=complete_lesson)
 @dir_option()

@@ -1,8 +1,8 @@
 """List lessons that earlier sessions agree on, ready to accept.
 
-A lesson is suggested if three sessions or more had the same: the same thing resolved an error, a
-person asked for the same, the same test was flaky, or the same program timed out. Patterns that
-were accepted or rejected already are left out. Nothing is stored: accept what you want.
+A lesson is suggested if one of these happened in three sessions or more: the same thing resolved an
+error, a person asked for the same, the same test was flaky, or the same program timed out. Patterns
+that were accepted or rejected already are left out. Nothing is stored: accept what you want.
 """
 
 from collections.abc import Iterator

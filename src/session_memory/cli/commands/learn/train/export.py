@@ -1,9 +1,10 @@
-"""Write training data and its card (README.md) to a new directory.
+"""Write training data, and a README.md that describes it.
 
-Each kind of example is a separate configuration of the data set. With the datasets library of
-Hugging Face, load_dataset("DIR", "sft") loads one kind. Secrets are masked, and names of projects
-are replaced. No repository is in two splits, unless it is the only one. Read the data before you
-share it.
+There are three kinds of examples: sft is a prompt with its answer, chat a whole session, and dpo a
+failed attempt with one that succeeded. Each kind is a separate configuration of the data set: with
+the datasets library of Hugging Face, load_dataset("DIR", "sft") loads one kind. Secrets are masked,
+and names of projects are replaced. All examples of a repository are in the same split; if there is
+only one repository, it is divided by sessions. Read the data before you share it.
 """
 
 from pathlib import Path

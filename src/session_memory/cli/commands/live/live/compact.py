@@ -1,7 +1,7 @@
 """Fold older messages behind a summary.
 
-The messages stay in the store, but the model is sent the summary instead of them. A call is always
-folded together with its result.
+The messages stay in the store, but the model is sent the summary instead of them. Instructions
+(system messages) are not folded. A call is always folded together with its result.
 """
 
 from typing import TextIO

@@ -25,7 +25,7 @@ from session_memory.cli.kit.settings import Settings
     "--at",
     type=click.IntRange(min=0),
     metavar="SEQ",
-    help="Share messages up to the one with this number; by default all.",
+    help="Share messages up to the one with this number; by default all that are not rewound.",
 )
 @click.option("--id", "new_id", metavar="ID", help="The id of the new session.")
 @click.option("--title", metavar="TEXT", help="The title; by default that of the other session.")

@@ -1,6 +1,7 @@
 """List live sessions, the last changed first.
 
-Sessions that their runtime closed are not listed.
+A closed session is never listed. An archived session is listed: it can be read, but accepts no
+messages.
 """
 
 import click
@@ -27,7 +28,7 @@ from session_memory.cli.kit.settings import Settings
 @click.option(
     "--status",
     type=click.Choice(("active", "archived")),
-    help="Only these sessions; archived ones accept no messages.",
+    help="Only active or only archived sessions; by default both.",
 )
 @click.option("--subagents", is_flag=True, help="Also list subagents.")
 @limit_option(20)

@@ -1,8 +1,8 @@
 """Undo the last rewind or clear, or the last compaction.
 
-A clear, which only a runtime does, is a rewind to the beginning. Messages that were added after the
-rewind or clear stay in the store, but are not sent to the model any more. Run the command again to
-undo the rewind, clear or compaction before that.
+A runtime can also clear a session (rewind it to the beginning), or return to a rewound message;
+both are undone in the same way. Messages that were added since then stay in the store, but are not
+sent to the model any more. Run the command again to undo the one before.
 """
 
 import click
