@@ -23,6 +23,7 @@ from session_memory.pricing.own_prices import own_prices
 from session_memory.store.digests import UnanalyzedSession
 from session_memory.store.store import Store, open_store
 from session_memory.workers.pool import (
+    NeedsParent,
     OrderReturned,
     Pool,
     WorkerDied,
@@ -55,10 +56,6 @@ class AnalysisSetting(msgspec.Struct, frozen=True):
     place: str
     prices: str
     own_prices: dict[str, OwnPrice]
-
-
-class NeedsParent(Exception):
-    """A worker could not read a session properly. The parent process reads it and reports why."""
 
 
 class ParallelAnalysis(SessionReading):

@@ -41,6 +41,10 @@ class OrderReturned(Exception):
     """No worker can finish the order. The caller does the rest of the order."""
 
 
+class NeedsParent(Exception):
+    """A worker raises this if it cannot finish its order properly. The parent process does it."""
+
+
 class WorkerDied(Exception):
     """Two processes died over the same order, most likely because of the order."""
 

@@ -6,6 +6,7 @@ compared only if all bins of one band are equal.
 """
 
 import re
+from collections.abc import Callable
 from hashlib import blake2b
 
 BINS = 64
@@ -36,6 +37,10 @@ def overlap(one: str, other: str) -> float:
     """Return the share of three-word runs that two texts have in common, from 0 to 1."""
     mine, theirs = shingles(one, 3), shingles(other, 3)
     return len(mine & theirs) / len(mine | theirs)
+
+
+def exact_hash(text: str) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def signature(text: str) -> Signature:
@@ -77,13 +82,13 @@ class Duplicates:
         self._seen: list[Signature] = []
         self._bands: dict[tuple[int, Signature], list[int]] = {}
 
-    def is_new(self, text: str) -> bool:
+    def is_new(self, exact: bytes, signature_of: Callable[[], Signature]) -> bool:
+        """Whether no similar text was added before. ``exact`` is the text's `exact_hash`."""
         # The same text a second time is never new, so it needs no signature.
-        exact = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         if exact in self._same:
             return False
         self._same.add(exact)
-        signed = signature(text)
+        signed = signature_of()
         bands = [(place, signed[place : place + BAND]) for place in range(0, BINS, BAND)]
         near = {number for band in bands for number in self._bands.get(band, ())}
         if any(agreement(signed, self._seen[number]) >= self._alike for number in near):

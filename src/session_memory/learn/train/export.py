@@ -14,11 +14,10 @@ import msgspec
 
 from session_memory.core.errors import MissingExtra, UnsafePath
 from session_memory.core.schema import Session
-from session_memory.learn.train import gate
 from session_memory.learn.train.card import COLUMNS, TrainingReport, card
 from session_memory.learn.train.duplicates import Duplicates
 from session_memory.learn.train.example import Example, ExampleFilter, RefusedExample
-from session_memory.learn.train.examples import examples
+from session_memory.learn.train.parallel_examples import ExampleMaking
 from session_memory.learn.train.splits import SHARES, KeptRow, splits_of
 from session_memory.store.private_files import make_private, sweep_unfinished, whole_directory
 from session_memory.store.store import Store
@@ -33,7 +32,7 @@ def preview(
     store: Store, sessions: list[Session], options: ExampleFilter, **how: Any
 ) -> TrainingReport:
     """Return the report that an export would give, without writing files."""
-    return _gathered(store, sessions, options, lambda example: None, **how)[0]
+    return _gathered(store, sessions, options, None, **how)[0]
 
 
 def export(
@@ -45,10 +44,12 @@ def export(
     parquet: bool = False,
     shares: tuple[int, int, int] = SHARES,
     on_session: Callable[[], None] = lambda: None,
+    jobs: int = 1,
 ) -> TrainingReport:
     """Write the files below ``out``, which must not exist or must be an empty directory.
 
-    ``shares`` are the parts of the splits train, validation and test.
+    ``shares`` are the parts of the splits train, validation and test. ``jobs`` worker processes
+    make examples if there is much to read; 0 means one for each processor.
     """
     _refuse_full(out)
     make_private(out.parent)
@@ -56,7 +57,13 @@ def export(
     with whole_directory(out) as making:
         with _Files(making, parquet, options.tools) as files:
             report, splits = _gathered(
-                store, sessions, options, files.take, shares=shares, on_session=on_session
+                store,
+                sessions,
+                options,
+                files.take,
+                shares=shares,
+                on_session=on_session,
+                jobs=jobs,
             )
             files.write(splits)
         ending = "parquet" if parquet else "jsonl"
@@ -77,26 +84,34 @@ def _gathered(
     store: Store,
     sessions: list[Session],
     options: ExampleFilter,
-    take: Take,
+    take: Take | None,
     *,
     shares: tuple[int, int, int] = SHARES,
     on_session: Callable[[], None] = lambda: None,
+    jobs: int = 1,
 ) -> tuple[TrainingReport, dict[KeptRow, str]]:
     report = TrainingReport(sessions=len(sessions))
     seen = {kind: Duplicates() for kind in options.kinds}
     kept: list[KeptRow] = []
-    for session in sorted(sessions, key=lambda one: one.session_uid):
-        for found in examples(store, session, options):
-            reason = _reason(found, seen)
-            if isinstance(found, RefusedExample) or reason is not None:
-                _count(report.dropped, found.kind, reason or "")
-                continue
-            kept.append(KeptRow(found.kind, found.origin, found.session_uid))
-            _count(report.scores, found.kind, str(found.score))
-            for kind, count in gate.masked_in(found.text).items():
-                report.secrets[kind] = report.secrets.get(kind, 0) + count
-            take(found)
-        on_session()
+    ordered = sorted(sessions, key=lambda one: one.session_uid)
+    making = ExampleMaking(store, ordered, options, jobs=jobs, with_rows=take is not None)
+    with making.started():
+        for of_session in making.each():
+            for found in of_session:
+                if isinstance(found, RefusedExample):
+                    _count(report.dropped, found.kind, found.reason)
+                    continue
+                example = found.example
+                if not seen[example.kind].is_new(found.exact, found.signature):
+                    _count(report.dropped, example.kind, NEAR_DUPLICATE)
+                    continue
+                kept.append(KeptRow(example.kind, example.origin, example.session_uid))
+                _count(report.scores, example.kind, str(example.score))
+                for kind, count in found.secrets().items():
+                    report.secrets[kind] = report.secrets.get(kind, 0) + count
+                if take is not None:
+                    take(example)
+            on_session()
     report.repos = len({row.origin for row in kept})
     splits = splits_of(kept, shares)
     for row in kept:
@@ -105,14 +120,6 @@ def _gathered(
     for counts in (report.secrets, *report.scores.values(), *report.dropped.values()):
         _sort(counts)
     return report, splits
-
-
-def _reason(found: Example | RefusedExample, seen: dict[str, Duplicates]) -> str | None:
-    if isinstance(found, RefusedExample):
-        return found.reason
-    if found.score < gate.KEPT_FROM:
-        return gate.LOW_SCORE
-    return None if seen[found.kind].is_new(found.text) else NEAR_DUPLICATE
 
 
 def _count(counts: dict[str, dict[str, int]], kind: str, name: str) -> None:

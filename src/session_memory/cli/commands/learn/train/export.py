@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.jobs_option import jobs_option
 from session_memory.cli.kit.output import print_json, print_lines, remark
 from session_memory.cli.kit.settings import Settings
 from session_memory.cli.kit.training_options import training_options
@@ -42,9 +43,16 @@ from session_memory.views.figures import plural, size
     help="The format of the files.",
 )
 @training_options
+@jobs_option
 @click.pass_obj
 def command(
-    settings: Settings, /, out: str, form: str, shares: tuple[int, int, int], **options: Any
+    settings: Settings,
+    /,
+    out: str,
+    form: str,
+    shares: tuple[int, int, int],
+    jobs: int | None,
+    **options: Any,
 ) -> None:
     from session_memory.cli.kit.training_options import select_examples
     from session_memory.learn.train.export import export
@@ -52,7 +60,16 @@ def command(
     target = Path(out).expanduser()
     with settings.opened() as store:
         sessions, examples = select_examples(store, **options)
-        report = export(store, sessions, examples, target, parquet=form == "parquet", shares=shares)
+        workers = jobs or settings.configuration().jobs
+        report = export(
+            store,
+            sessions,
+            examples,
+            target,
+            parquet=form == "parquet",
+            shares=shares,
+            jobs=workers,
+        )
     if settings.as_json:
         print_json(report.to_dict())
         return
