@@ -17,7 +17,7 @@ from session_memory.derive.reindex import ensure_index
 from session_memory.retain.verification import verify
 from session_memory.store import Store, open_store
 from session_memory.store.database import connect
-from session_memory.store.migrations import NEWEST, STEPS, migrate, version
+from session_memory.store.migrations import NEWEST, all_steps, migrate, version
 from session_memory.testing.claude import ClaudeHome, call, usage
 from session_memory.testing.collecting import (
     check_sound,
@@ -81,7 +81,7 @@ def path(place: str) -> Path:
 
 
 def test_a_new_store_has_the_newest_schema(store: Store) -> None:
-    assert version(store.db) == NEWEST == len(STEPS)
+    assert version(store.db) == NEWEST == len(all_steps())
 
 
 @pytest.mark.only("sqlite")
@@ -111,7 +111,7 @@ def test_a_store_of_any_earlier_step_is_brought_up_to_date(
 ) -> None:
     place = stores.empty_place("memory")
     db = connect(place)
-    assert migrate(db, 1234, STEPS[:step]) == list(range(1, step + 1))
+    assert migrate(db, 1234, all_steps()[:step]) == list(range(1, step + 1))
     db.close()
     with collected(home, place) as store:
         assert version(store.db) == NEWEST
@@ -119,7 +119,7 @@ def test_a_store_of_any_earlier_step_is_brought_up_to_date(
 
 
 def test_a_step_is_applied_once(store: Store) -> None:
-    steps = (*STEPS, "create table later (id {int} not null){strict};\n")
+    steps = (*all_steps(), "create table later (id {int} not null){strict};\n")
     assert migrate(store.db, 1234, steps) == [NEWEST + 1]
     assert migrate(store.db, 5678, steps) == []
     assert store.db.has_table("later")
@@ -128,7 +128,7 @@ def test_a_step_is_applied_once(store: Store) -> None:
 
 @pytest.mark.only("sqlite")
 def test_before_a_step_a_backup_is_made(store: Store, path: Path, any_umask: None) -> None:
-    steps = (*STEPS, "create table later (id {int} not null){strict};\n")
+    steps = (*all_steps(), "create table later (id {int} not null){strict};\n")
     migrate(store.db, 1234, steps)
     backup = path.with_name(f"memory.db.before-step-{NEWEST + 1}-1234")
     assert mode_of(backup) == 0o600
@@ -138,7 +138,7 @@ def test_before_a_step_a_backup_is_made(store: Store, path: Path, any_umask: Non
 
 
 def test_a_step_that_fails_leaves_nothing_of_itself(store: Store) -> None:
-    steps = (*STEPS, "create table later (id {int});\ninsert into nowhere values (1);\n")
+    steps = (*all_steps(), "create table later (id {int});\ninsert into nowhere values (1);\n")
     with pytest.raises(StoreError, match="nowhere"):
         migrate(store.db, 1234, steps)
     assert version(store.db) == NEWEST
@@ -148,7 +148,7 @@ def test_a_step_that_fails_leaves_nothing_of_itself(store: Store) -> None:
 
 def test_a_newer_schema_is_refused_with_a_hint(store: Store, place: str) -> None:
     before = store.fingerprint()
-    migrate(store.db, 1234, (*STEPS, "create table later (id {int})"))
+    migrate(store.db, 1234, (*all_steps(), "create table later (id {int})"))
     with pytest.raises(NewerSchema, match=f"schema {NEWEST + 1}") as refused:
         open_store(place)
     assert refused.value.hint is not None and "upgrade" in refused.value.hint.lower()
@@ -157,7 +157,7 @@ def test_a_newer_schema_is_refused_with_a_hint(store: Store, place: str) -> None
 
 @pytest.mark.only("sqlite")
 def test_a_newer_schema_is_left_alone(store: Store, path: Path) -> None:
-    migrate(store.db, 1234, (*STEPS, "create table later (id {int})"))
+    migrate(store.db, 1234, (*all_steps(), "create table later (id {int})"))
     store.close()
     before = path.read_bytes()
     with pytest.raises(NewerSchema):

@@ -21,9 +21,9 @@ from live.disk import FROM_THEN_ON, HALF_A_WRITE, KILL, ONCE, Control
 from session_memory.core import time
 from session_memory.core.errors import SessionMemoryError
 from session_memory.live.store import SessionStore
-from session_memory.store.migrations import TABLES
+from session_memory.store.migrations import all_tables
 
-LIVE = tuple(table for table in TABLES if table.startswith("live_"))
+LIVE = tuple(table for table in all_tables() if table.startswith("live_"))
 MOMENT_NS = 1_800_000_000_000_000_000
 LARGE = "large " * 20_000
 

@@ -23,7 +23,7 @@ from session_memory.live.rows import SubagentLifecycle
 from session_memory.retain.forget import compact
 from session_memory.retain.verification import verify
 from session_memory.store import Store, live_erase, open_store
-from session_memory.store.migrations import TABLES
+from session_memory.store.migrations import all_tables
 from session_memory.testing.stores import Stores
 
 WORD = "xylophone"
@@ -34,7 +34,7 @@ def collect(store: Store) -> None:
 
 
 def rows_of_live(store: Store) -> dict[str, int]:
-    tables = [table for table in TABLES if table.startswith("live_")]
+    tables = [table for table in all_tables() if table.startswith("live_")]
     counts = {table: store.db.value(f"select count(*) from {table}") for table in tables}
     return {table: count for table, count in counts.items() if count}
 

@@ -7,7 +7,7 @@ import pytest
 from session_memory.live import SessionStore
 from session_memory.live.blocks import pair_calls
 from session_memory.store import Store
-from session_memory.store.migrations import TABLES
+from session_memory.store.migrations import all_tables
 
 # A server gets every statement from the few that run on both databases.
 pytestmark = pytest.mark.only("sqlite")
@@ -72,7 +72,8 @@ def test_loading_wrote_a_false_interruption_while_a_tool_ran(
 
     def everything() -> dict[str, list[tuple[object, ...]]]:
         return {
-            table: sorted(opened.db.all(f"select * from {table}"), key=repr) for table in TABLES
+            table: sorted(opened.db.all(f"select * from {table}"), key=repr)
+            for table in all_tables()
         }
 
     def look() -> None:

@@ -22,7 +22,7 @@ from session_memory.retain.portable_file import export_store
 from session_memory.retain.portable_import import import_store
 from session_memory.store import Store
 from session_memory.store.memory_store import temporary_store
-from session_memory.store.migrations import TABLES
+from session_memory.store.migrations import all_tables
 from session_memory.testing.claude import ClaudeHome, Clock, call
 from session_memory.testing.collecting import check_sound, collect, events_of, new_store
 from session_memory.testing.hidden_secrets import FORMS, SPELLINGS, seen, wrapped
@@ -102,7 +102,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 def everything_in(store: Store) -> bytes:
     """Every cell of every table, and every byte of raw."""
     cells: list[bytes] = []
-    for table in TABLES:
+    for table in all_tables():
         columns = ", ".join(store.db.columns(table))
         for row in store.db.all(f"select {columns} from {table}"):
             cells += [cell if isinstance(cell, bytes) else str(cell).encode() for cell in row]

@@ -15,7 +15,7 @@ from session_memory.redact import hide
 from session_memory.retain.native_files import restore_native
 from session_memory.retain.portable_file import export_store
 from session_memory.retain.portable_import import import_store
-from session_memory.store.migrations import TABLES
+from session_memory.store.migrations import all_tables
 from session_memory.store.store import Store
 from session_memory.testing.claude import ClaudeHome, ClaudeLog, call, usage
 from session_memory.testing.collecting import (
@@ -61,7 +61,7 @@ def talkative(home: ClaudeHome) -> ClaudeLog:
 def everything_in(store: Store) -> bytes:
     """Every cell of every table, and every byte of raw."""
     parts = []
-    for table in TABLES:
+    for table in all_tables():
         columns = ", ".join(store.db.columns(table))
         for row in store.db.all(f"select {columns} from {table}"):
             parts += [cell if isinstance(cell, bytes) else str(cell).encode() for cell in row]

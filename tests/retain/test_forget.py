@@ -22,7 +22,7 @@ from session_memory.retain.portable_file import export_store
 from session_memory.retain.portable_import import import_store
 from session_memory.store import Store, open_store
 from session_memory.store.copying import copy_everything
-from session_memory.store.migrations import TABLES
+from session_memory.store.migrations import all_tables
 from session_memory.store.retention import SOURCE, source_key
 from session_memory.store.retention_archive import Archive, unpacked
 from session_memory.store.zstandard import zstd
@@ -51,7 +51,7 @@ def _everything(keeper: Keeper) -> Iterator[tuple[str, bytes]]:
     places = [keeper.archive, *([beside] if beside.is_dir() else [])]
     for file in (file for place in places for file in place.rglob("*") if file.is_file()):
         yield str(file), file.read_bytes()
-    for table in TABLES:
+    for table in all_tables():
         for row in store.db.all(f"select * from {table}"):
             for value in row:
                 yield table, value if isinstance(value, bytes) else str(value).encode()

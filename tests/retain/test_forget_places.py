@@ -19,7 +19,7 @@ from session_memory.retain.forget_plan import plan_of
 from session_memory.retain.lake import export as export_lake
 from session_memory.retain.proof import Samples, prove
 from session_memory.store import open_store
-from session_memory.store.migrations import STEPS, migrate
+from session_memory.store.migrations import all_steps, migrate
 from session_memory.store.sqlite import Sqlite
 from session_memory.testing.claude import usage
 
@@ -199,7 +199,7 @@ def test_the_proof_searches_the_log_of_a_store_behind_a_link(
 def test_the_copy_before_an_update_is_beside_the_store_itself(tmp_path: Path) -> None:
     (tmp_path / "far").mkdir()
     old = Sqlite(tmp_path / "far" / "real.db")
-    migrate(old, 1, STEPS[:-1])
+    migrate(old, 1, all_steps()[:-1])
     old.close()
     (tmp_path / "link.db").symlink_to(tmp_path / "far" / "real.db")
     open_store(tmp_path / "link.db").close()

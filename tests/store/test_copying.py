@@ -11,7 +11,7 @@ from session_memory.core.errors import CopyUnfinished, NotEmpty
 from session_memory.derive.reindex import ensure_index
 from session_memory.store import Store, copying, open_store
 from session_memory.store.copying import copy_everything
-from session_memory.store.migrations import TABLES
+from session_memory.store.migrations import all_tables
 from session_memory.store.store import copy_target
 from session_memory.testing.claude import ClaudeHome, call, usage
 from session_memory.testing.collecting import check_same, check_sound, collect, contents
@@ -64,7 +64,7 @@ def rows_of(store: Store) -> dict[str, list[tuple[object, ...]]]:
         table: sorted(
             store.db.all(f"select {', '.join(store.db.columns(table))} from {table}"), key=repr
         )
-        for table in TABLES
+        for table in all_tables()
         if table != copying.INDEX_STATE
     }
 

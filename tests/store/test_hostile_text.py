@@ -3,7 +3,7 @@
 from session_memory.core.text import escaped
 from session_memory.store import Store, open_store
 from session_memory.store.event_rows import EventRow
-from session_memory.store.migrations import TABLES
+from session_memory.store.migrations import all_tables
 from session_memory.store.record_keys import place_key, record_key
 from session_memory.store.sessions import CollectedSession
 from session_memory.store.sources import SourceRow
@@ -120,6 +120,6 @@ def test_it_is_the_same_text_on_both_databases(stores: Stores) -> None:
     with stores.new() as one, open_store(":memory:") as other:
         filled(one)
         filled(other)
-        for table in TABLES:
+        for table in all_tables():
             sql = f"select {', '.join(one.db.columns(table))} from {table}"
             assert sorted(one.db.all(sql)) == sorted(other.db.all(sql)), table

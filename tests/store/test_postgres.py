@@ -27,7 +27,7 @@ from session_memory.demo import demo_home
 from session_memory.store import Store, connections, open_store
 from session_memory.store.address import shown
 from session_memory.store.copy_batches import EncodedRows
-from session_memory.store.migrations import NEWEST, TABLES
+from session_memory.store.migrations import NEWEST, all_tables
 from session_memory.store.postgres import Postgres
 from session_memory.store.postgres_errors import to_store_error
 from session_memory.store.postgres_sql import to_psycopg
@@ -522,7 +522,7 @@ print("well")
 def test_the_tables_are_those_of_the_migrations(admin: Postgres, store: Store) -> None:
     sql = "select count(*) from pg_tables where schemaname = current_schema()"
     # The record of the steps, and the two indexes of words.
-    assert store.db.value(sql) == len(TABLES) + 3
+    assert store.db.value(sql) == len(all_tables()) + 3
 
 
 def encoded(*names: str) -> EncodedRows:

@@ -49,7 +49,6 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Self
 
-from session_memory.core.installation import install_hint, upgrade_hint
 from session_memory.core.text import exception_text, short_repr
 
 
@@ -128,6 +127,9 @@ class NewerSchema(StoreError):
     """A newer release wrote the store. It was not changed."""
 
     def __init__(self, path: str, *, found: int, known: int) -> None:
+        # Most commands raise no error whose hint names a command to install.
+        from session_memory.core.installation import upgrade_hint  # noqa: PLC0415
+
         message = f"{path} has schema {found}, this release knows only {known}"
         super().__init__(message, upgrade_hint())
         self.found = found
@@ -362,6 +364,8 @@ class MissingExtra(SessionMemoryError, ImportError):
     """An optional library is needed but not installed."""
 
     def __init__(self, extra: str) -> None:
+        from session_memory.core.installation import install_hint  # noqa: PLC0415
+
         super().__init__(
             f"this needs the extra {extra}, which is not installed", install_hint(extra)
         )

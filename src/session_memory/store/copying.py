@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from session_memory.core.errors import CopyUnfinished, NotEmpty, StoreError
 from session_memory.store.database import Database
-from session_memory.store.migrations import TABLES
+from session_memory.store.migrations import all_tables
 
 if TYPE_CHECKING:
     from session_memory.store.store import Store
@@ -50,7 +50,7 @@ def _copy(source: "Store", target: "Store", on_bytes: Callable[[int], None]) -> 
     with source.db.snapshot(), target.db.loading(), target.transaction():
         # Checked again, because now no other process can write.
         refuse_full(target)
-        for table in (table for table in TABLES if table != INDEX_STATE):
+        for table in (table for table in all_tables() if table != INDEX_STATE):
             columns = source.db.columns(table)
             # A row may refer to earlier rows of its table.
             order = " order by id" if "id" in columns else ""
@@ -61,7 +61,7 @@ def _copy(source: "Store", target: "Store", on_bytes: Callable[[int], None]) -> 
                 if table == "packs":
                     place = columns.index("length")
                     on_bytes(sum(row[place] for row in batch))
-        target.db.continue_ids(TABLES)
+        target.db.continue_ids(all_tables())
         # The word index is specific to a database, so the target must build its own.
         target.index.declare(complete=False)
         target.db.execute(f"drop table {MARK}")
@@ -75,7 +75,7 @@ def refuse_unfinished(db: Database) -> None:
 
 
 def refuse_full(store: "Store") -> None:
-    for table in (table for table in TABLES if table != INDEX_STATE):
+    for table in (table for table in all_tables() if table != INDEX_STATE):
         if store.db.one(f"select 1 from {table} limit 1") is not None:
             error = NotEmpty(store.db.name)
             error.hint = "Give a path or address without a store, or with an empty one."

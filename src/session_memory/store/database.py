@@ -13,7 +13,6 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 from session_memory.core.choices import one_of
 from session_memory.core.errors import StoreError
-from session_memory.core.installation import install_hint
 from session_memory.store.address import for_libpq, is_postgres, is_unknown_address
 from session_memory.store.word_query import WordEngine
 
@@ -231,6 +230,8 @@ def connect(where: str | Path, *, durability: str = "full", create: bool = True)
     except ImportError as error:
         if not (error.name or "").startswith("psycopg") and "libpq" not in str(error):
             raise
+        from session_memory.core.installation import install_hint  # noqa: PLC0415
+
         message = "a PostgreSQL store needs psycopg, which is not installed"
         raise StoreError(message, install_hint("postgres")) from error
     opened: Database = driver(place, durability=durability, create=create)

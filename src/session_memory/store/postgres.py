@@ -19,7 +19,7 @@ from session_memory.store.connections import Channel, Connections
 from session_memory.store.copy_batches import CopyBatch, EncodedRows
 from session_memory.store.database import Key, Params, Row, Unswept
 from session_memory.store.lock_holds import HeldLock
-from session_memory.store.migrations import TABLES
+from session_memory.store.migrations import all_tables
 from session_memory.store.operation_lock import OperationLock, wait_for
 from session_memory.store.postgres_rewriting import rewrite_table
 from session_memory.store.postgres_sql import (
@@ -357,7 +357,7 @@ alter table dictionaries alter column body set storage external;
             yield
         finally:
             self._is_loading = False
-        self.execute(f"analyze {', '.join(TABLES)}")
+        self.execute(f"analyze {', '.join(all_tables())}")
 
     # ------------------------------------------------------------ tables
 
@@ -433,7 +433,7 @@ alter table dictionaries alter column body set storage external;
     def _all_tables(self) -> list[str]:
         """Our tables and those of the word index, the unfinished one of a `reindex` included."""
         words = (TABLE, TITLES, f"{TABLE}_next")
-        return [*TABLES, *(table for table in words if self.has_table(table))]
+        return [*all_tables(), *(table for table in words if self.has_table(table))]
 
     def bytes_on_disk(self) -> int:
         return int(self.value(SIZE, {"tables": self._all_tables()}))

@@ -19,7 +19,6 @@ from typing import IO
 import msgspec
 
 from session_memory.core.errors import ArchiveError
-from session_memory.core.installation import upgrade_hint
 from session_memory.core.time import format_time
 from session_memory.store.operation_lock import lock_within_a_minute
 from session_memory.store.private_files import UNFINISHED, make_private, sync_directory
@@ -291,6 +290,8 @@ def _manifest(archive: tarfile.TarFile, file: Path) -> ArchiveManifest:
     if manifest.format != FORMAT:
         raise ArchiveError(f"{file} is not an archive of Session Memory")
     if manifest.version > FORMAT_VERSION:
+        from session_memory.core.installation import upgrade_hint  # noqa: PLC0415
+
         raise ArchiveError(f"{file} has format version {manifest.version}", upgrade_hint())
     return manifest
 

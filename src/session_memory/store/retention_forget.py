@@ -15,7 +15,7 @@ from session_memory.core.schema import KINDS, ROLES
 from session_memory.store.database import Database
 from session_memory.store.index import event_of
 from session_memory.store.kept_answers import KeptAnswers, note_digests
-from session_memory.store.migrations import STEPS, TABLES
+from session_memory.store.migrations import all_steps, all_tables
 from session_memory.store.raw import compressor, packed
 from session_memory.store.recall import Recall
 from session_memory.store.row_values import containing
@@ -107,7 +107,7 @@ def delete_sessions(store: Store, sessions: dict[int, str], sources: Collection[
         Recall(db).forget(sessions[session])
         db.execute(_UNOWN, {"key": session})
     keys = {"sessions": sessions, "sources": sources, "uids": sessions.values()}
-    for table in reversed([name for name in TABLES if name not in _LAST]):
+    for table in reversed([name for name in all_tables() if name not in _LAST]):
         has = db.columns(table)
         kinds = {**_COLUMNS, **_ALSO.get(table, {})}
         for column in [name for name in kinds if name in has and not table.startswith("live_")]:
@@ -233,7 +233,7 @@ def rows_with(db: Database, samples: Collection[bytes]) -> dict[bytes, list[str]
 
 def _tables_with(db: Database, sample: bytes) -> Iterator[str]:
     pattern = {"sample": containing(sample.decode())}
-    for table in TABLES:
+    for table in all_tables():
         tests = [
             f"{column} like :sample escape '!'"
             for column in db.columns(table)
@@ -246,7 +246,7 @@ def _tables_with(db: Database, sample: bytes) -> Iterator[str]:
 @cache
 def _text_columns() -> dict[str, set[str]]:
     """The columns with texts of each table."""
-    steps = "".join(STEPS)
+    steps = "".join(all_steps())
     found = {
         table: {*re.findall(r"(\w+) \{text\}", columns)} for table, columns in _MADE.findall(steps)
     }
@@ -279,7 +279,7 @@ def has_stray_docs(store: Store, words: Collection[str]) -> bool:
 
 def blobs(db: Database) -> Iterator[tuple[str, bytes]]:
     """``(table, body)`` of all compressed values, except for the stored logs."""
-    for table in TABLES:
+    for table in all_tables():
         if table != "packs" and "body" in db.columns(table):
             for (body,) in db.each(f"select body from {table} where body is not null"):
                 yield table, bytes(body)

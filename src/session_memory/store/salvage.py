@@ -19,7 +19,7 @@ from session_memory.core.errors import StoreDamaged, StoreNotFound
 from session_memory.store.address import is_postgres, shown
 from session_memory.store.copying import INDEX_STATE
 from session_memory.store.damage import NAMED
-from session_memory.store.migrations import TABLES
+from session_memory.store.migrations import all_tables
 from session_memory.store.sqlite import Sqlite
 from session_memory.store.sqlite_errors import translated
 from session_memory.store.store import Store, open_store
@@ -97,16 +97,18 @@ def _opened(path: Path) -> apsw.Connection:
 
 
 def salvage(
-    damaged: apsw.Connection, target: Store, tables: Collection[str] = TABLES
+    damaged: apsw.Connection, target: Store, tables: Collection[str] | None = None
 ) -> list[LostRows]:
-    """Copy the readable rows of some tables into an empty store, and return what was lost."""
+    """Copy the readable rows of all or some tables into an empty store; return what was lost."""
     assert isinstance(target.db, Sqlite)
+    known = (one for one in all_tables() if one != INDEX_STATE)
+    chosen = [one for one in known if tables is None or one in tables]
     lost: list[LostRows] = []
     connection = target.db.connection
     connection.pragma("foreign_keys", False)
     try:
         with target.transaction():
-            for table in (one for one in TABLES if one in tables and one != INDEX_STATE):
+            for table in chosen:
                 if table in NAMED_TABLES and any(one.table == "names" for one in lost):
                     # Without the names of kinds and models, their rows cannot be read.
                     lost.append(LostRows(table, 0, None, "its names were lost"))

@@ -7,10 +7,15 @@ from importlib import import_module
 from pathlib import Path
 
 
-def load_steps() -> tuple[str, ...]:
-    """The SQL of all steps in the order of their numbers, which must be 1, 2, 3, …"""
+def step_names() -> list[str]:
+    """The names of the modules in the order of their numbers, which must be 1, 2, 3, …"""
     names = [file.stem for file in Path(__file__).parent.glob("step*_*.py")]
     modules = {int(name.removeprefix("step").partition("_")[0]): name for name in names}
     if sorted(modules) != list(range(1, len(names) + 1)):
         raise RuntimeError(f"migration steps must be numbered 1, 2, 3, …, not {sorted(names)}")
-    return tuple(import_module(f"{__name__}.{modules[n]}").SQL for n in sorted(modules))
+    return [modules[number] for number in sorted(modules)]
+
+
+def load_steps() -> tuple[str, ...]:
+    """The SQL of all steps in the order of their numbers."""
+    return tuple(import_module(f"{__name__}.{name}").SQL for name in step_names())

@@ -116,10 +116,10 @@ def _copy_readable(
     If derived rows can be read but have impossible values, all of them are derived again.
     """
     from session_memory.core.errors import InvalidRecord
-    from session_memory.store.migrations import TABLES
+    from session_memory.store.migrations import all_tables
 
     try:
-        return _copy_salvaged(settings, source, target, damage, TABLES)
+        return _copy_salvaged(settings, source, target, damage, all_tables())
     except InvalidRecord:
         return _copy_salvaged(settings, source, target, damage, None)
 
@@ -134,10 +134,10 @@ def _copy_salvaged(
     """Copy what can be read in ``tables``; None copies all tables that cannot be derived."""
     from session_memory.core.time import now_ms
     from session_memory.retain.rescue import DERIVED, derive_lost
-    from session_memory.store.migrations import TABLES
+    from session_memory.store.migrations import all_tables
     from session_memory.store.salvage import LostRows, salvaged
 
-    chosen = [one for one in TABLES if one not in DERIVED] if tables is None else tables
+    chosen = [one for one in all_tables() if one not in DERIVED] if tables is None else tables
     beside = None if is_postgres(target) else Path(target).expanduser().absolute().parent
     with salvaged(source, chosen, beside) as (store, lost):
         if tables is None:
