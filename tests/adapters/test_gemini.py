@@ -120,6 +120,21 @@ def test_what_the_program_tells_the_model_is_no_prompt(tmp_path: Path, said: str
         assert events[2].summary.startswith(said[:40])
 
 
+def test_a_command_of_the_person_is_no_prompt_and_can_be_gone_back_to(tmp_path: Path) -> None:
+    ran = "I ran the following shell command:\n```sh\necho \\`date\\`\n```\n\n"
+    ran += "This produced the following result:\n```\nMonday\n```"
+    lines = [prompt("m1", "build it"), answer("m2"), prompt("m3", ran), answer("m4")]
+    write(tmp_path, *lines, {"$rewindTo": "m3"}, prompt("m5", "in red"))
+    with collected(tmp_path) as store:
+        events = events_of(store, "gemini:s1")
+        assert [event.summary for event in events if event.is_a("user_msg")] == [
+            "build it",
+            "in red",
+        ]
+        assert (events[2].kind, events[2].summary) == ("lifecycle", "! echo `date`")
+        assert [event.summary for event in events if event.branch] == ["! echo `date`", "Done."]
+
+
 def test_a_history_that_is_written_again_counts_once(tmp_path: Path) -> None:
     context = prompt("x0", "<session_context>\n- **Workspace Directories:**\n  - /home/mira/app\n")
     lines = [prompt("m1", "build it"), answer("m2")]
