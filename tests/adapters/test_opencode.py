@@ -19,6 +19,7 @@ from session_memory.testing.collecting import (
     events_of,
     every_usage,
     inherited_by,
+    new_store,
 )
 
 pytestmark = pytest.mark.only("sqlite")
@@ -218,9 +219,7 @@ def test_a_session_that_was_taken_back_has_an_abandoned_branch(tmp_path: Path) -
     with collected(tmp_path) as store:
         made.revert(session, second)
         collect(store, tmp_path)
-        made.db.execute("delete from part where message_id >= ?", (second,))
-        made.db.execute("delete from message where id >= ?", (second,))
-        made.revert(session, None)
+        made.remove_from(session, second)
         made.prompt(session, "another way")
         made.answer(session, text("three"))
         collect(store, tmp_path)
@@ -229,6 +228,56 @@ def test_a_session_that_was_taken_back_has_an_abandoned_branch(tmp_path: Path) -
         assert branches["second"] is not None
         check_sound(store)
     made.close()
+
+
+@pytest.mark.parametrize("first_sync", ["before", "while working", "after"])
+def test_what_opencode_removed_is_read_from_its_events(tmp_path: Path, first_sync: str) -> None:
+    """A person took a prompt back and sent another one, all between two syncs."""
+    made = OpencodeHome(tmp_path)
+    session = made.session()
+    made.prompt(session, "first")
+    made.answer(session, text("one"), used=10)
+    with new_store() as store:
+        if first_sync == "before":
+            made.step = 60_000
+            collect(store, tmp_path)
+        second = made.prompt(session, "second")
+        if first_sync == "while working":
+            answer = made.answer(session, text("two"), done=False)
+            collect(store, tmp_path)
+            tokens = {"input": 20, "output": 2, "cache": {}}
+            made.finish(answer, tokens=tokens, finish="stop")
+        else:
+            made.answer(session, text("two"), used=20)
+        made.remove_from(session, second)
+        third = made.prompt(session, "third")
+        made.answer(session, text("three"), used=40)
+        collect(store, tmp_path)
+        assert sum(usage.input_tokens for usage in every_usage(store)) == 70
+        made.remove_from(session, third)
+        made.prompt(session, "fourth")
+        made.answer(session, text("four"), used=80)
+        collect(store, tmp_path)
+        said = [e for e in events(store) if e.kind in ("user_msg", "assistant_msg")]
+        assert [e.summary for e in said if not e.branch] == ["first", "one", "fourth", "four"]
+        assert [e.summary for e in said if e.branch] == ["second", "two", "third", "three"]
+        assert sum(e.native_kind == "session/revert" for e in events(store)) == 2
+        assert sum(usage.input_tokens for usage in every_usage(store)) == 150
+        check_sound(store)
+    made.close()
+
+
+def test_a_session_whose_first_prompt_was_taken_back_has_it_too(tmp_path: Path) -> None:
+    made = OpencodeHome(tmp_path)
+    session = made.session()
+    first = made.prompt(session, "first")
+    made.answer(session, text("one"))
+    made.remove_from(session, first)
+    made.prompt(session, "second")
+    made.close()
+    with collected(tmp_path) as store:
+        said = [(e.summary, bool(e.branch)) for e in events(store) if e.is_a("user_msg")]
+        assert said == [("first", True), ("second", False)]
 
 
 # ------------------------------------------------------------ files of old releases

@@ -6,6 +6,7 @@ from typing import Any
 import apsw
 
 from session_memory.adapters.databases import rows_in, tables_of
+from session_memory.adapters.opencode.removed import NEWEST_EVENT, has_events, removed_units
 from session_memory.adapters.opencode.units import (
     completed_at,
     created_at,
@@ -106,13 +107,12 @@ class OpencodeRows:
         messages in the order of their ids, then other rows. Yield nothing while the first message
         has no parts."""
         row = self._one(SESSION)
-        first = self._one(FIRST)
-        if row is None or first is None:
+        if row is None:
             return
-        parts = list(self._rows(PARTS, id=first["id"]))
-        if parts:
-            yield self._session_unit(row, lineage(first, parts))
-            yield from self._messages(state)
+        removed = self._removed(state)
+        if first := self._lineage(removed):
+            yield self._session_unit(row, first)
+            yield from self._messages(state, removed)
             yield from self._others(state)
 
     def newest(self) -> int:
@@ -121,9 +121,28 @@ class OpencodeRows:
         return time_of(next(iter(found.values()))) if found else 0
 
     def row_ids(self) -> list[int]:
-        """Return the largest row ids of messages and parts."""
-        found = self._one(ROW_IDS) or {}
-        return [one if isinstance(one, int) else 0 for one in found.values()]
+        """Return the largest row ids of messages and parts, and the number of the last event."""
+        found = list((self._one(ROW_IDS) or {}).values())
+        if has_events(self._tables):
+            found += (self._one(NEWEST_EVENT) or {}).values()
+        return [one if isinstance(one, int) else 0 for one in found]
+
+    def _removed(self, state: JournalState) -> dict[str, RowUnit]:
+        if not has_events(self._tables):
+            return {}
+        return removed_units(self._rows, state.row_id(2), self._has_message)
+
+    def _has_message(self, name: str) -> bool:
+        return self._one(MESSAGE, id=name, session=self._session) is not None
+
+    def _lineage(self, removed: dict[str, RowUnit]) -> str:
+        """Return the text that identifies the first message of the session, also if opencode
+        removed it; "" if there is none or if it has no parts yet."""
+        first, gone = self._one(FIRST), min(removed, default="")
+        if gone and (first is None or gone < first["id"]):
+            return lineage(removed[gone].rows["row"], removed[gone].rows["parts"])
+        parts = list(self._rows(PARTS, id=first["id"])) if first else []
+        return lineage(first, parts) if first and parts else ""
 
     def _session_unit(self, row: dict[str, Any], first: str) -> RowUnit:
         rows: dict[str, Any] = {"table": "session", "row": row, "first": first}
@@ -134,12 +153,17 @@ class OpencodeRows:
             unit.notes["restored"] = True
         return unit
 
-    def _messages(self, state: JournalState) -> Iterator[RowUnit]:
+    def _messages(self, state: JournalState, removed: dict[str, RowUnit]) -> Iterator[RowUnit]:
         values = {"since": state.looked_from, "messages": state.row_id(0), "parts": state.row_id(1)}
         found = {row["id"] for row in self._rows(CHANGED, **values) if isinstance(row["id"], str)}
         last, prompt = self._one(LAST) or {}, self._one(LAST_PROMPT) or {}
         is_working = is_unfinished(data_of(last))
-        for name in sorted(found | set(state.waiting)):
+        gone = sorted(removed)
+        for name in sorted(found | set(state.waiting) | {*removed}):
+            if name in removed:
+                if _is_unread(removed[name], state):
+                    yield removed[name]
+                continue
             for message in self._rows(MESSAGE, id=name, session=self._session):
                 number = message.pop("row_number")
                 unit = message_unit(
@@ -148,6 +172,9 @@ class OpencodeRows:
                 unit.stays = name == prompt.get("id")
                 unit.may_wait = unit.stays and is_working
                 unit.is_known = number <= state.row_id(0) and _was_final(unit, state)
+                if gone and gone[0] < name:
+                    unit.notes["removed"] = gone[0]
+                    gone = [one for one in gone if one > name]
                 yield unit
 
     def _others(self, state: JournalState) -> Iterator[RowUnit]:
@@ -167,6 +194,12 @@ class OpencodeRows:
 
     def _one(self, statement: str, **values: Any) -> dict[str, Any] | None:
         return next(self._rows(statement, **values), None)
+
+
+def _is_unread(unit: RowUnit, state: JournalState) -> bool:
+    """Whether no sync read a message completely before opencode removed it."""
+    read_at, _ = state.recent.get(unit.key, (-1, 0))
+    return unit.key in state.open or unit.at >= max(state.looked_from, read_at + 1)
 
 
 def _was_final(unit: RowUnit, state: JournalState) -> bool:

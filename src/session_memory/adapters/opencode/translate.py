@@ -52,7 +52,9 @@ def from_line(
                 parts_of(items(native.get("parts"))),
             )
             is_open, again = native.get("open") is True, native.get("again") is True
+            back = _back_before(name_in(native.get("removed")), record, state)
             blocks = add_message(record, state, info, parts, is_open=is_open, again=again)
+            record.events = [*back, *record.events] if record.events else []
         case "todo":
             record.bookkeeping = "todo"
         case table:
@@ -154,14 +156,29 @@ def _take_back(record: Record, state: OpencodeState, message: str, *, is_restore
     place = state.before.get(message) if message else state.turned
     if place is None or not (message or is_restored):
         return
-    kind, summary = "human_intervention", "back to an earlier prompt"
+    event = _taken_back()
     if message:
         state.turned = state.last if not before else state.turned
     else:
-        kind, summary = "lifecycle", "what was taken back is restored"
+        event.kind, event.summary = "lifecycle", "what was taken back is restored"
     record.bookkeeping = None
-    record.events.append(NativeEvent(kind, "user", summary, "session/revert"))
+    record.events.append(event)
     record.follows, record.stands_at, state.last = True, place, place
+
+
+def _back_before(message: str, record: Record, state: OpencodeState) -> list[NativeEvent]:
+    """Go back to before the prompt ``message``, which opencode removed before the next one. Return
+    the event of that; no event if the session was taken back to it at an earlier sync."""
+    place = state.before.get(message)
+    if place is None or place == state.last:
+        return []
+    record.stands_at = state.last = place
+    return [_taken_back()]
+
+
+def _taken_back() -> NativeEvent:
+    said = "back to an earlier prompt"
+    return NativeEvent("human_intervention", "user", said, "session/revert")
 
 
 # ---------------------------------------------------------------- messages
