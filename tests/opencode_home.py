@@ -22,6 +22,9 @@ TABLES = """
     create index parts_by_session on part (session_id);
     create table event (id text primary key, aggregate_id text, seq integer, type text, data text);
     create index event_types on event (aggregate_id, type, seq);
+    create table session_message (
+        id text primary key, session_id text, type text, seq integer, time_created integer,
+        time_updated integer, data text);
     insert into project values ('p', '/home/mira/app', 'git');
 """
 BEGUN = 1_790_000_000_000
@@ -140,6 +143,16 @@ class OpencodeHome:
     def _session_of(self, message: str) -> str:
         [(session,)] = self.db.execute("select session_id from message where id = ?", (message,))
         return str(session)
+
+    def next_message(self, session: str, kind: str, **data: Any) -> str:
+        """Write a message of opencode's next interface."""
+        name, at = self._id("msg"), self._tick()
+        seq = self._ids
+        told = json.dumps({"time": {"created": at}, **data})
+        row = (name, session, kind, seq, at, at, told)
+        self.db.execute("insert into session_message values (?, ?, ?, ?, ?, ?, ?)", row)
+        self._touch(session)
+        return name
 
     def _event(self, session: str, kind: str, **data: Any) -> None:
         count = "select count(*) from event where aggregate_id = ?"

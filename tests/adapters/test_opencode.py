@@ -280,6 +280,47 @@ def test_a_session_whose_first_prompt_was_taken_back_has_it_too(tmp_path: Path) 
         assert said == [("first", True), ("second", False)]
 
 
+# ------------------------------------------------------------ the next interface
+
+
+def test_a_session_of_the_next_interface_says_the_same(tmp_path: Path) -> None:
+    made = OpencodeHome(tmp_path)
+    session = made.session()
+    made.next_message(session, "user", text="list them", files=[{"name": "a.png"}])
+    state = {"status": "completed", "input": {"command": "ls"}, "structured": {"exit": 2}}
+    call = {"type": "tool", "id": "c1", "name": "bash"}
+    content = [
+        {"type": "reasoning", "id": "r0", "text": "hm"},
+        {**call, "state": {**state, "content": [{"type": "text", "text": "no such file"}]}},
+    ]
+    answer: dict[str, Any] = {"model": {"id": "gpt-5", "providerID": "openai"}, "content": content}
+    tokens = {"input": 10, "output": 2, "reasoning": 1, "cache": {"read": 5, "write": 0}}
+    ended = {"time": {"created": made.now + 1, "completed": made.now + 9}, "finish": "tool-calls"}
+    made.next_message(session, "assistant", **answer, **ended, tokens=tokens)
+    made.next_message(session, "model-switched", model={"id": "gpt-6"})
+    with collected(tmp_path) as store:
+        made.next_message(session, "user", text="go on")
+        stopped = {"type": "unknown", "message": "Provider turn interrupted"}
+        said = [{"type": "text", "id": "t0", "text": "I go"}]
+        made.next_message(session, "assistant", **{**answer, "content": said}, error=stopped)
+        collect(store, tmp_path)
+        assert [(e.kind, e.summary) for e in events(store)] == [
+            ("user_msg", "list them"),
+            ("lifecycle", "[file] a.png"),
+            ("thinking", "hm"),
+            ("tool_call", "ls"),
+            ("error", "no such file"),
+            ("lifecycle", events(store)[5].summary),
+            ("user_msg", "go on"),
+            ("assistant_msg", "I go"),
+            ("human_intervention", "MessageAbortedError: Provider turn interrupted"),
+        ]
+        [usage] = every_usage(store)
+        assert (usage.model, usage.input_tokens, usage.output_tokens) == ("gpt-5", 10, 3)
+        check_sound(store)
+    made.close()
+
+
 # ------------------------------------------------------------ files of old releases
 
 

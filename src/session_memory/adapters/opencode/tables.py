@@ -6,6 +6,7 @@ from typing import Any
 import apsw
 
 from session_memory.adapters.databases import rows_in, tables_of
+from session_memory.adapters.opencode.next_messages import next_lineage, next_unit
 from session_memory.adapters.opencode.removed import NEWEST_EVENT, has_events, removed_units
 from session_memory.adapters.opencode.units import (
     completed_at,
@@ -66,7 +67,13 @@ NEWEST = """
 ROW_IDS = "select (select max(rowid) from message), (select max(rowid) from part)"
 TODO = "select * from todo where session_id = :id order by position"
 OTHERS = """
-    select * from session_message where session_id = :id and time_updated >= :since order by id
+    select * from session_message where session_id = :id and time_updated >= :since order by seq
+"""
+NEXT_FIRST = """
+    select * from session_message where session_id = :id and type = 'user' order by seq limit 1
+"""
+NEXT_NEWEST = """
+    select max(time_updated) as at, max(seq) as seq from session_message where session_id = :id
 """
 
 
@@ -118,7 +125,8 @@ class OpencodeRows:
     def newest(self) -> int:
         """Return the time at which a row of the session changed last."""
         found = self._one(NEWEST)
-        return time_of(next(iter(found.values()))) if found else 0
+        newest = time_of(next(iter(found.values()))) if found else 0
+        return max(newest, time_of(self._next_newest().get("at")))
 
     def row_ids(self) -> list[int]:
         """Return the largest row ids of messages and parts, and the number of the last event."""
@@ -141,8 +149,18 @@ class OpencodeRows:
         first, gone = self._one(FIRST), min(removed, default="")
         if gone and (first is None or gone < first["id"]):
             return lineage(removed[gone].rows["row"], removed[gone].rows["parts"])
-        parts = list(self._rows(PARTS, id=first["id"])) if first else []
-        return lineage(first, parts) if first and parts else ""
+        if first is None:
+            begun = self._one(NEXT_FIRST) if self._has_next() else None
+            return next_lineage(begun) if begun else ""
+        parts = list(self._rows(PARTS, id=first["id"]))
+        return lineage(first, parts) if parts else ""
+
+    def _has_next(self) -> bool:
+        """Whether the database has messages of opencode's next interface."""
+        return {"seq", "type", "time_updated"} <= set(self._tables.get("session_message", ()))
+
+    def _next_newest(self) -> dict[str, Any]:
+        return (self._one(NEXT_NEWEST) or {}) if self._has_next() else {}
 
     def _session_unit(self, row: dict[str, Any], first: str) -> RowUnit:
         rows: dict[str, Any] = {"table": "session", "row": row, "first": first}
@@ -184,10 +202,10 @@ class OpencodeRows:
             at = max((time_of(row.get("time_updated")) for row in rows), default=-1)
             if at >= state.looked_from:
                 yield RowUnit("todo", at, {"table": "todo", "rows": rows})
-        if {"seq", "time_updated"} <= set(self._tables.get("session_message", ())):
+        if self._has_next():
+            last = self._next_newest().get("seq")
             for row in self._rows(OTHERS, since=state.looked_from):
-                at = time_of(row.get("time_updated"))
-                yield RowUnit(f"zz-{row['id']}", at, {"table": "session_message", "row": row})
+                yield next_unit(row, is_last=row["seq"] == last)
 
     def _rows(self, statement: str, **values: Any) -> Iterator[dict[str, Any]]:
         return rows_in(self._db, statement, {"id": self._session, **values})

@@ -14,6 +14,7 @@ from session_memory.adapters.json_records import (
     string,
 )
 from session_memory.adapters.opencode.messages import children, message_blocks, usages
+from session_memory.adapters.opencode.next_messages import next_message
 from session_memory.adapters.opencode.state import OpencodeState
 from session_memory.adapters.opencode.units import (
     created_at,
@@ -58,7 +59,11 @@ def from_line(
         case "todo":
             record.bookkeeping = "todo"
         case table:
-            _other(word(table), mapping(native.get("row")), record)
+            row = mapping(native.get("row"))
+            if table == "session_message" and (message := next_message(row)) is not None:
+                blocks = add_message(record, state, *message, is_open=native.get("open") is True)
+            else:
+                _other(word(table), row, record)
     state.journal.note(native, blocks)
     return record
 
