@@ -136,6 +136,25 @@ def test_a_prompt_is_what_a_person_typed(tmp_path: Path) -> None:
         assert prompts == ["look at this", "[file] b.png"]
 
 
+def test_a_command_of_the_person_is_no_call(tmp_path: Path) -> None:
+    """opencode logs it as a call in an answer to a message that it wrote itself."""
+    made = OpencodeHome(tmp_path)
+    session = made.session()
+    told = made.message(session, {"role": "user", "agent": "build"})
+    words = "The following tool was executed by the user"
+    made.part(told, {"type": "text", "text": words, "synthetic": True})
+    answer = made.message(session, {"role": "assistant", "modelID": "gpt-5", "parentID": told})
+    made.part(answer, tool("c1", "ls x", output="no x", metadata={"exit": 2}))
+    made.finish(answer)
+    made.prompt(session, "go on")
+    made.answer(session, tool("c2", "ls"))
+    made.close()
+    with collected(tmp_path) as store:
+        found = [(e.kind, e.summary) for e in events(store)]
+        assert ("lifecycle", "! ls x") in found and ("lifecycle", "no x") in found
+        assert [e.call_id for e in events(store) if e.is_a("tool_call")] == ["c2"]
+
+
 def test_another_agent_is_a_decision(tmp_path: Path) -> None:
     made = OpencodeHome(tmp_path)
     session = made.session()

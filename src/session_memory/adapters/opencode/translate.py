@@ -13,7 +13,13 @@ from session_memory.adapters.json_records import (
     object_in_line,
     string,
 )
-from session_memory.adapters.opencode.messages import children, message_blocks, usages
+from session_memory.adapters.opencode.messages import (
+    children,
+    message_blocks,
+    own_command,
+    tells_own_command,
+    usages,
+)
 from session_memory.adapters.opencode.next_messages import next_message
 from session_memory.adapters.opencode.state import OpencodeState
 from session_memory.adapters.opencode.units import (
@@ -206,6 +212,10 @@ def add_message(
     record.ts = created_at(info) or None
     record.cwd = string(mapping(info.get("path")).get("cwd")) or None
     blocks = message_blocks(info, parts, is_open=is_open)
+    if tells_own_command(parts):
+        state.own_command = name
+    elif state.own_command and info.get("parentID") == state.own_command:
+        blocks = [(block, own_command(one) if one.call_id else one) for block, one in blocks]
     for _, event in blocks:
         event.response_id = own if event.model is not None else None
         if event.kind == "user_msg" and state.is_child:
