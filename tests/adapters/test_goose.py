@@ -261,3 +261,19 @@ def test_roots_follow_the_environment(tmp_path: Path) -> None:
     assert AGENT.roots({}, tmp_path) == [tmp_path / ".local/share/goose"]
     assert AGENT.roots({"XDG_DATA_HOME": "/d"}, tmp_path) == [Path("/d/goose")]
     assert AGENT.roots({"GOOSE_PATH_ROOT": "/g"}, tmp_path) == [Path("/g/data")]
+
+
+def test_a_command_of_goose_is_no_prompt(made: GooseHome) -> None:
+    """goose shows its commands to the person and keeps them from the model."""
+    kept = {"agentVisible": False}
+    session = made.session()
+    made.message(session, "user", said("look around"), **kept)
+    made.message(session, "user", said("/compact"), **kept)
+    made.message(session, "user", said("/compact is a command"), **kept)
+    made.close()
+    with collected(made.home) as store:
+        assert [(e.kind, e.summary) for e in events(store)] == [
+            ("user_msg", "look around"),
+            ("lifecycle", "/compact"),
+            ("user_msg", "/compact is a command"),
+        ]

@@ -15,6 +15,8 @@ from session_memory.core.text import one_line
 _DECLINED = "The user has declined to run this tool"
 _INTERRUPTED = "Interrupted by the user"
 _EXITED = re.compile(r"(?:exit(?:ed with)? code|exit status):? (-?\d{1,9})\)?\s*\Z", re.IGNORECASE)
+# Commands that goose carries out itself. It keeps them from the model.
+_COMMAND = re.compile(r"/(?:clear|compact|doctor|prompts|skills|summarize)\s*\Z")
 _ENDING = 200
 _PATHS = ("path", "file_path", "filePath")
 
@@ -29,6 +31,14 @@ def message_events(
     is_hidden = metadata.get("userVisible") is False
     events = [event for block in items(content) for event in _block(role, mapping(block))]
     prompts = [event for event in events if event.kind == "user_msg"]
+    is_command = metadata.get("agentVisible") is False and any(
+        _COMMAND.match(event.text) for event in prompts
+    )
+    if is_command:
+        label = "user/command"
+        return [
+            NativeEvent("lifecycle", "user", one.summary, label, text=one.text) for one in prompts
+        ]
     for event in prompts:
         # A message that the person does not see is from goose: a summary or a notice.
         event.kind = "lifecycle" if is_hidden else "user_msg"
