@@ -277,3 +277,31 @@ def test_a_command_of_goose_is_no_prompt(made: GooseHome) -> None:
             ("lifecycle", "/compact"),
             ("user_msg", "/compact is a command"),
         ]
+
+
+def test_a_fork_repeats_its_origin_and_counts_once(made: GooseHome) -> None:
+    """goose writes the text of an error into a copy in another way."""
+
+    def failed(text: str) -> dict[str, Any]:
+        result = {"status": "error", "error": text}
+        return {"type": "toolResponse", "id": "c1", "toolResult": result}
+
+    origin, copy = made.session(), made.session("20260403_2")
+    for session, text in ((origin, "-32600: no tool"), (copy, "-32603: -32600: no tool")):
+        made.message(session, "user", said("try it"), name="m1")
+        made.message(session, "assistant", asked("c1", "no_such_tool"), name="m2")
+        made.message(session, "user", failed(text), name="m3")
+    made.message(copy, "user", said("go on"))
+    made.close()
+    with collected(made.home) as store:
+        [first, second] = sorted(store.sessions.every(), key=lambda one: one.session_uid)
+        assert (second.relation, second.parent_uid) == ("fork", first.session_uid)
+        assert [e.summary for e in events(store, second.session_uid)] == ["go on"]
+
+
+def test_an_answer_may_name_its_model(made: GooseHome) -> None:
+    session, other = made.session(), {"requestedModel": "gpt-6"}
+    made.message(session, "assistant", said("Done."), inference=other)
+    made.close()
+    with collected(made.home) as store:
+        assert [event.model for event in events(store)] == ["gpt-6"]

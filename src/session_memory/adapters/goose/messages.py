@@ -17,6 +17,8 @@ _INTERRUPTED = "Interrupted by the user"
 _EXITED = re.compile(r"(?:exit(?:ed with)? code|exit status):? (-?\d{1,9})\)?\s*\Z", re.IGNORECASE)
 # Commands that goose carries out itself. It keeps them from the model.
 _COMMAND = re.compile(r"/(?:clear|compact|doctor|prompts|skills|summarize)\s*\Z")
+# Each copy of a session puts the code of an error before its text once more.
+_CODES = re.compile(r"(?:-32\d{3}: )+")
 _ENDING = 200
 _PATHS = ("path", "file_path", "filePath")
 
@@ -51,6 +53,11 @@ def message_events(
     if role == "assistant" and events[-1].kind == "assistant_msg":
         events[-1].ends_turn = not any(event.call_id for event in events)
     return events
+
+
+def without_codes(text: str) -> str:
+    """Return a text without the numbers of errors, which are not the same in a copy."""
+    return _CODES.sub("", text)
 
 
 def _role(role: str) -> str:
@@ -100,7 +107,7 @@ def _result(block: dict[str, Any], label: str) -> NativeEvent:
     value = given.get("value")
     parts = items(mapping(value).get("content")) if isinstance(value, dict) else items(value)
     texts = [string(mapping(part).get("text")) for part in parts]
-    text = "\n".join(filter(None, texts)) or string(given.get("error"))
+    text = "\n".join(filter(None, texts)) or without_codes(string(given.get("error")))
     structured = mapping(mapping(value).get("structuredContent"))
     code = integer(structured.get("exit_code"))
     if code is None and (exited := _EXITED.search(text[-_ENDING:])):
