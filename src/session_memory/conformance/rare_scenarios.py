@@ -8,6 +8,7 @@ from session_memory.conformance.scenario import (
     INTERRUPT,
     KILL,
     RESUME,
+    CallUnknown,
     Delegate,
     ReadFile,
     RunShell,
@@ -149,6 +150,31 @@ RARE_SCENARIOS: tuple[Scenario, ...] = (
             _DELTA: (Step("", (RunShell("pwd"),)), Step("In the repository.")),
         },
         needs=("fork", "subagent", "resume"),
+    ),
+    Scenario(
+        "fork_twice",
+        "a copy of a session with failed calls, and a copy of the copy",
+        (
+            ScriptedTurn(
+                "Try three things.",
+                (
+                    Step("I try.", (RunShell("exit 5", fails=True), CallUnknown())),
+                    Step("", (ReadFile("missing.txt", fails=True),)),
+                    Step("None of them worked."),
+                ),
+            ),
+            ScriptedTurn(
+                "In the copy: try again.",
+                (Step("", (CallUnknown(),)), Step("It does not work here either.")),
+                FORK,
+            ),
+            ScriptedTurn(
+                "In the copy of the copy: list the files.",
+                (Step("", (RunShell("ls"),)), Step("A README.md.")),
+                FORK,
+            ),
+        ),
+        needs=("fork", "tool_errors"),
     ),
     Scenario(
         "long",
