@@ -136,6 +136,26 @@ def test_a_prompt_is_what_a_person_typed(tmp_path: Path) -> None:
         assert prompts == ["look at this", "[file] b.png"]
 
 
+@pytest.mark.parametrize(
+    ("stored", "typed"),
+    [
+        ('"mend the \\"test\\" now"', 'mend the "test" now'),
+        ("mend", "mend"),
+        ('"mend"', '"mend"'),
+        ('"one thing" or "another one"', '"one thing" or "another one"'),
+        ('mend "the test"', 'mend "the test"'),
+    ],
+)
+def test_a_prompt_is_shown_without_the_quotes_of_opencode_run(
+    tmp_path: Path, stored: str, typed: str
+) -> None:
+    made = OpencodeHome(tmp_path)
+    made.prompt(made.session(), stored)
+    made.close()
+    with collected(tmp_path) as store:
+        assert [e.summary for e in events(store) if e.is_a("user_msg")] == [typed]
+
+
 def test_a_command_of_the_person_is_no_call(tmp_path: Path) -> None:
     """opencode logs it as a call in an answer to a message that it wrote itself."""
     made = OpencodeHome(tmp_path)

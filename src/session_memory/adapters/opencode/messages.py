@@ -26,6 +26,8 @@ _REFUSED = re.compile(
 )
 _TIMED_OUT = re.compile(r"terminated command after exceeding timeout")
 _OWN_COMMAND = "The following tool was executed by the user"
+# `opencode run` puts quotes around an argument with spaces, and writes quotes in it like this.
+_QUOTE = '\\"'
 _SESSION_ID = re.compile(r"\bses_\w+")
 _MOST_IDS = 100
 _LONGEST_CALL = 24 * 60 * 60 * 1000
@@ -79,7 +81,7 @@ def _prompt(info: dict[str, Any], parts: list[dict[str, Any]]) -> Iterator[Block
         is_typed = _is_typed(part) or (not typed and kind == "file")
         label = f"user/{kind}"
         if is_typed:
-            words = said or f"[file] {string(part.get('filename'))}".strip()
+            words = _typed(said) or f"[file] {string(part.get('filename'))}".strip()
             event = NativeEvent("user_msg", "user", one_line(words), label, text=words)
             event.is_prompt, asked = not asked, True
         elif kind in _SILENT:
@@ -92,6 +94,13 @@ def _prompt(info: dict[str, Any], parts: list[dict[str, Any]]) -> Iterator[Block
         event = NativeEvent("lifecycle", "user", agent, "user/agent", mode=agent)
         if parts and not _is_injected(parts):
             yield "agent", event
+
+
+def _typed(said: str) -> str:
+    """Return a prompt as the person typed it."""
+    inner = said[1:-1]
+    is_quoted = said == f'"{inner}"' and " " in inner and '"' not in inner.replace(_QUOTE, "")
+    return inner.replace(_QUOTE, '"') if is_quoted else said
 
 
 def _is_typed(part: dict[str, Any]) -> bool:
