@@ -305,3 +305,14 @@ def test_an_answer_may_name_its_model(made: GooseHome) -> None:
     made.close()
     with collected(made.home) as store:
         assert [event.model for event in events(store)] == ["gpt-6"]
+
+
+def test_only_the_output_of_a_command_tells_an_exit_code(made: GooseHome) -> None:
+    session, said_so = made.session(), "It exited with code 3"
+    for call, tool in (("c1", "developer__shell"), ("c2", "delegate")):
+        made.message(session, "assistant", asked(call, tool, command="x"))
+        made.message(session, "user", answered(call, said_so))
+    made.close()
+    with collected(made.home) as store:
+        found = {e.call_id: e.exit_code for e in events(store) if e.is_a("tool_result")}
+        assert found == {"c1": 3, "c2": None}

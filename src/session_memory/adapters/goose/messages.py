@@ -1,12 +1,12 @@
 """Translate a message of goose into events."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from session_memory.adapters.base import NativeEvent
 from session_memory.adapters.conversation import word
-from session_memory.adapters.detectors import is_edit_tool
+from session_memory.adapters.detectors import is_edit_tool, is_shell_tool
 from session_memory.adapters.json_records import integer, items, mapping, name_in, string
 from session_memory.adapters.tool_calls import call_event
 from session_memory.adapters.tool_results import result_event
@@ -24,14 +24,19 @@ _PATHS = ("path", "file_path", "filePath")
 
 
 def message_events(
-    role: str, content: Any, metadata: dict[str, Any], model: str | None
+    role: str,
+    content: Any,
+    metadata: dict[str, Any],
+    model: str | None,
+    shells: Collection[str] = (),
 ) -> list[NativeEvent]:
     """Return the events of a message. Results of calls are in messages with the role of the user.
 
     ``metadata`` says whether the person sees the message; ``model`` is set in the model's events.
+    ``shells`` are the ids of calls that ran a command.
     """
     is_hidden = metadata.get("userVisible") is False
-    events = [event for block in items(content) for event in _block(role, mapping(block))]
+    events = [event for block in items(content) for event in _block(role, mapping(block), shells)]
     prompts = [event for event in events if event.kind == "user_msg"]
     is_command = metadata.get("agentVisible") is False and any(
         _COMMAND.match(event.text) for event in prompts
@@ -64,7 +69,7 @@ def _role(role: str) -> str:
     return role if role in ("user", "assistant") else "system"
 
 
-def _block(role: str, block: dict[str, Any]) -> Iterator[NativeEvent]:
+def _block(role: str, block: dict[str, Any], shells: Collection[str]) -> Iterator[NativeEvent]:
     kind = word(block.get("type"))
     label = f"{word(role)}/{kind}"
     match kind:
@@ -80,12 +85,19 @@ def _block(role: str, block: dict[str, Any]) -> Iterator[NativeEvent]:
         case "toolRequest" | "frontendToolRequest":
             yield _call(block, label)
         case "toolResponse":
-            yield _result(block, label)
+            yield _result(block, label, shells)
         case "systemNotification":
             said = string(block.get("msg"))
             yield NativeEvent("lifecycle", "system", one_line(said), label, body=said)
         case _:
             yield NativeEvent("lifecycle", _role(role), f"[{kind}]", label)
+
+
+def shell_calls(events: list[NativeEvent]) -> list[str]:
+    """Return the ids of the calls that run a command. Tools of extensions are called
+    `<extension>__<tool>`."""
+    calls = [event for event in events if event.call_id and event.arguments is not None]
+    return [str(one.call_id) for one in calls if is_shell_tool(str(one.tool).rpartition("__")[2])]
 
 
 def _call(block: dict[str, Any], label: str) -> NativeEvent:
@@ -102,7 +114,9 @@ def _call(block: dict[str, Any], label: str) -> NativeEvent:
     return call_event(call_id, tool, arguments, label, path=path, is_edit=edits)
 
 
-def _result(block: dict[str, Any], label: str) -> NativeEvent:
+def _result(block: dict[str, Any], label: str, shells: Collection[str]) -> NativeEvent:
+    call_id = name_in(block.get("id")) or "unnamed"
+    is_shell = call_id in shells
     given = mapping(block.get("toolResult"))
     value = given.get("value")
     parts = items(mapping(value).get("content")) if isinstance(value, dict) else items(value)
@@ -110,13 +124,14 @@ def _result(block: dict[str, Any], label: str) -> NativeEvent:
     text = "\n".join(filter(None, texts)) or without_codes(string(given.get("error")))
     structured = mapping(mapping(value).get("structuredContent"))
     code = integer(structured.get("exit_code"))
-    if code is None and (exited := _EXITED.search(text[-_ENDING:])):
+    # The result of another tool may be a file or an answer with such words.
+    if code is None and is_shell and (exited := _EXITED.search(text[-_ENDING:])):
         code = int(exited[1])
     is_error = given.get("status") == "error" or mapping(value).get("isError") is True
     refused = text.startswith(_DECLINED)
     stopped = is_error and _INTERRUPTED in text[:_ENDING]
     event = result_event(
-        name_in(block.get("id")) or "unnamed",
+        call_id,
         one_line(text),
         label,
         failed=is_error or refused or bool(code),
