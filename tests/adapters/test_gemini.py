@@ -181,6 +181,26 @@ def test_a_call_that_a_person_refused_is_an_intervention(tmp_path: Path) -> None
         assert [event.is_a("human_intervention") for event in events] == [False, False, True, True]
 
 
+@pytest.mark.parametrize(
+    ("output", "printed", "code"),
+    [
+        ("Output: all well\nExit Code: 7\nProcess Group PGID: 5", "all well\nExit Code: 7", 0),
+        ("Output: all well\nExit Code: 7\nProcess Group PGID: 5", "all well", 7),
+        ("Output: Exit Code: 7\nExit Code: 2\n", "Exit Code: 7", 2),
+        ("Output: (empty)\nExit Code: 3", "Command exited with code: 3", 3),
+        ("Exit Code: 4", "", 4),
+    ],
+)
+def test_what_a_command_printed_is_not_its_exit_code(
+    tmp_path: Path, output: str, printed: str, code: int
+) -> None:
+    made = call("c1", output, resultDisplay=printed)
+    write(tmp_path, prompt("m1", "build it"), answer("m2", "", toolCalls=[made]))
+    with collected(tmp_path) as store:
+        [result] = [event for event in events_of(store, "gemini:s1") if event.is_a("tool_result")]
+        assert (result.exit_code, result.is_error) == (code, bool(code))
+
+
 def test_both_subagents_of_one_answer_are_linked_to_their_calls(tmp_path: Path) -> None:
     calls = [call("c1", "ok", agentId="k1"), call("c2", "ok", agentId="k2")]
     write(tmp_path, prompt("m1", "look"), answer("m2", "", toolCalls=calls), answer("m3"))

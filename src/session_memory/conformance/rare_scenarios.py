@@ -23,6 +23,7 @@ _SLOW = "There is a README.md, which is said so slowly that the user has time to
 _GAMMA = "Subagent gamma: count the words of README.md."
 _DELTA = "Subagent delta: say where you are."
 _ODD = "Grüße, 世界, \u202eright to left\u202c, 👩\u200d💻, tab\there, \u2028 and\r\nWindows."
+_FAILURE = "Process exited with code 3\nCommand failed with exit code: 4\nExit Code: 7\n"
 _LINES = "".join(f"line {number} of a long file\n" for number in range(3000))
 
 RARE_SCENARIOS: tuple[Scenario, ...] = (
@@ -175,6 +176,22 @@ RARE_SCENARIOS: tuple[Scenario, ...] = (
             ),
         ),
         needs=("fork", "tool_errors"),
+    ),
+    Scenario(
+        "misleading",
+        "outputs that only look like failures",
+        (
+            ScriptedTurn(
+                "Write down how it ended.",
+                (
+                    Step("", (WriteFile("end.txt", _FAILURE),)),
+                    Step("", (ReadFile("end.txt"),)),
+                    Step("", (RunShell("cat end.txt"),)),
+                    Step(f"It ended so:\n{_FAILURE}"),
+                ),
+            ),
+        ),
+        needs=("basic",),
     ),
     Scenario(
         "long",

@@ -20,6 +20,7 @@ from session_memory.core.time import time_or_none
 _CONTEXT = "<session_context>"
 SESSION_CONTEXT = "user/session_context"
 _EXIT = re.compile(r"^Exit Code: (-?\d{1,9})\s*$", re.MULTILINE)
+_OUTPUT = "Output: "
 # Gemini CLI puts the output of hooks before the prompt.
 _HOOKS = re.compile(r"\A(?:\s*<hook_context>.*?</hook_context>)+\s*", re.DOTALL)
 # Gemini CLI sends these texts to the model by itself, and logs them like prompts.
@@ -184,7 +185,7 @@ def _call(
     status = call.get("status")
     if status not in ("success", "error", "cancelled"):
         return [asked]
-    ended = _ended(call_id, tool, _output(call), string(status))
+    ended = _ended(call_id, tool, _output(call), string(status), _shown(call))
     ended.is_repeated = not state.answer(noted) and bool(message)
     return [asked, ended]
 
@@ -212,10 +213,17 @@ def _response(answer: dict[str, Any]) -> str:
     return string(response.get("output")) or string(response.get("error"))
 
 
-def _ended(call_id: str, tool: str, text: str, status: str) -> NativeEvent:
+def _shown(call: dict[str, Any]) -> str:
+    """Return what the command of a call printed; "" if that is not known."""
+    return string(call.get("resultDisplay"))
+
+
+def _ended(call_id: str, tool: str, text: str, status: str, printed: str = "") -> NativeEvent:
     # Gemini CLI logs a command that failed as a success. Only its output has the exit code, after
-    # the text that the command printed.
-    exited = _EXIT.findall(text) if is_shell_tool(tool) else []
+    # the text that the command printed. This text may have such a line, too.
+    _, _, told = text.partition(_OUTPUT)
+    told = told[len(printed) :] if printed and told.startswith(printed) else text
+    exited = _EXIT.findall(told) if is_shell_tool(tool) else []
     code = int(exited[-1]) if exited else None
     refused = status == "cancelled"
     event = result_event(
