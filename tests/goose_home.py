@@ -64,7 +64,7 @@ class GooseHome:
         return name
 
     def message(
-        self, session: str, role: str, *content: Any, name: str = "", **metadata: bool
+        self, session: str, role: str, *content: Any, name: str = "", **metadata: Any
     ) -> str:
         self._ids += 1
         name = name or f"msg_{self._ids}"

@@ -20,6 +20,11 @@ TABLES = """
     create index by_session on message (session_id, time_created, id);
     create index by_message on part (message_id, id);
     create index parts_by_session on part (session_id);
+    create table event (id text primary key, aggregate_id text, seq integer, type text, data text);
+    create index event_types on event (aggregate_id, type, seq);
+    create table session_message (
+        id text primary key, session_id text, type text, seq integer, time_created integer,
+        time_updated integer, data text);
     insert into project values ('p', '/home/mira/app', 'git');
 """
 BEGUN = 1_790_000_000_000
@@ -75,17 +80,23 @@ class OpencodeHome:
         data = json.dumps({**info, "time": {"created": at}})
         self.db.execute("insert into message values (?, ?, ?, ?, ?)", (name, session, at, at, data))
         self._touch(session)
+        self._event(session, "message.updated.1", info={**json.loads(data), "id": name})
         return name
 
     def part(self, message: str, data: dict[str, Any]) -> str:
         name, at, session = self._id("prt"), self._tick(), self._session_of(message)
         row = (name, message, session, at, at, json.dumps(data))
         self.db.execute("insert into part values (?, ?, ?, ?, ?, ?)", row)
+        told = {**data, "id": name, "sessionID": session, "messageID": message}
+        self._event(session, "message.part.updated.1", part=told, time=at)
         return name
 
     def change(self, table: str, name: str, data: dict[str, Any]) -> None:
         statement = f"update {table} set data = ?, time_updated = ? where id = ?"
         self.db.execute(statement, (json.dumps(data), self._tick(), name))
+        if table == "message":
+            info = {**data, "id": name}
+            self._event(self._session_of(name), "message.updated.1", info=info)
 
     def data(self, table: str, name: str) -> dict[str, Any]:
         [(data,)] = self.db.execute(f"select data from {table} where id = ?", (name,))
@@ -95,6 +106,15 @@ class OpencodeHome:
         revert = json.dumps({"messageID": message}) if message else None
         self.db.execute("update session set revert = ? where id = ?", (revert, session))
         self._touch(session)
+
+    def remove_from(self, session: str, message: str) -> None:
+        """Remove a message and all after it, as the next prompt does after a revert."""
+        later = "select id from message where session_id = ? and id >= ? order by id"
+        for (name,) in self.db.execute(later, (session, message)).fetchall():
+            self.db.execute("delete from part where message_id = ?", (name,))
+            self.db.execute("delete from message where id = ?", (name,))
+            self._event(session, "message.removed.1", sessionID=session, messageID=name)
+        self.revert(session, None)
 
     def fork(self, session: str, name: str, parent: str | None = None, **renamed: str) -> str:
         """A copy of a session with other ids, as opencode makes it.
@@ -123,6 +143,22 @@ class OpencodeHome:
     def _session_of(self, message: str) -> str:
         [(session,)] = self.db.execute("select session_id from message where id = ?", (message,))
         return str(session)
+
+    def next_message(self, session: str, kind: str, **data: Any) -> str:
+        """Write a message of opencode's next interface."""
+        name, at = self._id("msg"), self._tick()
+        seq = self._ids
+        told = json.dumps({"time": {"created": at}, **data})
+        row = (name, session, kind, seq, at, at, told)
+        self.db.execute("insert into session_message values (?, ?, ?, ?, ?, ?, ?)", row)
+        self._touch(session)
+        return name
+
+    def _event(self, session: str, kind: str, **data: Any) -> None:
+        count = "select count(*) from event where aggregate_id = ?"
+        [(seq,)] = self.db.execute(count, (session,))
+        row = (self._id("evt"), session, seq, kind, json.dumps(data))
+        self.db.execute("insert into event values (?, ?, ?, ?, ?)", row)
 
     def _touch(self, session: str) -> None:
         values = (self.now, session)

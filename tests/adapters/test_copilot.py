@@ -7,7 +7,13 @@ from typing import Any
 
 from session_memory.adapters.copilot import AGENT as adapter
 from session_memory.testing.adapters import AdapterContract
-from session_memory.testing.collecting import collected, events_of, every_usage
+from session_memory.testing.collecting import (
+    collect,
+    collected,
+    events_of,
+    every_usage,
+    new_store,
+)
 
 DATA = Path(__file__).parent.parent / "data" / "copilot"
 
@@ -24,10 +30,10 @@ def event(kind: str, number: int, **data: Any) -> dict[str, Any]:
     return {"type": kind, "data": data, "id": f"e{number}", "timestamp": at, "parentId": before}
 
 
-def write(home: Path, *lines: dict[str, Any]) -> None:
-    place = home / ".copilot" / "session-state" / "s1"
+def write(home: Path, *lines: dict[str, Any], name: str = "s1") -> None:
+    place = home / ".copilot" / "session-state" / name
     place.mkdir(parents=True, exist_ok=True)
-    start = event("session.start", 0, sessionId="s1", producer="copilot-agent", version=1)
+    start = event("session.start", 0, sessionId=name, producer="copilot-agent", version=1)
     text = "".join(json.dumps(line) + "\n" for line in (start, *lines))
     (place / "events.jsonl").write_text(text)
 
@@ -57,6 +63,48 @@ def test_a_sum_holds_nothing_new_if_every_request_was_logged(tmp_path: Path) -> 
     with collected(tmp_path) as store:
         assert [usage.usage_id for usage in every_usage(store)] == ["r1"]
         assert store.sessions.get("copilot:s1").cost.output_tokens == 7
+
+
+ORIGIN, COPY = (f"{number}0000000-0000-4000-8000-000000000000" for number in (1, 2))
+
+
+def forked(number: int, origin: str, copy: str) -> dict[str, Any]:
+    said = f'Forked from "Mend (old)" ({origin}) as "Mend (old) (fork)" ({copy}).'
+    return event("session.info", number, infoType="fork", message=said)
+
+
+def test_a_fork_names_its_origin_and_a_fork_of_it_names_the_fork(tmp_path: Path) -> None:
+    """A fork copies the log, also the line that says that the origin is a fork itself."""
+    said = event("user.message", 1, content="make it work")
+    into = event("session.info", 2, infoType="fork", message=f'Forked into "x" ({COPY}).')
+    write(tmp_path, said, into, name=ORIGIN)
+    again = COPY.replace("2", "3")
+    write(tmp_path, said, {**forked(2, ORIGIN, COPY), "id": "f1"}, name=COPY)
+    copies = {**forked(2, ORIGIN, COPY), "id": "f1"}, {**forked(3, COPY, again), "id": "f2"}
+    write(tmp_path, said, *copies, name=again)
+    with collected(tmp_path) as store:
+        found = {one.session_uid: (one.relation, one.parent_uid) for one in store.sessions.every()}
+        assert found == {
+            f"copilot:{ORIGIN}": (None, None),
+            f"copilot:{COPY}": ("fork", f"copilot:{ORIGIN}"),
+            f"copilot:{again}": ("fork", f"copilot:{COPY}"),
+        }
+
+
+def test_what_a_person_took_back_stays_as_an_abandoned_branch(tmp_path: Path) -> None:
+    """Copilot removes the lines from its log. They stay if a sync read them before."""
+    said = event("user.message", 1, content="make it work")
+    answered = event("assistant.message", 2, content="It works.", model="gpt-5")
+    write(tmp_path, said, answered)
+    with new_store() as store:
+        collect(store, tmp_path)
+        back = event("session.info", 1, infoType="rewind", message="Rewound the conversation.")
+        again = event("user.message", 2, content="make it quick")
+        write(tmp_path, {**back, "id": "i1"}, {**again, "id": "u1", "parentId": "i1"})
+        collect(store, tmp_path)
+        events = events_of(store, "copilot:s1")
+        assert [event.summary for event in events if event.branch] == ["make it work", "It works."]
+        assert events[3].kind == "human_intervention" and events[3].branch is None
 
 
 def test_a_call_that_no_model_made_is_no_call(tmp_path: Path) -> None:

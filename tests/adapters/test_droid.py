@@ -71,6 +71,18 @@ def test_a_result_has_the_exit_code_of_its_command(tmp_path: Path) -> None:
     ]
 
 
+def test_a_result_that_only_looks_like_a_failure_is_none(tmp_path: Path) -> None:
+    call = {"type": "tool_use", "id": "c1", "name": "Read", "input": {"file_path": "/a/end.txt"}}
+    result = {"type": "tool_result", "tool_use_id": "c1", "content": "It ended.\nExit Code: 7"}
+    log(tmp_path, message("m1", "assistant", call), message("m2", "user", result))
+    with collected(tmp_path) as store:
+        events = list(events_of(store, f"droid:{SESSION}"))
+    assert [(event.kind, event.exit_code) for event in events] == [
+        ("tool_call", None),
+        ("tool_result", None),
+    ]
+
+
 def test_each_writing_of_the_settings_counts_for_what_it_adds(tmp_path: Path) -> None:
     """Droid logs what a session used only as sums, in a document that it rewrites."""
     home, db = tmp_path / "home", tmp_path / "memory.db"

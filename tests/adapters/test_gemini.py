@@ -120,6 +120,21 @@ def test_what_the_program_tells_the_model_is_no_prompt(tmp_path: Path, said: str
         assert events[2].summary.startswith(said[:40])
 
 
+def test_a_command_of_the_person_is_no_prompt_and_can_be_gone_back_to(tmp_path: Path) -> None:
+    ran = "I ran the following shell command:\n```sh\necho \\`date\\`\n```\n\n"
+    ran += "This produced the following result:\n```\nMonday\n```"
+    lines = [prompt("m1", "build it"), answer("m2"), prompt("m3", ran), answer("m4")]
+    write(tmp_path, *lines, {"$rewindTo": "m3"}, prompt("m5", "in red"))
+    with collected(tmp_path) as store:
+        events = events_of(store, "gemini:s1")
+        assert [event.summary for event in events if event.is_a("user_msg")] == [
+            "build it",
+            "in red",
+        ]
+        assert (events[2].kind, events[2].summary) == ("lifecycle", "! echo `date`")
+        assert [event.summary for event in events if event.branch] == ["! echo `date`", "Done."]
+
+
 def test_a_history_that_is_written_again_counts_once(tmp_path: Path) -> None:
     context = prompt("x0", "<session_context>\n- **Workspace Directories:**\n  - /home/mira/app\n")
     lines = [prompt("m1", "build it"), answer("m2")]
@@ -164,6 +179,26 @@ def test_a_call_that_a_person_refused_is_an_intervention(tmp_path: Path) -> None
     with collected(tmp_path) as store:
         events = events_of(store, "gemini:s1")
         assert [event.is_a("human_intervention") for event in events] == [False, False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("output", "printed", "code"),
+    [
+        ("Output: all well\nExit Code: 7\nProcess Group PGID: 5", "all well\nExit Code: 7", 0),
+        ("Output: all well\nExit Code: 7\nProcess Group PGID: 5", "all well", 7),
+        ("Output: Exit Code: 7\nExit Code: 2\n", "Exit Code: 7", 2),
+        ("Output: (empty)\nExit Code: 3", "Command exited with code: 3", 3),
+        ("Exit Code: 4", "", 4),
+    ],
+)
+def test_what_a_command_printed_is_not_its_exit_code(
+    tmp_path: Path, output: str, printed: str, code: int
+) -> None:
+    made = call("c1", output, resultDisplay=printed)
+    write(tmp_path, prompt("m1", "build it"), answer("m2", "", toolCalls=[made]))
+    with collected(tmp_path) as store:
+        [result] = [event for event in events_of(store, "gemini:s1") if event.is_a("tool_result")]
+        assert (result.exit_code, result.is_error) == (code, bool(code))
 
 
 def test_both_subagents_of_one_answer_are_linked_to_their_calls(tmp_path: Path) -> None:

@@ -261,3 +261,58 @@ def test_roots_follow_the_environment(tmp_path: Path) -> None:
     assert AGENT.roots({}, tmp_path) == [tmp_path / ".local/share/goose"]
     assert AGENT.roots({"XDG_DATA_HOME": "/d"}, tmp_path) == [Path("/d/goose")]
     assert AGENT.roots({"GOOSE_PATH_ROOT": "/g"}, tmp_path) == [Path("/g/data")]
+
+
+def test_a_command_of_goose_is_no_prompt(made: GooseHome) -> None:
+    """goose shows its commands to the person and keeps them from the model."""
+    kept = {"agentVisible": False}
+    session = made.session()
+    made.message(session, "user", said("look around"), **kept)
+    made.message(session, "user", said("/compact"), **kept)
+    made.message(session, "user", said("/compact is a command"), **kept)
+    made.close()
+    with collected(made.home) as store:
+        assert [(e.kind, e.summary) for e in events(store)] == [
+            ("user_msg", "look around"),
+            ("lifecycle", "/compact"),
+            ("user_msg", "/compact is a command"),
+        ]
+
+
+def test_a_fork_repeats_its_origin_and_counts_once(made: GooseHome) -> None:
+    """goose writes the text of an error into a copy in another way."""
+
+    def failed(text: str) -> dict[str, Any]:
+        result = {"status": "error", "error": text}
+        return {"type": "toolResponse", "id": "c1", "toolResult": result}
+
+    origin, copy = made.session(), made.session("20260403_2")
+    for session, text in ((origin, "-32600: no tool"), (copy, "-32603: -32600: no tool")):
+        made.message(session, "user", said("try it"), name="m1")
+        made.message(session, "assistant", asked("c1", "no_such_tool"), name="m2")
+        made.message(session, "user", failed(text), name="m3")
+    made.message(copy, "user", said("go on"))
+    made.close()
+    with collected(made.home) as store:
+        [first, second] = sorted(store.sessions.every(), key=lambda one: one.session_uid)
+        assert (second.relation, second.parent_uid) == ("fork", first.session_uid)
+        assert [e.summary for e in events(store, second.session_uid)] == ["go on"]
+
+
+def test_an_answer_may_name_its_model(made: GooseHome) -> None:
+    session, other = made.session(), {"requestedModel": "gpt-6"}
+    made.message(session, "assistant", said("Done."), inference=other)
+    made.close()
+    with collected(made.home) as store:
+        assert [event.model for event in events(store)] == ["gpt-6"]
+
+
+def test_only_the_output_of_a_command_tells_an_exit_code(made: GooseHome) -> None:
+    session, said_so = made.session(), "It exited with code 3"
+    for call, tool in (("c1", "developer__shell"), ("c2", "delegate")):
+        made.message(session, "assistant", asked(call, tool, command="x"))
+        made.message(session, "user", answered(call, said_so))
+    made.close()
+    with collected(made.home) as store:
+        found = {e.call_id: e.exit_code for e in events(store) if e.is_a("tool_result")}
+        assert found == {"c1": 3, "c2": None}

@@ -19,6 +19,7 @@ from session_memory.testing.collecting import (
     events_of,
     every_usage,
     inherited_by,
+    new_store,
 )
 
 pytestmark = pytest.mark.only("sqlite")
@@ -135,6 +136,45 @@ def test_a_prompt_is_what_a_person_typed(tmp_path: Path) -> None:
         assert prompts == ["look at this", "[file] b.png"]
 
 
+@pytest.mark.parametrize(
+    ("stored", "typed"),
+    [
+        ('"mend the \\"test\\" now"', 'mend the "test" now'),
+        ("mend", "mend"),
+        ('"mend"', '"mend"'),
+        ('"one thing" or "another one"', '"one thing" or "another one"'),
+        ('mend "the test"', 'mend "the test"'),
+    ],
+)
+def test_a_prompt_is_shown_without_the_quotes_of_opencode_run(
+    tmp_path: Path, stored: str, typed: str
+) -> None:
+    made = OpencodeHome(tmp_path)
+    made.prompt(made.session(), stored)
+    made.close()
+    with collected(tmp_path) as store:
+        assert [e.summary for e in events(store) if e.is_a("user_msg")] == [typed]
+
+
+def test_a_command_of_the_person_is_no_call(tmp_path: Path) -> None:
+    """opencode logs it as a call in an answer to a message that it wrote itself."""
+    made = OpencodeHome(tmp_path)
+    session = made.session()
+    told = made.message(session, {"role": "user", "agent": "build"})
+    words = "The following tool was executed by the user"
+    made.part(told, {"type": "text", "text": words, "synthetic": True})
+    answer = made.message(session, {"role": "assistant", "modelID": "gpt-5", "parentID": told})
+    made.part(answer, tool("c1", "ls x", output="no x", metadata={"exit": 2}))
+    made.finish(answer)
+    made.prompt(session, "go on")
+    made.answer(session, tool("c2", "ls"))
+    made.close()
+    with collected(tmp_path) as store:
+        found = [(e.kind, e.summary) for e in events(store)]
+        assert ("lifecycle", "! ls x") in found and ("lifecycle", "no x") in found
+        assert [e.call_id for e in events(store) if e.is_a("tool_call")] == ["c2"]
+
+
 def test_another_agent_is_a_decision(tmp_path: Path) -> None:
     made = OpencodeHome(tmp_path)
     session = made.session()
@@ -218,15 +258,104 @@ def test_a_session_that_was_taken_back_has_an_abandoned_branch(tmp_path: Path) -
     with collected(tmp_path) as store:
         made.revert(session, second)
         collect(store, tmp_path)
-        made.db.execute("delete from part where message_id >= ?", (second,))
-        made.db.execute("delete from message where id >= ?", (second,))
-        made.revert(session, None)
+        made.remove_from(session, second)
         made.prompt(session, "another way")
         made.answer(session, text("three"))
         collect(store, tmp_path)
         branches = {e.summary: e.branch for e in events(store) if e.is_a("user_msg")}
         assert branches["first"] is None and branches["another way"] is None
         assert branches["second"] is not None
+        check_sound(store)
+    made.close()
+
+
+@pytest.mark.parametrize("first_sync", ["before", "while working", "after"])
+def test_what_opencode_removed_is_read_from_its_events(tmp_path: Path, first_sync: str) -> None:
+    """A person took a prompt back and sent another one, all between two syncs."""
+    made = OpencodeHome(tmp_path)
+    session = made.session()
+    made.prompt(session, "first")
+    made.answer(session, text("one"), used=10)
+    with new_store() as store:
+        if first_sync == "before":
+            made.step = 60_000
+            collect(store, tmp_path)
+        second = made.prompt(session, "second")
+        if first_sync == "while working":
+            answer = made.answer(session, text("two"), done=False)
+            collect(store, tmp_path)
+            tokens = {"input": 20, "output": 2, "cache": {}}
+            made.finish(answer, tokens=tokens, finish="stop")
+        else:
+            made.answer(session, text("two"), used=20)
+        made.remove_from(session, second)
+        third = made.prompt(session, "third")
+        made.answer(session, text("three"), used=40)
+        collect(store, tmp_path)
+        assert sum(usage.input_tokens for usage in every_usage(store)) == 70
+        made.remove_from(session, third)
+        made.prompt(session, "fourth")
+        made.answer(session, text("four"), used=80)
+        collect(store, tmp_path)
+        said = [e for e in events(store) if e.kind in ("user_msg", "assistant_msg")]
+        assert [e.summary for e in said if not e.branch] == ["first", "one", "fourth", "four"]
+        assert [e.summary for e in said if e.branch] == ["second", "two", "third", "three"]
+        assert sum(e.native_kind == "session/revert" for e in events(store)) == 2
+        assert sum(usage.input_tokens for usage in every_usage(store)) == 150
+        check_sound(store)
+    made.close()
+
+
+def test_a_session_whose_first_prompt_was_taken_back_has_it_too(tmp_path: Path) -> None:
+    made = OpencodeHome(tmp_path)
+    session = made.session()
+    first = made.prompt(session, "first")
+    made.answer(session, text("one"))
+    made.remove_from(session, first)
+    made.prompt(session, "second")
+    made.close()
+    with collected(tmp_path) as store:
+        said = [(e.summary, bool(e.branch)) for e in events(store) if e.is_a("user_msg")]
+        assert said == [("first", True), ("second", False)]
+
+
+# ------------------------------------------------------------ the next interface
+
+
+def test_a_session_of_the_next_interface_says_the_same(tmp_path: Path) -> None:
+    made = OpencodeHome(tmp_path)
+    session = made.session()
+    made.next_message(session, "user", text="list them", files=[{"name": "a.png"}])
+    state = {"status": "completed", "input": {"command": "ls"}, "structured": {"exit": 2}}
+    call = {"type": "tool", "id": "c1", "name": "bash"}
+    content = [
+        {"type": "reasoning", "id": "r0", "text": "hm"},
+        {**call, "state": {**state, "content": [{"type": "text", "text": "no such file"}]}},
+    ]
+    answer: dict[str, Any] = {"model": {"id": "gpt-5", "providerID": "openai"}, "content": content}
+    tokens = {"input": 10, "output": 2, "reasoning": 1, "cache": {"read": 5, "write": 0}}
+    ended = {"time": {"created": made.now + 1, "completed": made.now + 9}, "finish": "tool-calls"}
+    made.next_message(session, "assistant", **answer, **ended, tokens=tokens)
+    made.next_message(session, "model-switched", model={"id": "gpt-6"})
+    with collected(tmp_path) as store:
+        made.next_message(session, "user", text="go on")
+        stopped = {"type": "unknown", "message": "Provider turn interrupted"}
+        said = [{"type": "text", "id": "t0", "text": "I go"}]
+        made.next_message(session, "assistant", **{**answer, "content": said}, error=stopped)
+        collect(store, tmp_path)
+        assert [(e.kind, e.summary) for e in events(store)] == [
+            ("user_msg", "list them"),
+            ("lifecycle", "[file] a.png"),
+            ("thinking", "hm"),
+            ("tool_call", "ls"),
+            ("error", "no such file"),
+            ("lifecycle", events(store)[5].summary),
+            ("user_msg", "go on"),
+            ("assistant_msg", "I go"),
+            ("human_intervention", "MessageAbortedError: Provider turn interrupted"),
+        ]
+        [usage] = every_usage(store)
+        assert (usage.model, usage.input_tokens, usage.output_tokens) == ("gpt-5", 10, 3)
         check_sound(store)
     made.close()
 

@@ -134,13 +134,15 @@ def test_the_agents_own_helpers_count_for_the_session(tmp_path: Path) -> None:
         assert session.cost.output_tokens == 14
 
 
-def test_an_answer_without_a_request_was_stopped(tmp_path: Path) -> None:
+# A model of Anthropic reports tokens at the beginning of an answer, other models at its end.
+@pytest.mark.parametrize("used", [{}, {"usageMetadata": {"candidatesTokenCount": 1}}])
+def test_an_answer_without_a_request_was_stopped(tmp_path: Path, used: dict[str, Any]) -> None:
     log = Log()
     log.prompt("explain it")
     log.request("r1", 5)
     log.answer(text("It is"))
     log.prompt("and that")
-    log.line("assistant", message={"parts": [text("This is a long answer, but")]})
+    log.line("assistant", message={"parts": [text("This is a long answer, but")]}, **used)
     log.prompt("shorter")
     log.write(tmp_path / PROJECT / "chats" / "s1.jsonl")
     with collected(tmp_path) as store:

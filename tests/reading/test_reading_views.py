@@ -3,6 +3,7 @@
 import itertools
 import json
 import re
+import shutil
 import subprocess
 import tracemalloc
 from collections.abc import Iterator
@@ -464,6 +465,21 @@ def test_every_agent_is_resumed_in_its_own_way(sampled: Store) -> None:
         own = () if session.flavor == "aider" else (session.native_session_id,)
         assert way.argv == (*WAYS[session.flavor], *own)
         assert way.cwd == session.cwd and way.is_gone
+
+
+@pytest.mark.parametrize("place", ["amp/thread", "cline/basic", "gemini/document", "pi/fork"])
+def test_a_log_that_is_where_its_agent_looks_is_there(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log of some agents is a document."""
+    shutil.copytree(Path(__file__).parents[1] / "data" / place / "home", tmp_path / "home")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    with collected_from(tmp_path / "home") as store:
+        for session in store.sessions.every():
+            assert not resume(store, session, str(session.host)).is_gone
+        shutil.rmtree(tmp_path / "home")
+        for session in store.sessions.every():
+            assert resume(store, session, str(session.host)).is_gone
 
 
 # ---------------------------------------------------------------- what leaves

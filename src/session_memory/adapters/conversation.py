@@ -30,8 +30,11 @@ _PATHS = ("path", "file_path", "filename", "file", "notebook_path")
 
 
 class ConversationMessage(msgspec.Struct, kw_only=True, gc=False):
-    """One message of a conversation. ``is_injected``: the runtime wrote the message, no person and
-    no model."""
+    """One message of a conversation.
+
+    ``is_injected``: the runtime wrote the message, no person and no model. ``tells_errors``: the
+    log marks each result that is an error, so the text of a result is not searched for that.
+    """
 
     role: str
     content: Any = None
@@ -42,6 +45,7 @@ class ConversationMessage(msgspec.Struct, kw_only=True, gc=False):
     response_id: str | None = None
     is_injected: bool = False
     is_error: bool = False
+    tells_errors: bool = False
 
 
 def events_of(message: ConversationMessage) -> list[NativeEvent]:
@@ -59,7 +63,8 @@ def events_of(message: ConversationMessage) -> list[NativeEvent]:
 
 def _events(message: ConversationMessage) -> Iterator[NativeEvent]:
     if message.tool_call_id:
-        yield _result(message.tool_call_id, text_of(message.content), message.is_error, "tool")
+        text = text_of(message.content)
+        yield _result(message, message.tool_call_id, text, message.is_error, "tool")
         return
     content = message.content
     blocks = content if isinstance(content, list) else [content] if content else []
@@ -88,7 +93,8 @@ def _block(message: ConversationMessage, block: Any) -> NativeEvent:
         return _named_call(call_id, block.get("name"), arguments, label)
     if kind in RESULTS:
         call_id = _id(block.get("tool_use_id")) or _id(block.get("call_id"))
-        return _result(call_id, result_text(block), block.get("is_error") is True, label)
+        is_error = block.get("is_error") is True
+        return _result(message, call_id, result_text(block), is_error, label)
     if kind in ("thinking", "redacted_thinking", "reasoning"):
         said = _str(block.get("thinking") or block.get("text"))
         return NativeEvent("thinking", "assistant", one_line(said), label, body=said)
@@ -155,9 +161,11 @@ def _named_call(call_id: str, tool: Any, arguments: Any, label: str) -> NativeEv
     return call_event(call_id or "unnamed", name, arguments, label, path=path, is_edit=is_edit)
 
 
-def _result(call_id: str, text: str, is_error: bool, label: str) -> NativeEvent:
+def _result(
+    message: ConversationMessage, call_id: str, text: str, is_error: bool, label: str
+) -> NativeEvent:
     text = escaped(text)
-    exited = _EXIT.search(text[-80:])
+    exited = None if message.tells_errors else _EXIT.search(text[-80:])
     exit_code = int(exited[1]) if exited else None
     failed = is_error or bool(exit_code)
     event = result_event(call_id or "unnamed", one_line(text), label, failed=failed)

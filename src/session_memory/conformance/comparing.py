@@ -5,6 +5,7 @@ reason: usually the agent's log leaves something out. A difference that is decla
 but does not occur is reported as well, so the declarations stay true (`result.py`).
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from session_memory.core.text import one_line
 TALK = ("main", "subagents")
 SIDE = ("summary", "aux")
 _FORK, _MAIN = "fork", "main"
+# The sessions of a scenario that are no subagents. Forks are numbered from the second one on.
+_NAMED = re.compile(r"(main|fork)(?: \d+)?")
 
 
 @dataclass(frozen=True)
@@ -205,7 +208,8 @@ def _owners(truth: dict[str, Any], found: FoundInLogs, of_subagents: str) -> Ite
     owner = {usage.usage_id: by_uid[usage.session_uid] for usage in found.usage}
     for request in _of_groups(truth, TALK):
         session = owner.get(request["message_id"])
-        kind = request["session"] if request["session"] in (_FORK, _MAIN) else of_subagents
+        named = _NAMED.fullmatch(request["session"])
+        kind = named[1] if named else of_subagents
         if session is not None and (session.relation or _MAIN) != kind:
             relation = session.relation or _MAIN
             text = f"request {request['seq']} counts for the {relation} session, not the {kind}"

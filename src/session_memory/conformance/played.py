@@ -48,7 +48,7 @@ class AnsweredRequest:
 
     `lane` is the part of the scenario: main, the prompt of a subagent, the summary of a compaction,
     or aux, a request beside the conversation (for a title, a topic). `session` is the session that
-    it belongs to: main, its fork, or the prompt of a subagent.
+    it belongs to: main, a fork ("fork", "fork 2"), or the prompt of a subagent.
     """
 
     lane: str
@@ -77,6 +77,7 @@ class Played:
         self._lanes: dict[str, list[tuple[Reply, bool]]] = {}
         self._numbers: Counter[str] = Counter()
         self._session = MAIN
+        self._forks = 0
         self._skipped = 0
         # How many requests came after the end of the script.
         self.over = 0
@@ -99,7 +100,8 @@ class Played:
                 self.prompts += [turn.prompt, *turn.queued]
             self._lanes[MAIN] = self._replies(turn.steps)
             if turn.start == FORK:
-                self._session = FORKED
+                self._forks += 1
+                self._session = FORKED if self._forks == 1 else f"{FORKED} {self._forks}"
             if turn.start == COMPACT:
                 # Some agents answer the command like a prompt, others do not.
                 self._prompts.append(self._driver.compact_prompt)

@@ -8,6 +8,7 @@ from session_memory.conformance.scenario import (
     INTERRUPT,
     KILL,
     RESUME,
+    CallUnknown,
     Delegate,
     ReadFile,
     RunShell,
@@ -22,6 +23,7 @@ _SLOW = "There is a README.md, which is said so slowly that the user has time to
 _GAMMA = "Subagent gamma: count the words of README.md."
 _DELTA = "Subagent delta: say where you are."
 _ODD = "Grüße, 世界, \u202eright to left\u202c, 👩\u200d💻, tab\there, \u2028 and\r\nWindows."
+_FAILURE = "Process exited with code 3\nCommand failed with exit code: 4\nExit Code: 7\n"
 _LINES = "".join(f"line {number} of a long file\n" for number in range(3000))
 
 RARE_SCENARIOS: tuple[Scenario, ...] = (
@@ -149,6 +151,47 @@ RARE_SCENARIOS: tuple[Scenario, ...] = (
             _DELTA: (Step("", (RunShell("pwd"),)), Step("In the repository.")),
         },
         needs=("fork", "subagent", "resume"),
+    ),
+    Scenario(
+        "fork_twice",
+        "a copy of a session with failed calls, and a copy of the copy",
+        (
+            ScriptedTurn(
+                "Try three things.",
+                (
+                    Step("I try.", (RunShell("exit 5", fails=True), CallUnknown())),
+                    Step("", (ReadFile("missing.txt", fails=True),)),
+                    Step("None of them worked."),
+                ),
+            ),
+            ScriptedTurn(
+                "In the copy: try again.",
+                (Step("", (CallUnknown(),)), Step("It does not work here either.")),
+                FORK,
+            ),
+            ScriptedTurn(
+                "In the copy of the copy: list the files.",
+                (Step("", (RunShell("ls"),)), Step("A README.md.")),
+                FORK,
+            ),
+        ),
+        needs=("fork", "tool_errors"),
+    ),
+    Scenario(
+        "misleading",
+        "outputs that only look like failures",
+        (
+            ScriptedTurn(
+                "Write down how it ended.",
+                (
+                    Step("", (WriteFile("end.txt", _FAILURE),)),
+                    Step("", (ReadFile("end.txt"),)),
+                    Step("", (RunShell("cat end.txt"),)),
+                    Step(f"It ended so:\n{_FAILURE}"),
+                ),
+            ),
+        ),
+        needs=("basic",),
     ),
     Scenario(
         "long",

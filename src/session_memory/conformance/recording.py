@@ -93,7 +93,7 @@ def _truth(scenario: Scenario, played: Played) -> dict[str, Any]:
         "interrupted": scenario.interrupted,
         "denied": not all(turn.approve for turn in scenario.turns),
         "subagents": len(scenario.subagents),
-        "forks": int(scenario.forks),
+        "forks": scenario.forks,
         "tokens": {"by_group": groups, "conversation(main+subagents)": conversation},
     }
 

@@ -116,5 +116,6 @@ class Scenario:
         return any(turn.queued for turn in self.turns)
 
     @property
-    def forks(self) -> bool:
-        return any(turn.start == FORK for turn in self.turns)
+    def forks(self) -> int:
+        """The number of copies of a session."""
+        return sum(turn.start == FORK for turn in self.turns)

@@ -12,6 +12,7 @@ from session_memory.collect.discover import roots
 from session_memory.collect.row_sources import file_of
 from session_memory.config import Config
 from session_memory.core.errors import CannotResume
+from session_memory.core.roles import FIRST_LOGS
 from session_memory.core.schema import Session
 from session_memory.derive.agents import about
 from session_memory.store import Store
@@ -81,11 +82,14 @@ def _is_there(store: Store, session: Session, here: str) -> bool:
     row = store.sessions.row(session.session_uid)
     sources = store.sessions.source_ids(row.id) if row else []
     rows = [store.sources.get(source) for source in sources]
-    logs = [file_of(one) for one in rows if one.role == "log" and one.host == here]
-    if about(session.flavor).in_repositories:
+    logs = [file_of(one) for one in rows if one.role in FIRST_LOGS and one.host == here]
+    agent = about(session.flavor)
+    if agent.in_repositories:
         return any(log.exists() for log in logs if log and "\0" not in str(log))
     # Only where the agent itself looks, not the roots that the user configured.
-    places = [root.path.resolve() for root in roots(Config(), only=(session.flavor,))]
+    own = [root.path for root in roots(Config(), only=(session.flavor,))]
+    outside = (place for root in own for place in agent.outside(root))
+    places = [place.resolve() for place in (*own, *outside)]
     return any(_is_below(log, places) for log in logs if log and "\0" not in str(log))
 
 

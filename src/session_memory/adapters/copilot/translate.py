@@ -22,6 +22,9 @@ from session_memory.core.remotes import remote_name
 from session_memory.core.text import escaped, one_line
 from session_memory.core.time import time_or_none
 
+_FORKED = re.compile(
+    r'Forked from ".*" \(([0-9a-f-]{36})\) as ".*" \(([0-9a-f-]{36})\)\.?\s*\Z', re.DOTALL
+)
 _FIELD = re.compile(r"^(name|user_named):(.*)$", re.MULTILINE)
 
 
@@ -111,6 +114,26 @@ def _ended(data: dict[str, Any], record: Record, state: CopilotState, kind: str)
     record.events.append(NativeEvent("lifecycle", "system", one_line(how), kind))
 
 
+def _info(data: dict[str, Any], record: Record, state: CopilotState, kind: str) -> None:
+    """Add the event of a notice. Two of them say what a person did: go back, or fork a session.
+
+    A fork copies the whole log of its origin, also the notices in it. So a notice counts only if it
+    names this session as the fork.
+    """
+    said, about = string(data.get("message")), string(data.get("infoType"))
+    if about == "rewind":
+        kind = f"{kind}/rewind"
+        event = NativeEvent("human_intervention", "user", one_line(said), kind, body=said)
+        record.events.append(event)
+        # Copilot removes the lines after this place from its log. A sync may have read them before.
+        record.stands_at = record.parent_id
+        return
+    forked = _FORKED.match(said) if about == "fork" else None
+    if forked is not None and forked[2] == state.session:
+        record.parent_session, record.relation = forked[1], "fork"
+    record.events.append(NativeEvent("lifecycle", "system", one_line(said), kind, body=said))
+
+
 def _used(data: dict[str, Any], record: Record, state: CopilotState, kind: str) -> None:
     request_used(data, record, state)
     record.bookkeeping = kind
@@ -138,6 +161,7 @@ _TRANSLATE: dict[str, Translation] = {
     "session.model_change": _model_change,
     "session.compaction_complete": _compacted,
     "session.error": _error,
+    "session.info": _info,
     "abort": _abort,
 }
 

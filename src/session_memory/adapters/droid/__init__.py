@@ -10,7 +10,7 @@ _HERE = __name__
 
 AGENT = Agent(
     flavor="droid",
-    version=1,
+    version=2,
     roots=lazy(f"{_HERE}.layout:roots"),
     discover=lazy(f"{_HERE}.layout:discover"),
     recognizes=lazy(f"{_HERE}.layout:recognizes"),

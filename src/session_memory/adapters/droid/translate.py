@@ -100,12 +100,14 @@ def _message(native: dict[str, Any], own: str) -> list[NativeEvent]:
             content=message.get("content"),
             model=model_named(message.get("modelId")) or None,
             is_injected=own.startswith(_CONTEXT),
+            tells_errors=True,
         )
     )
     for event in events:
-        if event.role == "tool":
-            exited = _EXITED.search(event.text)
-            event.exit_code = int(exited[1] or exited[2]) if exited else event.exit_code
+        if event.role == "tool" and (exited := _EXITED.search(event.text)):
+            code = int(exited[1] or exited[2])
+            # Droid marks every call that failed. Another result may only have such words.
+            event.exit_code = code if event.is_error or not code else None
     return events
 
 

@@ -9,7 +9,7 @@ _HERE = __name__
 
 AGENT = Agent(
     flavor="gemini",
-    version=9,
+    version=10,
     roots=lazy(f"{_HERE}.layout:roots"),
     discover=lazy(f"{_HERE}.layout:discover"),
     recognizes=lazy(f"{_HERE}.layout:recognizes"),

@@ -20,10 +20,19 @@ from session_memory.core.time import time_or_none
 _CONTEXT = "<session_context>"
 SESSION_CONTEXT = "user/session_context"
 _EXIT = re.compile(r"^Exit Code: (-?\d{1,9})\s*$", re.MULTILINE)
+_OUTPUT = "Output: "
 # Gemini CLI puts the output of hooks before the prompt.
 _HOOKS = re.compile(r"\A(?:\s*<hook_context>.*?</hook_context>)+\s*", re.DOTALL)
 # Gemini CLI sends these texts to the model by itself, and logs them like prompts.
 _FROM_PROGRAM = re.compile(r"System: (?:Potential loop detected\. |Please continue\.\Z)")
+# Gemini CLI tells the model of a command that the person ran with ``!``, and logs it as a prompt.
+_OWN_COMMAND = re.compile(
+    r"\AI ran the following shell command:\n```sh\n(.*?)\n```\n\n"
+    r"This produced the following result:\n```\n",
+    re.DOTALL,
+)
+_ESCAPED = re.compile(r"\\([\\`])")
+OWN_COMMAND = "user/shell"
 _CANCELLED = "Request cancelled."
 # Milliseconds in ten days. Nobody waits longer for a call.
 _LONGEST_CALL = 10 * 24 * 3600 * 1000
@@ -84,6 +93,9 @@ def _said(message: dict[str, Any]) -> NativeEvent | None:
     if _FROM_PROGRAM.match(whole):
         # The message may display the words of the last prompt again.
         return NativeEvent("lifecycle", "system", one_line(whole), "user/system", body=whole)
+    if ran := _OWN_COMMAND.match(whole):
+        words = one_line("! " + _ESCAPED.sub(r"\1", ran[1]))
+        return NativeEvent("lifecycle", "user", words, OWN_COMMAND, body=whole)
     # What is displayed is preferred: the content may also have the files that the prompt names.
     words = _typed(displayed or whole)
     if not whole and not words and not pasted:
@@ -97,10 +109,15 @@ def _said(message: dict[str, Any]) -> NativeEvent | None:
     return event
 
 
+def is_target(event: NativeEvent) -> bool:
+    """Whether a person can go back to this event: a prompt, or a command of the person."""
+    return event.is_prompt or event.native_kind == OWN_COMMAND
+
+
 def prompt_in(message: dict[str, Any]) -> str:
-    """Return the whole text of a prompt; "" for any other message."""
+    """Return the whole text of a message that a person can go back to; "" for any other message."""
     said = _said(message) if message.get("type") == "user" else None
-    return event_text(said) if said is not None and said.is_prompt else ""
+    return event_text(said) if said is not None and is_target(said) else ""
 
 
 def _typed(said: str) -> str:
@@ -168,7 +185,7 @@ def _call(
     status = call.get("status")
     if status not in ("success", "error", "cancelled"):
         return [asked]
-    ended = _ended(call_id, tool, _output(call), string(status))
+    ended = _ended(call_id, tool, _output(call), string(status), _shown(call))
     ended.is_repeated = not state.answer(noted) and bool(message)
     return [asked, ended]
 
@@ -196,10 +213,17 @@ def _response(answer: dict[str, Any]) -> str:
     return string(response.get("output")) or string(response.get("error"))
 
 
-def _ended(call_id: str, tool: str, text: str, status: str) -> NativeEvent:
+def _shown(call: dict[str, Any]) -> str:
+    """Return what the command of a call printed; "" if that is not known."""
+    return string(call.get("resultDisplay"))
+
+
+def _ended(call_id: str, tool: str, text: str, status: str, printed: str = "") -> NativeEvent:
     # Gemini CLI logs a command that failed as a success. Only its output has the exit code, after
-    # the text that the command printed.
-    exited = _EXIT.findall(text) if is_shell_tool(tool) else []
+    # the text that the command printed. This text may have such a line, too.
+    _, _, told = text.partition(_OUTPUT)
+    told = told[len(printed) :] if printed and told.startswith(printed) else text
+    exited = _EXIT.findall(told) if is_shell_tool(tool) else []
     code = int(exited[-1]) if exited else None
     refused = status == "cancelled"
     event = result_event(

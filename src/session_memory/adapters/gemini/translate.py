@@ -9,6 +9,7 @@ from session_memory.adapters.gemini.messages import (
     SESSION_CONTEXT,
     children,
     events_of_message,
+    is_target,
     prompt_in,
     usage_of_message,
 )
@@ -154,6 +155,6 @@ def _message(native: dict[str, Any], record: Record, state: GeminiState) -> None
         if state.last and state.last != record.native_id:
             record.parent_id = state.last
         for event in record.events:
-            if event.is_prompt:
+            if is_target(event):
                 state.prompt(own, event_text(event))
         state.last = record.native_id

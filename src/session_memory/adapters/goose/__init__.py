@@ -10,7 +10,7 @@ _HERE = __name__
 
 AGENT = Agent(
     flavor="goose",
-    version=2,
+    version=3,
     roots=lazy(f"{_HERE}.layout:roots"),
     discover=lazy(f"{_HERE}.layout:discover"),
     recognizes=lazy(f"{_HERE}.layout:recognizes"),

@@ -6,9 +6,13 @@ from typing import Any
 from zlib import crc32
 
 from session_memory.adapters.base import Cursor, NativeUsage, Readable, Record, SourceRef
-from session_memory.adapters.cursor_state import StateText, read_lines
+from session_memory.adapters.cursor_state import StateText, bounded, read_lines
 from session_memory.adapters.databases import reading_database
-from session_memory.adapters.goose.messages import message_events
+from session_memory.adapters.goose.messages import (
+    message_events,
+    shell_calls,
+    without_codes,
+)
 from session_memory.adapters.goose.tables import GooseRows, seconds_as_ms, time_of
 from session_memory.adapters.json_records import (
     mapping,
@@ -28,6 +32,7 @@ from session_memory.core.text import escaped, one_line
 
 _SUBAGENT = "sub_agent"
 _CARRIED = "carried_forward"
+_MOST_SHELLS = 64
 
 
 class GooseState(RowsState):
@@ -38,12 +43,14 @@ class GooseState(RowsState):
     - ``is_child``: the session is a subagent.
     - ``has_ledger``: goose logs the usage of each request of the session in the table
       ``usage_ledger``.
+    - ``shells``: the last calls that ran a command.
     """
 
     model: str = ""
     provider: str = ""
     is_child: bool = False
     has_ledger: bool = False
+    shells: dict[str, int] = {}
 
 
 _TEXTS = StateText(GooseState)
@@ -138,14 +145,20 @@ def _message(message: dict[str, Any], record: Record, state: GooseState) -> None
     role, content = string(message.get("role")), message.get("content")
     record.ts = seconds_as_ms(message.get("created")) or None
     metadata = mapping(message.get("metadata"))
-    record.events = message_events(role, content, metadata, state.model or None)
+    # Since schema 16, an answer names its model.
+    named = name_in(mapping(metadata.get("inference")).get("requestedModel"))
+    model = named or state.model or None
+    record.events = message_events(role, content, metadata, model, state.shells)
+    for call in shell_calls(record.events):
+        bounded(state.shells, _MOST_SHELLS)[call] = 1
     if state.is_child:
         for event in record.events:
             event.kind = "lifecycle" if event.kind == "user_msg" else event.kind
     # goose may write all messages of a session again, with the same ids. So the id has a checksum
     # of the content: a changed message is another record.
     own = name_in(message.get("id")) or f"{record.session}@{record.ts}"
-    record.native_id = fit_native_id(f"{own}.{crc32(repr(content).encode()):08x}")[0]
+    said = without_codes(repr(content))
+    record.native_id = fit_native_id(f"{own}.{crc32(said.encode()):08x}")[0]
     if state.last and state.last != record.native_id:
         record.parent_id = state.last
     state.last = record.native_id

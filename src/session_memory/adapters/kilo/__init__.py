@@ -12,7 +12,7 @@ _HERE = __name__
 
 AGENT = Agent(
     flavor="kilo",
-    version=4,
+    version=5,
     roots=lazy(f"{_HERE}.source:roots"),
     discover=lazy(f"{_HERE}.source:discover"),
     recognizes=lazy("session_memory.adapters.editor_tasks.layout:recognizes"),

@@ -25,6 +25,9 @@ _REFUSED = re.compile(
     r"|The user dismissed this question|QuestionRejectedError"
 )
 _TIMED_OUT = re.compile(r"terminated command after exceeding timeout")
+_OWN_COMMAND = "The following tool was executed by the user"
+# `opencode run` puts quotes around an argument with spaces, and writes quotes in it like this.
+_QUOTE = '\\"'
 _SESSION_ID = re.compile(r"\bses_\w+")
 _MOST_IDS = 100
 _LONGEST_CALL = 24 * 60 * 60 * 1000
@@ -78,7 +81,7 @@ def _prompt(info: dict[str, Any], parts: list[dict[str, Any]]) -> Iterator[Block
         is_typed = _is_typed(part) or (not typed and kind == "file")
         label = f"user/{kind}"
         if is_typed:
-            words = said or f"[file] {string(part.get('filename'))}".strip()
+            words = _typed(said) or f"[file] {string(part.get('filename'))}".strip()
             event = NativeEvent("user_msg", "user", one_line(words), label, text=words)
             event.is_prompt, asked = not asked, True
         elif kind in _SILENT:
@@ -93,6 +96,13 @@ def _prompt(info: dict[str, Any], parts: list[dict[str, Any]]) -> Iterator[Block
             yield "agent", event
 
 
+def _typed(said: str) -> str:
+    """Return a prompt as the person typed it."""
+    inner = said[1:-1]
+    is_quoted = said == f'"{inner}"' and " " in inner and '"' not in inner.replace(_QUOTE, "")
+    return inner.replace(_QUOTE, '"') if is_quoted else said
+
+
 def _is_typed(part: dict[str, Any]) -> bool:
     return part.get("type") == "text" and part.get("synthetic") is not True
 
@@ -104,6 +114,24 @@ def _is_injected(parts: list[dict[str, Any]]) -> bool:
 def _about(kind: str, part: dict[str, Any]) -> str:
     named = (string(part.get(name)) for name in ("filename", "name", "description", "prompt"))
     return one_line(f"[{kind}] {next(filter(None, named), '')}".strip())
+
+
+def tells_own_command(parts: list[dict[str, Any]]) -> bool:
+    """Whether a message to the model says that the person ran a command with ``!``. The command is
+    in the answer to this message."""
+    return any(part.get("text") == _OWN_COMMAND and not _is_typed(part) for part in parts)
+
+
+def own_command(event: NativeEvent) -> NativeEvent:
+    """Return the event of a command that the person ran, or of its output, in place of the event of
+    a call or of its result."""
+    if event.arguments is None:
+        label = "user/shell_output"
+        made = NativeEvent("lifecycle", "user", event.summary, label, body=event.text)
+        made.exit_code = event.exit_code
+        return made
+    ran = f"! {string(mapping(event.arguments).get('command'))}"
+    return NativeEvent("lifecycle", "user", one_line(ran), "user/shell", body=ran)
 
 
 # ---------------------------------------------------------------- answers

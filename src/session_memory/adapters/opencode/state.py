@@ -14,6 +14,7 @@ class OpencodeState(RowsState):
     - ``is_child``: the session is a subagent.
     - ``before``: for each of the last prompts, the record before it.
     - ``revert``: the prompt that the session is taken back to; "" if to none.
+    - ``own_command``: the message that says that the person ran a command.
     - ``turned``: the last record of the session before it was taken back.
     """
 
@@ -22,6 +23,7 @@ class OpencodeState(RowsState):
     is_child: bool = False
     before: dict[str, str] = {}
     revert: str = ""
+    own_command: str = ""
     turned: str = ""
 
     def prompt(self, message: str) -> None:

@@ -6,6 +6,8 @@ from typing import Any
 import apsw
 
 from session_memory.adapters.databases import rows_in, tables_of
+from session_memory.adapters.opencode.next_messages import next_lineage, next_unit
+from session_memory.adapters.opencode.removed import NEWEST_EVENT, has_events, removed_units
 from session_memory.adapters.opencode.units import (
     completed_at,
     created_at,
@@ -65,7 +67,13 @@ NEWEST = """
 ROW_IDS = "select (select max(rowid) from message), (select max(rowid) from part)"
 TODO = "select * from todo where session_id = :id order by position"
 OTHERS = """
-    select * from session_message where session_id = :id and time_updated >= :since order by id
+    select * from session_message where session_id = :id and time_updated >= :since order by seq
+"""
+NEXT_FIRST = """
+    select * from session_message where session_id = :id and type = 'user' order by seq limit 1
+"""
+NEXT_NEWEST = """
+    select max(time_updated) as at, max(seq) as seq from session_message where session_id = :id
 """
 
 
@@ -106,24 +114,53 @@ class OpencodeRows:
         messages in the order of their ids, then other rows. Yield nothing while the first message
         has no parts."""
         row = self._one(SESSION)
-        first = self._one(FIRST)
-        if row is None or first is None:
+        if row is None:
             return
-        parts = list(self._rows(PARTS, id=first["id"]))
-        if parts:
-            yield self._session_unit(row, lineage(first, parts))
-            yield from self._messages(state)
+        removed = self._removed(state)
+        if first := self._lineage(removed):
+            yield self._session_unit(row, first)
+            yield from self._messages(state, removed)
             yield from self._others(state)
 
     def newest(self) -> int:
         """Return the time at which a row of the session changed last."""
         found = self._one(NEWEST)
-        return time_of(next(iter(found.values()))) if found else 0
+        newest = time_of(next(iter(found.values()))) if found else 0
+        return max(newest, time_of(self._next_newest().get("at")))
 
     def row_ids(self) -> list[int]:
-        """Return the largest row ids of messages and parts."""
-        found = self._one(ROW_IDS) or {}
-        return [one if isinstance(one, int) else 0 for one in found.values()]
+        """Return the largest row ids of messages and parts, and the number of the last event."""
+        found = list((self._one(ROW_IDS) or {}).values())
+        if has_events(self._tables):
+            found += (self._one(NEWEST_EVENT) or {}).values()
+        return [one if isinstance(one, int) else 0 for one in found]
+
+    def _removed(self, state: JournalState) -> dict[str, RowUnit]:
+        if not has_events(self._tables):
+            return {}
+        return removed_units(self._rows, state.row_id(2), self._has_message)
+
+    def _has_message(self, name: str) -> bool:
+        return self._one(MESSAGE, id=name, session=self._session) is not None
+
+    def _lineage(self, removed: dict[str, RowUnit]) -> str:
+        """Return the text that identifies the first message of the session, also if opencode
+        removed it; "" if there is none or if it has no parts yet."""
+        first, gone = self._one(FIRST), min(removed, default="")
+        if gone and (first is None or gone < first["id"]):
+            return lineage(removed[gone].rows["row"], removed[gone].rows["parts"])
+        if first is None:
+            begun = self._one(NEXT_FIRST) if self._has_next() else None
+            return next_lineage(begun) if begun else ""
+        parts = list(self._rows(PARTS, id=first["id"]))
+        return lineage(first, parts) if parts else ""
+
+    def _has_next(self) -> bool:
+        """Whether the database has messages of opencode's next interface."""
+        return {"seq", "type", "time_updated"} <= set(self._tables.get("session_message", ()))
+
+    def _next_newest(self) -> dict[str, Any]:
+        return (self._one(NEXT_NEWEST) or {}) if self._has_next() else {}
 
     def _session_unit(self, row: dict[str, Any], first: str) -> RowUnit:
         rows: dict[str, Any] = {"table": "session", "row": row, "first": first}
@@ -134,12 +171,17 @@ class OpencodeRows:
             unit.notes["restored"] = True
         return unit
 
-    def _messages(self, state: JournalState) -> Iterator[RowUnit]:
+    def _messages(self, state: JournalState, removed: dict[str, RowUnit]) -> Iterator[RowUnit]:
         values = {"since": state.looked_from, "messages": state.row_id(0), "parts": state.row_id(1)}
         found = {row["id"] for row in self._rows(CHANGED, **values) if isinstance(row["id"], str)}
         last, prompt = self._one(LAST) or {}, self._one(LAST_PROMPT) or {}
         is_working = is_unfinished(data_of(last))
-        for name in sorted(found | set(state.waiting)):
+        gone = sorted(removed)
+        for name in sorted(found | set(state.waiting) | {*removed}):
+            if name in removed:
+                if _is_unread(removed[name], state):
+                    yield removed[name]
+                continue
             for message in self._rows(MESSAGE, id=name, session=self._session):
                 number = message.pop("row_number")
                 unit = message_unit(
@@ -148,6 +190,9 @@ class OpencodeRows:
                 unit.stays = name == prompt.get("id")
                 unit.may_wait = unit.stays and is_working
                 unit.is_known = number <= state.row_id(0) and _was_final(unit, state)
+                if gone and gone[0] < name:
+                    unit.notes["removed"] = gone[0]
+                    gone = [one for one in gone if one > name]
                 yield unit
 
     def _others(self, state: JournalState) -> Iterator[RowUnit]:
@@ -157,16 +202,22 @@ class OpencodeRows:
             at = max((time_of(row.get("time_updated")) for row in rows), default=-1)
             if at >= state.looked_from:
                 yield RowUnit("todo", at, {"table": "todo", "rows": rows})
-        if {"seq", "time_updated"} <= set(self._tables.get("session_message", ())):
+        if self._has_next():
+            last = self._next_newest().get("seq")
             for row in self._rows(OTHERS, since=state.looked_from):
-                at = time_of(row.get("time_updated"))
-                yield RowUnit(f"zz-{row['id']}", at, {"table": "session_message", "row": row})
+                yield next_unit(row, is_last=row["seq"] == last)
 
     def _rows(self, statement: str, **values: Any) -> Iterator[dict[str, Any]]:
         return rows_in(self._db, statement, {"id": self._session, **values})
 
     def _one(self, statement: str, **values: Any) -> dict[str, Any] | None:
         return next(self._rows(statement, **values), None)
+
+
+def _is_unread(unit: RowUnit, state: JournalState) -> bool:
+    """Whether no sync read a message completely before opencode removed it."""
+    read_at, _ = state.recent.get(unit.key, (-1, 0))
+    return unit.key in state.open or unit.at >= max(state.looked_from, read_at + 1)
 
 
 def _was_final(unit: RowUnit, state: JournalState) -> bool:

@@ -13,7 +13,14 @@ from session_memory.adapters.json_records import (
     object_in_line,
     string,
 )
-from session_memory.adapters.opencode.messages import children, message_blocks, usages
+from session_memory.adapters.opencode.messages import (
+    children,
+    message_blocks,
+    own_command,
+    tells_own_command,
+    usages,
+)
+from session_memory.adapters.opencode.next_messages import next_message
 from session_memory.adapters.opencode.state import OpencodeState
 from session_memory.adapters.opencode.units import (
     created_at,
@@ -52,11 +59,17 @@ def from_line(
                 parts_of(items(native.get("parts"))),
             )
             is_open, again = native.get("open") is True, native.get("again") is True
+            back = _back_before(name_in(native.get("removed")), record, state)
             blocks = add_message(record, state, info, parts, is_open=is_open, again=again)
+            record.events = [*back, *record.events] if record.events else []
         case "todo":
             record.bookkeeping = "todo"
         case table:
-            _other(word(table), mapping(native.get("row")), record)
+            row = mapping(native.get("row"))
+            if table == "session_message" and (message := next_message(row)) is not None:
+                blocks = add_message(record, state, *message, is_open=native.get("open") is True)
+            else:
+                _other(word(table), row, record)
     state.journal.note(native, blocks)
     return record
 
@@ -154,14 +167,29 @@ def _take_back(record: Record, state: OpencodeState, message: str, *, is_restore
     place = state.before.get(message) if message else state.turned
     if place is None or not (message or is_restored):
         return
-    kind, summary = "human_intervention", "back to an earlier prompt"
+    event = _taken_back()
     if message:
         state.turned = state.last if not before else state.turned
     else:
-        kind, summary = "lifecycle", "what was taken back is restored"
+        event.kind, event.summary = "lifecycle", "what was taken back is restored"
     record.bookkeeping = None
-    record.events.append(NativeEvent(kind, "user", summary, "session/revert"))
+    record.events.append(event)
     record.follows, record.stands_at, state.last = True, place, place
+
+
+def _back_before(message: str, record: Record, state: OpencodeState) -> list[NativeEvent]:
+    """Go back to before the prompt ``message``, which opencode removed before the next one. Return
+    the event of that; no event if the session was taken back to it at an earlier sync."""
+    place = state.before.get(message)
+    if place is None or place == state.last:
+        return []
+    record.stands_at = state.last = place
+    return [_taken_back()]
+
+
+def _taken_back() -> NativeEvent:
+    said = "back to an earlier prompt"
+    return NativeEvent("human_intervention", "user", said, "session/revert")
 
 
 # ---------------------------------------------------------------- messages
@@ -184,6 +212,10 @@ def add_message(
     record.ts = created_at(info) or None
     record.cwd = string(mapping(info.get("path")).get("cwd")) or None
     blocks = message_blocks(info, parts, is_open=is_open)
+    if tells_own_command(parts):
+        state.own_command = name
+    elif state.own_command and info.get("parentID") == state.own_command:
+        blocks = [(block, own_command(one) if one.call_id else one) for block, one in blocks]
     for _, event in blocks:
         event.response_id = own if event.model is not None else None
         if event.kind == "user_msg" and state.is_child:

@@ -12,7 +12,7 @@ _HERE = __name__
 
 AGENT = Agent(
     flavor="qwen",
-    version=7,
+    version=8,
     roots=lazy(f"{_HERE}.layout:roots"),
     discover=lazy(f"{_HERE}.layout:discover"),
     recognizes=lazy(f"{_HERE}.layout:recognizes"),

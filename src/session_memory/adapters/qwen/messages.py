@@ -66,9 +66,9 @@ def answer(native: dict[str, Any], state: QwenState) -> list[NativeEvent]:
         events.append(NativeEvent("lifecycle", "assistant", "", "assistant/empty"))
     elif events[-1].kind == "assistant_msg" and not any(event.call_id for event in events):
         events[-1].ends_turn = bool(native.get("usageMetadata"))
-    is_half = _is_half(native, events, state)
+    is_half = _is_half(events, state)
     model = name_in(native.get("model")) or state.model or None
-    response, state.response = state.response or None, ""
+    response, state.response, state.is_requested = state.response or None, "", False
     for event in events:
         event.model, event.response_id = model, response
     if is_half:
@@ -78,12 +78,15 @@ def answer(native: dict[str, Any], state: QwenState) -> list[NativeEvent]:
     return events
 
 
-def _is_half(native: dict[str, Any], events: list[NativeEvent], state: QwenState) -> bool:
+def _is_half(events: list[NativeEvent], state: QwenState) -> bool:
     """Whether a person stopped the answer. Qwen Code logs the words that it had received, and no
-    request before them, in a log that has a line for each request."""
-    has_request = bool(state.response or native.get("usageMetadata"))
+    request before them, in a log that has a line for each request.
+
+    Such an answer may have a ``usageMetadata``: models of Anthropic report tokens at the beginning
+    of an answer, too.
+    """
     is_said = events[-1].kind in ("assistant_msg", "thinking")
-    return is_said and state.counts_requests and not has_request
+    return is_said and state.counts_requests and not state.is_requested
 
 
 def _part(part: dict[str, Any]) -> NativeEvent:

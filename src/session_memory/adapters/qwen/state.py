@@ -12,6 +12,7 @@ class QwenState(msgspec.Struct):
 
     - ``response``: the id of the response to the last logged request, until its answer comes.
     - ``model``: the model of the last logged request.
+    - ``is_requested``: a request was logged, and its answer is not yet read.
     - ``counts_requests``: this version of Qwen Code logs the usage of each request.
     - ``skipped``: the id of a line in the session's log that belongs to a subagent → the id of the
       session's own line before it. The session's next line names the subagent's line as its parent,
@@ -20,6 +21,7 @@ class QwenState(msgspec.Struct):
 
     response: str = ""
     model: str = ""
+    is_requested: bool = False
     counts_requests: bool = False
     skipped: dict[str, str] = {}
 

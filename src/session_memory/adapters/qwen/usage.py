@@ -45,7 +45,8 @@ def request_used(event: dict[str, Any], record: Record, state: QwenState) -> Sub
         agent = rest.rpartition("#")[0]
         return SubagentRequest(session, agent) if agent else None
     if not name:
-        state.response, state.model, state.counts_requests = response, model, True
+        state.response, state.model = response, model
+        state.counts_requests = state.is_requested = True
     return None
 
 

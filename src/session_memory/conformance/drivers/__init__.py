@@ -11,6 +11,7 @@ from session_memory.conformance.drivers.codex import Codex
 from session_memory.conformance.drivers.copilot import Copilot
 from session_memory.conformance.drivers.droid import Droid
 from session_memory.conformance.drivers.gemini import GeminiCli
+from session_memory.conformance.drivers.goose import Goose
 from session_memory.conformance.drivers.grok import Grok
 from session_memory.conformance.drivers.kilo import Kilo
 from session_memory.conformance.drivers.kimi import Kimi
@@ -34,6 +35,7 @@ DRIVERS: tuple[type[Driver], ...] = (
     Cline,
     Vibe,
     Droid,
+    Goose,
     Aider,
     *(point.load() for point in entry_points(group=GROUP)),
 )

@@ -22,7 +22,7 @@ class Copilot(Driver):
         "empty": {"script": "the agent ends the turn at an answer without words"},
     }
     models = ("gpt-4.1", "gpt-5.4")
-    cannot = {"fork": "Copilot CLI has no fork", "queued": ONE_PROMPT}
+    cannot = {"fork": "Copilot CLI forks only in its terminal interface", "queued": ONE_PROMPT}
 
     def configure(self, place: AgentPlace) -> None:
         if self.has_server:
