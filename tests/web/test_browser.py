@@ -176,6 +176,32 @@ def test_a_long_transcript_has_all_events_in_order_and_few_nodes(
         watched.close()
 
 
+def test_only_parts_near_the_screen_are_filled(browser: Browser, tmp_path: Path) -> None:
+    """Parts of short events are as high as they are from the moment they are filled. Otherwise the
+    parts below them move up to the screen and are filled too, until all are."""
+    home = ClaudeHome(tmp_path / "home")
+    log = home.session("cccccccc", slug="short")
+    log.prompt("go")
+    for number in range(500):
+        log.answer(text(f"answer {number}"))
+    home.write()
+    collected(home.path, tmp_path / "memory.db")
+    with served(tmp_path / "memory.db") as server:
+        watched = Watched(browser, server, viewport={"width": 1280, "height": 700})
+        page = watched.open("/s/cccccccc")
+        page.wait_for_load_state("networkidle")
+        parts = page.evaluate(
+            "[...document.querySelectorAll('.part')].map("
+            "part => ['filled' in part.dataset, part.offsetTop, part.offsetHeight])"
+        )
+        assert len(parts) == 11
+        filled = [(top, height) for is_filled, top, height in parts if is_filled]
+        assert 1 < len(filled) < len(parts)
+        assert all(height > 700 and top < 5000 for top, height in filled)
+        assert watched.said == []
+        watched.close()
+
+
 def test_new_events_appear_at_the_end_and_never_move_who_reads_above(
     browser: Browser, tmp_path: Path
 ) -> None:
