@@ -73,6 +73,11 @@ _SIBLINGS = """
         and not exists (select 1 from sessions p where p.uid = s.parent_uid)
     order by s.uid
 """
+_STARTED = """
+    select s.parent_uid, s.uid, p.id is not null
+    from sessions s left join sessions p on p.uid = s.parent_uid
+    where s.relation = 'subagent' and s.parent_uid > ''
+"""
 # No session has this id: it makes an empty list valid SQL.
 _NO_ID = "0"
 
@@ -223,6 +228,14 @@ class SessionPages:
         sql = f"select s.uid from sessions s where {where} {only} order by {_NEWEST}"
         return [uid for (uid,) in self._db.all(sql, given)]
 
+    def among(self, conditions: SessionConditions, uids: Sequence[str]) -> list[Session]:
+        """Those of the named sessions that match, newest first. Name at most some hundred."""
+        where, given = _where(conditions)
+        named = {f"u{place}": uid for place, uid in enumerate(uids)}
+        keys = ", ".join(f":{name}" for name in named)
+        sql = f"{SHOWN} where {where} and s.uid in ({keys}) order by {_NEWEST}"
+        return [to_session(row) for row in self._db.all(sql, {**given, **named})]
+
     def beginning(self, ranges: Sequence[tuple[str, str]], limit: int) -> list[Session]:
         """The newest sessions whose uid is in one of the ranges ``(first, end)``, end excluded."""
         given = {f"u{place}": uid for place, uid in enumerate(chain.from_iterable(ranges))}
@@ -237,6 +250,10 @@ class SessionPages:
     def children(self, uids: Iterable[str]) -> dict[str, int]:
         """How many children these sessions have; those without any are left out."""
         return {row[0]: int(row[1]) for row in self._db.matching(_CHILDREN, sorted(set(uids)))}
+
+    def started(self) -> list[tuple[str, str, bool]]:
+        """Each subagent: the uid of its parent, its own, and whether the parent is stored."""
+        return [(parent, uid, bool(stored)) for parent, uid, stored in self._db.all(_STARTED)]
 
     def orphans(self, parents: Iterable[str]) -> dict[str, list[str]]:
         """Map each of these parents that is not in the store to its subagents."""

@@ -15,6 +15,7 @@ from session_memory.pricing import Amount, session_amounts
 from session_memory.store import Store
 from session_memory.store.outlines import StripEvent, strip_events
 from session_memory.store.session_pages import PageKey, SessionConditions, SessionPages
+from session_memory.views.dearest import dearest_listed
 from session_memory.views.session_titles import best_titles
 from session_memory.views.sessions import (
     Filter,
@@ -68,7 +69,9 @@ def session_page(
         following = _key_after(found[most - 1]) if len(found) > most else None
     else:
         first = 0 if after is None else _place(after)
-        if sort == "cost" or filters.min_cost is not None:
+        if sort == "cost" and filters.folded and filters.min_cost is None:
+            found = dearest_listed(store, filters, first + most + 1)[first:]
+        elif sort == "cost" or filters.min_cost is not None:
             listed = list_sessions(store, filters, sort=sort, limit=first + most + 1).sessions
             found = listed[first:]
         else:
