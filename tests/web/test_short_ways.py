@@ -3,15 +3,16 @@
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from session_memory.core.time import parse_time
 from session_memory.store import open_store
-from session_memory.testing.claude import ClaudeHome, text, usage
+from session_memory.testing.claude import MODEL, ClaudeHome, text, usage
 from session_memory.testing.collecting import collected
 from session_memory.views.cost import CostFilter, cost_report
 from session_memory.views.dearest import dearest_sessions
 from session_memory.views.outline import outline
-from session_memory.views.session_pages import session_page
+from session_memory.views.session_pages import facets, session_page
 from session_memory.views.sessions import Filter, list_sessions
 from session_memory.views.started_sessions import started_sessions
 
@@ -87,3 +88,26 @@ def test_subagents_decide_which_session_is_dearest(claude: ClaudeHome, tmp_path:
         assert parents == ["claude:parent", "claude:gone", "claude:middle", "claude:cheap"]
         costs = [row.amount.microdollars for row in rows]
         assert costs == sorted(costs, reverse=True)
+
+
+def test_facets_count_subagents_that_their_own_value_lists(
+    claude: ClaudeHome, tmp_path: Path
+) -> None:
+    """A subagent is folded below its parent, but the list of its own model has it."""
+    for name in ("one", "two", "gone"):
+        log = claude.session(name)
+        log.answer(text("done"))
+        for agent in ("a", "b"):
+            model = "claude-haiku-4-5" if agent == "a" or name == "gone" else MODEL
+            claude.subagent(log, f"{agent}{name}").answer(text("done"), model=model)
+    home = claude.write()
+    for file in list(home.rglob("gone.jsonl")):
+        file.unlink()
+    with collected(home, tmp_path / "memory.db") as store:
+        for filters in (Filter(folded=True), Filter(folded=True, outcome="unknown")):
+            counted = facets(store, filters)
+            assert dict(counted["model"]) == {MODEL: 2, "claude-haiku-4-5": 3}
+            for field, values in counted.items():
+                for value, number in values:
+                    one = replace(filters, **{field: value})
+                    assert list_sessions(store, one, limit=0).total == number, (field, value)

@@ -1,5 +1,6 @@
 """Small points of single pages: what is about to vanish, compactions, models without a price."""
 
+import html
 import os
 import re
 import time
@@ -10,8 +11,11 @@ from retain.keeping import Keeper, talk
 
 from session_memory import Memory
 from session_memory.config import Config
+from session_memory.learn.analyze import analyze
+from session_memory.learn.digest.values import SessionOutcome
 from session_memory.testing.claude import ClaudeHome, text, usage
 from session_memory.testing.collecting import collected
+from session_memory.views.outcome_reasons import reason_words
 
 from .conftest import Client
 
@@ -107,3 +111,55 @@ def test_agents_without_logs_are_named(client_of: Client, home: ClaudeHome, tmp_
     home.session("one").prompt("go")
     page = client_of(stored(home, tmp_path)).get("/keep").text
     assert re.search(r"No logs of .*codex", page)
+
+
+def test_a_store_without_new_sessions_shows_its_last_weeks(
+    client_of: Client, claude: ClaudeHome, tmp_path: Path
+) -> None:
+    """The start page and the retrospective are not empty when the last session is months old."""
+    log = claude.session("old")
+    log.prompt("go", timestamp="2026-03-01T10:00:00.000Z")
+    log.answer(text("done"), timestamp="2026-03-01T10:01:00.000Z")
+    with collected(claude.write(), tmp_path / "memory.db") as store:
+        analyze(store)
+    client = client_of(tmp_path / "memory.db")
+    page = client.get("/").text
+    assert "No sessions today" in page and "The last session ended on 1 Mar 2026" in page
+    assert "Latest sessions" in page and "/s/claude:old" in page
+    money = client.get("/", headers={"X-Part": "money"}).text
+    assert "eight weeks until 1 Mar 2026" in money and "<svg" in money
+    retro = client.get("/retro").text
+    assert "No session was analyzed in this time" in retro
+    address = re.search(r'href="(/retro\?days=7&amp;until=2026-03-01)"', retro)
+    assert address is not None
+    assert "No session was analyzed" not in client.get(address[1].replace("&amp;", "&")).text
+    assert client.get("/retro?until=x").status_code == 400
+    work = client.get("/work").text
+    assert "No session in this period" in work and 'href="/work?all=1"' in work
+    assert "0.00 s" not in work
+
+
+def test_the_outcome_says_what_decided_it(client_of: Client, demo_store: Path) -> None:
+    client = client_of(demo_store)
+    with Memory(str(demo_store), Config(), create=False) as memory:
+        for one in memory.sessions():
+            page = client.get(f"/s/{one.uid}").text
+            digest = one.digest().digest
+            chip = re.search(r'class="chip[^"]*"(?: href="([^"]+)")?[^>]*>([^<]+)</', page)
+            assert chip is not None
+            assert chip[2].startswith(f"{digest.outcome.outcome} · ")
+            assert "_" not in chip[2]
+            if digest.outcome.evidence:
+                assert client.get(html.unescape(chip[1])).status_code == 200
+
+
+def test_every_reason_of_an_outcome_has_words() -> None:
+    reasons = re.findall(r"``(\w+)``", SessionOutcome.__doc__ or "")
+    outcomes = {"success", "fail", "abandoned", "continued", "unknown", "outcome", "reason"}
+    named = set(reasons) - outcomes
+    assert "gave_up" in named
+    assert all(reason_words("fail", reason) != reason for reason in named)
+    assert (reason_words("success", "tests"), reason_words("fail", "tests")) == (
+        "tests passed",
+        "tests failed",
+    )

@@ -14,7 +14,7 @@ from session_memory.core.time import parse_time
 from session_memory.pricing import Amount, session_amounts
 from session_memory.store import Store
 from session_memory.store.outlines import StripEvent, strip_events
-from session_memory.store.session_pages import PageKey, SessionConditions, SessionPages
+from session_memory.store.session_pages import PageKey, SessionPages
 from session_memory.views.dearest import dearest_listed
 from session_memory.views.session_titles import best_titles
 from session_memory.views.sessions import (
@@ -106,21 +106,15 @@ def facets(store: Store, filters: Filter) -> dict[str, list[tuple[str, int]]]:
     field has at most eight values, the most frequent.
     """
     pages = SessionPages(store.db)
-    if all(getattr(filters, name) is None for name in FACETS):
-        together = pages.counts_together([*FACETS.values()], conditions_of(store, filters))
-        return {
-            name: nsmallest(
-                MOST_VALUES, together[column].items(), key=lambda pair: (-pair[1], pair[0])
-            )
-            for name, column in FACETS.items()
-        }
-    found: dict[str, list[tuple[str, int]]] = {}
-    for name, column in FACETS.items():
-        others: SessionConditions = conditions_of(
-            store, msgspec.structs.replace(filters, **{name: None})
-        )
-        found[name] = pages.counts(column, others, MOST_VALUES)
-    return found
+    free = [name for name in FACETS if getattr(filters, name) is None]
+    counted = pages.counts_of([FACETS[name] for name in free], conditions_of(store, filters))
+    for name in FACETS.keys() - free:
+        others = conditions_of(store, msgspec.structs.replace(filters, **{name: None}))
+        counted |= pages.counts_of([FACETS[name]], others)
+    return {
+        name: nsmallest(MOST_VALUES, counted[column].items(), key=lambda pair: (-pair[1], pair[0]))
+        for name, column in FACETS.items()
+    }
 
 
 def strips_of(store: Store, uids: list[str]) -> dict[str, str]:

@@ -15,6 +15,7 @@ from session_memory.views.evicted import readable_events
 from session_memory.views.family import FamilyNode
 from session_memory.views.figures import count_or_zero, duration, local, plural
 from session_memory.views.learning import show_digest
+from session_memory.views.outcome_reasons import reason_words
 from session_memory.views.payloads import Payloads
 from session_memory.views.session_pages import rows_of
 from session_memory.web.asked import Asked
@@ -94,7 +95,7 @@ def digest(asked: Asked) -> Response:
         "digest",
         "digest",
         result=value.outcome.outcome,
-        reason=value.outcome.reason,
+        reason=reason_words(value.outcome.outcome, value.outcome.reason),
         evidence=[event_address(uid, event) for event in value.outcome.evidence],
         is_stored=shown.is_stored,
         prompts=[linked(one.text, one.event_uid) for one in value.prompts],

@@ -54,8 +54,8 @@ def _percent(share: float | None) -> str:
 
 
 def _waits(time: TimeStats) -> list[dict[str, Any]]:
-    rows = (("you", time.person), ("the model", time.model), ("tools", time.tools))
-    fills = {"you": "f-person", "the model": "f-model", "tools": "f-tool"}
+    fills = {"you": "f-person", "the model": "f-model", "tools": "f-tool", "other things": "f-idle"}
+    rows = zip(fills, (time.person, time.model, time.tools, time.other), strict=True)
     return [
         {
             "who": who,
