@@ -12,6 +12,7 @@ from session_memory.pricing import Amount
 from session_memory.pricing import shown as money
 from session_memory.store import Store
 from session_memory.store.session_pages import SessionConditions, SessionPages
+from session_memory.store.totals import totals_by_flavor
 from session_memory.views.budget import microdollars
 from session_memory.views.figures import age, plural
 from session_memory.views.last_day import last_day
@@ -62,9 +63,11 @@ def start(asked: Asked) -> Response:
     if asked.part == "lessons":
         return asked.page("overview", lessons=_lessons(asked))
     store, config = asked.memory.store, asked.memory.config
-    found, limits = store_overview(store, config), config.budget
-    today = datetime.now().astimezone()
-    listed, counts = _counts(asked, "today")
+    today, limits = datetime.now().astimezone(), config.budget
+    begins = period("today")[0]
+    totals = asked.kept(("totals", begins), lambda: totals_by_flavor(store.db, begins))
+    found = store_overview(store, config, totals=totals)
+    listed, counts = asked.kept(("today", begins), lambda: _counts(asked, "today"))
     active = _active(asked)
     return asked.page(
         "overview",

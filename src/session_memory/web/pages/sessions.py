@@ -22,7 +22,7 @@ from session_memory.views.periods import period
 from session_memory.views.search import ShownHit
 from session_memory.views.session_pages import facets, rows_of, session_page
 from session_memory.views.sessions import SORTS, Filter
-from session_memory.web.asked import Asked
+from session_memory.web.asked import MINUTE_MS, Asked
 from session_memory.web.charts import day_bars
 from session_memory.web.rows import DOTS, ListRow, event_address, list_row, session_address
 
@@ -155,6 +155,8 @@ class _QueryState:
 
 def sessions(asked: Asked) -> Response:
     state = _QueryState(asked)
+    if any(name in ("since", "until") for name, _ in state.fields):
+        asked.kept_ms = MINUTE_MS  # The filter may be a time such as 3h.
     if asked.part == "widened":
         widened, said = _found(asked, state)
         return asked.page("sessions", widened=widened, said=said)
