@@ -16,6 +16,7 @@ from session_memory.learn.digest.values import SessionOutcome
 from session_memory.testing.claude import ClaudeHome, text, usage
 from session_memory.testing.collecting import collected
 from session_memory.views.outcome_reasons import reason_words
+from session_memory.web.kept_values import KeptValues
 
 from .conftest import Client
 
@@ -163,3 +164,44 @@ def test_every_reason_of_an_outcome_has_words() -> None:
         "tests passed",
         "tests failed",
     )
+
+
+@pytest.mark.parametrize(
+    ("module", "path", "part"),
+    [
+        ("cost", "/cost?range=all", "dearest"),
+        ("keep", "/keep", "checks"),
+        ("learn", "/retro?days=30&until=2026-11-13", "told"),
+    ],
+)
+def test_slow_parts_of_a_large_store_come_apart(
+    client_of: Client,
+    demo_store: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    module: str,
+    path: str,
+    part: str,
+) -> None:
+    """The page has an address for the part, and the part is what a small store shows at once."""
+    whole = client_of(demo_store).get(path).text
+    monkeypatch.setattr(f"session_memory.web.pages.{module}.MANY_SESSIONS", 0)
+    client = client_of(demo_store)
+    page = client.get(path).text
+    found = re.search(rf'data-part="([^"]+)" data-block="{part}"', page)
+    assert found is not None and len(page) < len(whole)
+    address = html.unescape(found[1])
+    shown = client.get(address, headers={"X-Part": part}).text.strip()
+    assert len(shown) > 200 and shown in whole
+    without_script = re.findall(r'<noscript><a class="link" href="([^"]+)"', page)
+    assert any(shown in client.get(html.unescape(one)).text for one in without_script)
+
+
+def test_a_count_is_kept_until_somebody_writes() -> None:
+    values, made = KeptValues(), list[int]()
+
+    def make() -> int:
+        made.append(1)
+        return len(made)
+
+    assert [values.get("n", mark, make) for mark in ("a", "a", "b", "b", "a")] == [1, 1, 2, 2, 3]
+    assert values.get("other", "a", make) == 4

@@ -8,7 +8,7 @@ from session_memory.core.schema import Session
 from session_memory.pricing.amounts import UsageFilter, charges
 from session_memory.pricing.figure_sets import keep_figures
 from session_memory.pricing.kept_costs import dear_sessions
-from session_memory.pricing.sessions import session_amounts, subagents
+from session_memory.pricing.sessions import session_amounts
 from session_memory.store import Store
 from session_memory.store.session_pages import SessionPages
 from session_memory.views.cost_days import offsets
@@ -37,7 +37,7 @@ def dearest_sessions(
         own = dear_sessions(store, usage, clock, limit * 8)
         if own is None:
             own = _amounts(store, usage)
-        parents = {child: parent for parent, below in subagents(store).items() for child in below}
+        parents = {child: parent for parent, child, _ in SessionPages(store.db).started()}
         totals = _totals(own, parents)
         listed = ((-total, uid) for uid, total in totals.items() if uid not in parents)
         found: list[DearSession] = []

@@ -16,7 +16,7 @@ from session_memory.web.asked import MINUTE_MS, Asked
 SECOND_MS = 1_000
 HOUR_MS = 3_600_000
 _MAY_LAG = ("/cost", "/work", "/learn", "/patterns", "/retro", "/keep")
-_PARTS_THAT_MAY_LAG = ("money", "patterns", "lessons", "facets")
+_PARTS_THAT_MAY_LAG = ("money", "patterns", "lessons", "facets", "dearest", "checks", "told")
 _ABOUT_OTHERS = ("like", "family", "find_in_session", "event_inspector", "session_map_page")
 GET = ("GET", "HEAD")
 POST = ("POST",)

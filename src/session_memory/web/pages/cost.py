@@ -25,6 +25,7 @@ from session_memory.web.rows import cost_shown, list_row, session_address
 MOST_NAMES = 3
 MOST_DAYS = 400
 DEAREST = 8
+MANY_SESSIONS = 5000
 RANGES = {"month": "Month", "90d": "90 days", "year": "Year", "all": "All"}
 SPLIT_NAMES = {"model": "by model", "repo": "repository", "agent": "agent", "outcome": "outcome"}
 
@@ -89,6 +90,11 @@ def cost(asked: Asked) -> Response:
     if asked.part == "detours":
         waiting = unread(asked.memory.store)
         return asked.page("cost", detours=_detours(asked, chosen), waiting=waiting)
+    if asked.part == "dearest":
+        return asked.page("cost", dearest=_dearest(asked, chosen))
+    # In a very large store, the dearest sessions take longer than all else. So they are a request
+    # of their own.
+    waits = "now" not in asked.query and store.sessions.count() > MANY_SESSIONS
     found = spending_days(store, split=split, since=chosen.since, until=chosen.until)
     fills = _fills(found, split)
     budget = asked.memory.budget() if chosen.range == "month" and chosen.is_this_month else None
@@ -123,7 +129,7 @@ def cost(asked: Asked) -> Response:
                 query=chosen.query(),
             )
         ),
-        dearest=_dearest(asked, chosen),
+        dearest=None if waits else _dearest(asked, chosen),
         dearest_address=_sessions(chosen.query(), sort="cost"),
         unpriced=by_repo.unpriced,
         prices=by_repo.prices,
@@ -263,7 +269,7 @@ def _dearest(asked: Asked, chosen: _Period) -> list[dict[str, object]]:
         {
             "row": list_row(row),
             "why": _why(one.own, one.total),
-            "cost": cost_shown(Amount(one.total)),
+            "cost": cost_shown(Amount(one.total, row.amount.unpriced_tokens)),
         }
         for one, row in zip(found, shown, strict=True)
     ]

@@ -31,6 +31,7 @@ from session_memory.web.rows import cost_shown, event_address, list_row, session
 
 MOST_PATTERNS = 100
 MOST_EVIDENCE = 20
+MANY_SESSIONS = 5000
 DAYS = (1, 7, 30, 90)
 
 
@@ -183,6 +184,10 @@ def retro(asked: Asked) -> Response:
     if days not in DAYS:
         raise InvalidRecord("days must be one of " + ", ".join(map(str, DAYS)), field="days")
     until = _retro_end(asked)
+    if _may_wait(asked) and asked.memory.store.sessions.count() > MANY_SESSIONS:
+        ending = "" if until is None else f"&until={until}"
+        here = f"/retro?days={days}{ending}&now=1"
+        return asked.page("retro", days=days, choices=DAYS, until=until, here_address=here)
     since = f"{days}d" if until is None else str(until - timedelta(days=days - 1))
     end = None if until is None else str(until)
     found = asked.memory.retro(since=since, until=end, repo=asked.query.get("repo"))
@@ -193,6 +198,7 @@ def retro(asked: Asked) -> Response:
         choices=DAYS,
         until=end,
         text=answer(to_markdown(found)),
+        here_address="",
         last_day=str(last) if last and last != until else "",
     )
 
