@@ -283,6 +283,12 @@ def test_hostile_sessions_run_nothing_and_are_shown_to_the_character(
             ), path
         page = watched.open("/s/evil0000")
         page.wait_for_selector(".ev")
+        for width in (390, 1280):  # No text ends outside of its box, where nobody sees it.
+            page.set_viewport_size({"width": width, "height": 800})
+            assert page.evaluate(
+                "[document.documentElement, ...document.querySelectorAll('.part, .part .b')]"
+                ".every(one => one.scrollWidth <= one.clientWidth)"
+            ), width
         shown = page.inner_text("main")
         assert "<script>document.title='pwned'" in shown
         assert "\u202e" not in shown and "\x1b" not in shown
