@@ -169,7 +169,6 @@ def test_every_reason_of_an_outcome_has_words() -> None:
 @pytest.mark.parametrize(
     ("module", "path", "part"),
     [
-        ("cost", "/cost?range=all", "dearest"),
         ("keep", "/keep", "checks"),
         ("learn", "/retro?days=30&until=2026-11-13", "told"),
     ],
@@ -194,6 +193,38 @@ def test_slow_parts_of_a_large_store_come_apart(
     assert len(shown) > 200 and shown in whole
     without_script = re.findall(r'<noscript><a class="link" href="([^"]+)"', page)
     assert any(shown in client.get(html.unescape(one)).text for one in without_script)
+
+
+def test_dear_sessions_say_what_made_them_expensive(
+    client_of: Client, demo_store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The words are those of the sentence on the map of the session. They come after the page."""
+    client = client_of(demo_store)
+    page = client.get("/cost?range=all").text
+    dearest = re.findall(r'<a class="row" href="(/s/[^"]+)"', page)
+    part = client.get("/cost?range=all", headers={"X-Part": "dearest"}).text
+    rows = re.findall(r'class="row" href="(/s/[^"]+)".*?<td class="hide soft why">(.*?)</td>', part)
+    assert dearest == [address for address, _ in rows] and len(rows) > 3
+    for address, why in rows:
+        what, _, cost = re.sub("<[^>]*>", "", why).rpartition(": ")
+        sentence = client.get(f"{address}/map").text.partition('<h2 class="lead gap">')[2]
+        assert f"% of it was {what.partition(',')[0]}" in sentence
+        assert f"{cost}.</span>" in sentence
+    monkeypatch.setattr("session_memory.web.cost_causes.MOST_EVENTS", 1)
+    other = client_of(demo_store).get("/cost?range=all", headers={"X-Part": "dearest"}).text
+    assert "% of it" not in other and 'class="hide soft why"></td>' in other
+
+
+def test_the_dearest_sessions_of_a_large_store_come_apart(
+    client_of: Client, demo_store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("session_memory.web.pages.cost.MANY_SESSIONS", 0)
+    page = client_of(demo_store).get("/cost?range=all").text
+    assert 'class="hide soft why"' not in page and 'data-block="dearest"' in page
+    whole = re.search(r'<noscript><a class="link" href="([^"]+now=1)"', page)
+    assert whole is not None
+    shown = client_of(demo_store).get(html.unescape(whole[1])).text
+    assert len(re.findall('class="hide soft why">[^<]*<a ', shown)) > 3
 
 
 def test_a_count_is_kept_until_somebody_writes() -> None:

@@ -20,6 +20,7 @@ from session_memory.views.session_titles import best_titles
 from session_memory.views.spending_days import SPLITS, DaySpending, SpendingDays, spending_days
 from session_memory.web.asked import Asked
 from session_memory.web.charts import FILLS, OUTCOME_FILLS, MoneyBar, share_bar, spending_bars
+from session_memory.web.cost_causes import cost_cause
 from session_memory.web.rows import cost_shown, list_row, session_address
 
 MOST_NAMES = 3
@@ -91,9 +92,9 @@ def cost(asked: Asked) -> Response:
         waiting = unread(asked.memory.store)
         return asked.page("cost", detours=_detours(asked, chosen), waiting=waiting)
     if asked.part == "dearest":
-        return asked.page("cost", dearest=_dearest(asked, chosen))
-    # In a very large store, the dearest sessions take longer than all else. So they are a request
-    # of their own.
+        return asked.page("cost", dearest=_dearest(asked, chosen, with_causes=True))
+    # What made sessions expensive is a request of its own. In a very large store, so is which
+    # sessions these are.
     waits = "now" not in asked.query and store.sessions.count() > MANY_SESSIONS
     found = spending_days(store, split=split, since=chosen.since, until=chosen.until)
     fills = _fills(found, split)
@@ -129,7 +130,7 @@ def cost(asked: Asked) -> Response:
                 query=chosen.query(),
             )
         ),
-        dearest=None if waits else _dearest(asked, chosen),
+        dearest=None if waits else _dearest(asked, chosen, with_causes="now" in asked.query),
         dearest_address=_sessions(chosen.query(), sort="cost"),
         unpriced=by_repo.unpriced,
         prices=by_repo.prices,
@@ -261,26 +262,18 @@ def _detours(asked: Asked, chosen: _Period) -> list[dict[str, object]]:
     ]
 
 
-def _dearest(asked: Asked, chosen: _Period) -> list[dict[str, object]]:
+def _dearest(asked: Asked, chosen: _Period, *, with_causes: bool) -> list[dict[str, object]]:
     store = asked.memory.store
     found = dearest_sessions(store, since=chosen.since, until=chosen.until, limit=DEAREST)
     shown = rows_of(store, [one.session for one in found])
     return [
         {
             "row": list_row(row),
-            "why": _why(one.own, one.total),
+            "why": cost_cause(asked, one.session) if with_causes else "…",
             "cost": cost_shown(Amount(one.total, row.amount.unpriced_tokens)),
         }
         for one, row in zip(found, shown, strict=True)
     ]
-
-
-def _why(own: int, total: int) -> str:
-    """Say which cost more: the session itself or its subagents. Empty without subagents."""
-    below = total - own
-    if total and below > own:
-        return f"its subagents: {money(Amount(below))}"
-    return f"itself: {money(Amount(own))}" if below else ""
 
 
 def _sessions(query: str, sort: str = "") -> str:
