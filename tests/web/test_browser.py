@@ -202,6 +202,35 @@ def test_only_parts_near_the_screen_are_filled(browser: Browser, tmp_path: Path)
         watched.close()
 
 
+def test_large_diffs_make_few_nodes_and_lead_to_the_whole(browser: Browser, tmp_path: Path) -> None:
+    home = ClaudeHome(tmp_path / "home")
+    log = home.session("dddddddd", slug="diffs")
+    log.prompt("go")
+    for number in range(60):
+        old, new = (
+            "".join(f"def {name}{line}(x: int) -> str: return 'a{line}'\n" for line in range(150))
+            for name in ("old", f"new{number}_")
+        )
+        log.answer(call("Edit", file_path=f"/w/{number}.py", old_string=old, new_string=new))
+        log.result("done")
+    home.write()
+    collected(home.path, tmp_path / "memory.db")
+    with served(tmp_path / "memory.db") as server:
+        watched = Watched(browser, server, viewport={"width": 1280, "height": 900})
+        page = watched.open("/s/dddddddd")
+        for share in (0, 0.4, 0.8, 1):
+            page.evaluate(f"scrollTo(0, document.documentElement.scrollHeight * {share})")
+            page.wait_for_load_state("networkidle")
+            assert page.evaluate("document.querySelectorAll('*').length") <= 6000
+        page.evaluate("scrollTo(0, 0)")
+        page.click(".diff a:has-text('more lines')")
+        page.wait_for_url("**/changes")
+        assert page.evaluate("document.querySelectorAll('*').length") <= 40_000
+        assert "session-memory diff claude:dddddddd" in page.inner_text("main")
+        assert watched.said == []
+        watched.close()
+
+
 def test_new_events_appear_at_the_end_and_never_move_who_reads_above(
     browser: Browser, tmp_path: Path
 ) -> None:
