@@ -133,7 +133,9 @@ def test_a_store_without_new_sessions_shows_its_last_weeks(
     assert "No session was analyzed in this time" in retro
     address = re.search(r'href="(/retro\?days=7&amp;until=2026-03-01)"', retro)
     assert address is not None
-    assert "No session was analyzed" not in client.get(address[1].replace("&amp;", "&")).text
+    told = client.get(html.unescape(address[1])).text
+    assert "Retrospective 2026-02-23 to 2026-03-01" in told
+    assert 'href="/s/claude:old"><code>session-memory show claude:old</code></a>' in told
     assert client.get("/retro?until=x").status_code == 400
     work = client.get("/work").text
     assert "No session in this period" in work and 'href="/work?all=1"' in work
@@ -236,3 +238,17 @@ def test_a_count_is_kept_until_somebody_writes() -> None:
 
     assert [values.get("n", mark, make) for mark in ("a", "a", "b", "b", "a")] == [1, 1, 2, 2, 3]
     assert values.get("other", "a", make) == 4
+
+
+def test_months_without_spending_have_their_place(
+    client_of: Client, claude: ClaudeHome, tmp_path: Path
+) -> None:
+    for name, day in (("old", "2024-11-03"), ("new", "2026-02-03")):
+        claude.session(name).answer(text("done"), timestamp=f"{day}T10:00:00.000Z")
+    with collected(claude.write(), tmp_path / "memory.db"):
+        pass
+    page = client_of(tmp_path / "memory.db").get("/cost?range=all").text
+    titles = re.findall(r"<title>(\d{4}-\d\d): ([^<]+)</title>", page)
+    assert [month for month, _ in titles][:3] == ["2024-11", "2024-12", "2025-01"]
+    assert len(titles) == 16
+    assert [spent == "nothing" for _, spent in titles] == [False, *[True] * 14, False]

@@ -159,7 +159,7 @@ def _legend(found: SpendingDays, fills: dict[str, str]) -> Iterator[tuple[str, s
 def _bars(found: SpendingDays, fills: dict[str, str], chosen: _Period) -> list[MoneyBar]:
     """Return a bar for each day of the period, even if nothing was spent on it.
 
-    In a very long period, there is a bar for each month with spending.
+    In a very long period, there is a bar for each month.
     """
     if not found.days:
         return []
@@ -193,15 +193,24 @@ def _months(found: SpendingDays, fills: dict[str, str]) -> list[MoneyBar]:
             parts[name] = parts.get(name, 0) + value
     return [
         _bar(
-            DaySpending(date.fromisoformat(f"{month}-01"), parts),
+            DaySpending(date.fromisoformat(f"{month}-01"), parts) if parts else None,
             month,
             f"since:{month} until:{month}",
             found.names,
             fills,
             month,
         )
-        for month, parts in sorted(sums.items())
+        for month, parts in sorted({**_no_months(found), **sums}.items())
     ]
+
+
+def _no_months(found: SpendingDays) -> dict[str, dict[str, int]]:
+    """Return the months from the first to the last, each without spending. None if there are very
+    many: then the time of a log is wrong."""
+    first, last = (day.year * 12 + day.month - 1 for day in (found.days[0].day, found.days[-1].day))
+    if last - first > MOST_DAYS:
+        return {}
+    return {f"{number // 12:04}-{number % 12 + 1:02}": {} for number in range(first, last + 1)}
 
 
 def _bar(

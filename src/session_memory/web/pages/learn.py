@@ -26,7 +26,7 @@ from session_memory.views.session_pages import rows_of
 from session_memory.web.asked import Asked
 from session_memory.web.charts import spark
 from session_memory.web.effect_drawing import EffectSide, effect_drawing
-from session_memory.web.markup import answer
+from session_memory.web.markup import answer, with_session_links
 from session_memory.web.rows import cost_shown, event_address, list_row, session_address
 
 MOST_PATTERNS = 100
@@ -197,7 +197,7 @@ def retro(asked: Asked) -> Response:
         days=days,
         choices=DAYS,
         until=end,
-        text=answer(to_markdown(found)),
+        text=with_session_links(answer(to_markdown(found)), session_address),
         here_address="",
         last_day=str(last) if last and last != until else "",
     )
