@@ -1,6 +1,8 @@
 """Small points of single pages: what is about to vanish, compactions, models without a price."""
 
+import asyncio
 import html
+import logging
 import os
 import re
 import time
@@ -17,6 +19,7 @@ from session_memory.testing.claude import ClaudeHome, text, usage
 from session_memory.testing.collecting import collected
 from session_memory.views.outcome_reasons import reason_words
 from session_memory.web.kept_values import KeptValues
+from session_memory.web.quiet_server import is_worth_telling
 
 from .conftest import Client
 
@@ -252,3 +255,16 @@ def test_months_without_spending_have_their_place(
     assert [month for month, _ in titles][:3] == ["2024-11", "2024-12", "2025-01"]
     assert len(titles) == 16
     assert [spent == "nothing" for _, spent in titles] == [False, *[True] * 14, False]
+
+
+def test_only_requests_that_end_with_the_server_are_not_told() -> None:
+    def line(words: str, error: type[BaseException] | None = None) -> logging.LogRecord:
+        caught = None if error is None else (error, error(), None)
+        return logging.LogRecord("uvicorn.error", logging.ERROR, "", 0, words, (), caught)
+
+    stack = "Exception in ASGI application\n"
+    assert not is_worth_telling(line(stack, asyncio.CancelledError))
+    assert not is_worth_telling(
+        line("Cancel %s running task(s), timeout graceful shutdown exceeded")
+    )
+    assert is_worth_telling(line(stack, ValueError)) and is_worth_telling(line("bind failed"))
