@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from browsing import browser
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Route
 from reading.hostile import collected, hostile_home
 
 from session_memory import Memory
@@ -91,6 +91,24 @@ def test_search_as_you_type_keeps_the_focus_and_writes_the_address(
     page.wait_for_url("**/errors?q=tidezzzq")
     page.go_back()
     page.wait_for_selector("h1")
+    assert watched.said == []
+    watched.close()
+
+
+def test_filters_keep_their_place_while_somebody_types(browser: Browser, server: WebServer) -> None:
+    watched = Watched(browser, server, viewport={"width": 1280, "height": 900})
+    page = watched.open("/sessions")
+    assert page.locator(".facets a").count() > 3
+    held: list[Route] = []
+    page.route("**/sessions?*typed=1*", lambda route: held.append(route))
+    page.keyboard.press("/")
+    with page.expect_request("**/sessions?q=tide&typed=1"):
+        page.keyboard.type("tide")
+    assert page.locator(".facets > [inert] a").count() > 3
+    page.wait_for_selector("mark")
+    held[-1].continue_()
+    page.wait_for_selector(".facets:not(:has([inert])) a")
+    assert "Found in" in page.inner_text(".facets")
     assert watched.said == []
     watched.close()
 
