@@ -268,3 +268,14 @@ def test_only_requests_that_end_with_the_server_are_not_told() -> None:
         line("Cancel %s running task(s), timeout graceful shutdown exceeded")
     )
     assert is_worth_telling(line(stack, ValueError)) and is_worth_telling(line("bind failed"))
+
+
+def test_edited_files_are_named_below_their_repository(client_of: Client, demo_store: Path) -> None:
+    with Memory(str(demo_store), Config(), create=False) as memory:
+        rows = memory.stats("files").sections["files"].rows
+    page = client_of(demo_store).get("/work?all=1").text
+    named = dict(re.findall(r'title="([^"]+)">([^<]+)<br><span class="sub">', page))
+    assert len(named) > 3 and set(named) <= {row.path for row in rows}
+    assert any(
+        not name.startswith("/") and path.endswith(f"/{name}") for path, name in named.items()
+    )
