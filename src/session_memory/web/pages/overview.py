@@ -25,7 +25,7 @@ from session_memory.views.sessions import Filter, conditions_of
 from session_memory.views.spending_days import spending_days
 from session_memory.web.asked import Asked
 from session_memory.web.charts import OUTCOME_FILLS, MoneyBar, intervals, spending_bars
-from session_memory.web.rows import ListRow, list_row
+from session_memory.web.rows import ListRow, cost_shown, list_row
 
 WEEKS = 8
 CHART_WIDTH = 760
@@ -282,4 +282,8 @@ def _patterns(asked: Asked) -> dict[str, Any]:
     since = first.isoformat() if is_large else None
     listing = asked.memory.patterns(since=since, limit=MOST_PATTERNS, polarity="problem")
     words = "eight weeks" if is_large else plural(listing.total, "problem")
-    return {"rows": listing.to_dict()["patterns"], "words": words}
+    rows = [
+        {**one, "cost": cost_shown(Amount(one["microdollars"]))}
+        for one in listing.to_dict()["patterns"]
+    ]
+    return {"rows": rows, "words": words}
