@@ -41,7 +41,7 @@ PAGES = {
     "family": f"/s/{SESSION}/family",
     "learn": "/learn",
     "lessons": "/lessons",
-    "retro": "/retro?since=2025-01-01",
+    "retro": "/retro?days=30&until=2026-11-13",
     "keep": "/keep",
     "settings": "/settings",
 }

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from browsing import browser
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Route
 from reading.hostile import collected, hostile_home
 
 from session_memory import Memory
@@ -95,6 +95,24 @@ def test_search_as_you_type_keeps_the_focus_and_writes_the_address(
     watched.close()
 
 
+def test_filters_keep_their_place_while_somebody_types(browser: Browser, server: WebServer) -> None:
+    watched = Watched(browser, server, viewport={"width": 1280, "height": 900})
+    page = watched.open("/sessions")
+    assert page.locator(".facets a").count() > 3
+    held: list[Route] = []
+    page.route("**/sessions?*typed=1*", lambda route: held.append(route))
+    page.keyboard.press("/")
+    with page.expect_request("**/sessions?q=tide&typed=1"):
+        page.keyboard.type("tide")
+    assert page.locator(".facets > [inert] a").count() > 3
+    page.wait_for_selector("mark")
+    held[-1].continue_()
+    page.wait_for_selector(".facets:not(:has([inert])) a")
+    assert "Found in" in page.inner_text(".facets")
+    assert watched.said == []
+    watched.close()
+
+
 def test_keys_alone_reach_a_session_and_its_events(browser: Browser, server: WebServer) -> None:
     watched = Watched(browser, server, viewport={"width": 1280, "height": 900})
     page = watched.open("/")
@@ -172,6 +190,61 @@ def test_a_long_transcript_has_all_events_in_order_and_few_nodes(
         page = watched.open(f"/s/aaaaaaaa/e/{seen[last]}")
         page.wait_for_selector(f"#e{last}.sel")
         assert page.locator(f"#e{last}").is_visible()
+        assert watched.said == []
+        watched.close()
+
+
+def test_only_parts_near_the_screen_are_filled(browser: Browser, tmp_path: Path) -> None:
+    """Parts of short events are as high as they are from the moment they are filled. Otherwise the
+    parts below them move up to the screen and are filled too, until all are."""
+    home = ClaudeHome(tmp_path / "home")
+    log = home.session("cccccccc", slug="short")
+    log.prompt("go")
+    for number in range(500):
+        log.answer(text(f"answer {number}"))
+    home.write()
+    collected(home.path, tmp_path / "memory.db")
+    with served(tmp_path / "memory.db") as server:
+        watched = Watched(browser, server, viewport={"width": 1280, "height": 700})
+        page = watched.open("/s/cccccccc")
+        page.wait_for_load_state("networkidle")
+        parts = page.evaluate(
+            "[...document.querySelectorAll('.part')].map("
+            "part => ['filled' in part.dataset, part.offsetTop, part.offsetHeight])"
+        )
+        assert len(parts) == 11
+        filled = [(top, height) for is_filled, top, height in parts if is_filled]
+        assert 1 < len(filled) < len(parts)
+        assert all(height > 700 and top < 5000 for top, height in filled)
+        assert watched.said == []
+        watched.close()
+
+
+def test_large_diffs_make_few_nodes_and_lead_to_the_whole(browser: Browser, tmp_path: Path) -> None:
+    home = ClaudeHome(tmp_path / "home")
+    log = home.session("dddddddd", slug="diffs")
+    log.prompt("go")
+    for number in range(60):
+        old, new = (
+            "".join(f"def {name}{line}(x: int) -> str: return 'a{line}'\n" for line in range(150))
+            for name in ("old", f"new{number}_")
+        )
+        log.answer(call("Edit", file_path=f"/w/{number}.py", old_string=old, new_string=new))
+        log.result("done")
+    home.write()
+    collected(home.path, tmp_path / "memory.db")
+    with served(tmp_path / "memory.db") as server:
+        watched = Watched(browser, server, viewport={"width": 1280, "height": 900})
+        page = watched.open("/s/dddddddd")
+        for share in (0, 0.4, 0.8, 1):
+            page.evaluate(f"scrollTo(0, document.documentElement.scrollHeight * {share})")
+            page.wait_for_load_state("networkidle")
+            assert page.evaluate("document.querySelectorAll('*').length") <= 6000
+        page.evaluate("scrollTo(0, 0)")
+        page.click(".diff a:has-text('more lines')")
+        page.wait_for_url("**/changes")
+        assert page.evaluate("document.querySelectorAll('*').length") <= 40_000
+        assert "session-memory diff claude:dddddddd" in page.inner_text("main")
         assert watched.said == []
         watched.close()
 
@@ -257,6 +330,12 @@ def test_hostile_sessions_run_nothing_and_are_shown_to_the_character(
             ), path
         page = watched.open("/s/evil0000")
         page.wait_for_selector(".ev")
+        for width in (390, 1280):  # No text ends outside of its box, where nobody sees it.
+            page.set_viewport_size({"width": width, "height": 800})
+            assert page.evaluate(
+                "[document.documentElement, ...document.querySelectorAll('.part, .part .b')]"
+                ".every(one => one.scrollWidth <= one.clientWidth)"
+            ), width
         shown = page.inner_text("main")
         assert "<script>document.title='pwned'" in shown
         assert "\u202e" not in shown and "\x1b" not in shown

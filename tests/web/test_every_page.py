@@ -14,6 +14,7 @@ from session_memory.config import Config
 from session_memory.core.schema import Session
 from session_memory.core.time import now_ms, parse_time
 from session_memory.learn import kept_patterns
+from session_memory.pricing import Amount
 from session_memory.pricing import shown as money
 from session_memory.store import open_store
 from session_memory.testing.claude import ClaudeHome, call
@@ -71,6 +72,9 @@ def test_problems_are_counted_alike_on_both_pages(client: TestClient, memory: Me
     problems = memory.patterns(polarity="problem").total
     assert f"{problems} problems" in client.get("/", headers={"X-Part": "patterns"}).text
     assert f"{problems} problem" in client.get("/learn").text
+    for one in memory.patterns(polarity="problem", limit=4).patterns:
+        cost = money(Amount(one.microdollars)) if one.microdollars else ""
+        assert cost in client.get("/", headers={"X-Part": "patterns"}).text
     listing = memory.patterns(noise=True).patterns
     courses = pattern_courses(memory.store, listing)
     assert courses and all(sum(courses[one.id]) == one.sessions for one in listing)

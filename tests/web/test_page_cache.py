@@ -56,7 +56,7 @@ def test_the_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         cache.add(number, Dependency(0), HTMLResponse("x" * 100), MINUTE_MS)
 
     def is_kept(number: int) -> bool:
-        return cache.get(number, 0, lambda: None, MINUTE_MS) is not None
+        return cache.get(number, 0, lambda: None) is not None
 
     assert sum(map(is_kept, range(50))) == 10
     assert is_kept(49)
@@ -70,7 +70,7 @@ def test_only_an_answer_that_took_long_lags(monkeypatch: pytest.MonkeyPatch) -> 
         cache.add(asked, Dependency(1), HTMLResponse(asked), 1 << 60, took)
 
     def is_kept(asked: str) -> bool:
-        return cache.get(asked, 2, lambda: None, 1 << 60) is not None
+        return cache.get(asked, 2, lambda: None) is not None
 
     assert (is_kept("quick"), is_kept("slow")) == (False, True)
     clock[0] += 20

@@ -50,7 +50,11 @@ def test_pages_together_are_the_whole_list(
     client: TestClient, memory: Memory, sort: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("session_memory.views.session_pages.PAGE", 3)
-    expected = [one.uid for one in memory.sessions(folded=True, sort=sort)]
+    listed = list(memory.sessions(folded=True, sort=sort))
+    if sort == "cost":
+        # A row shows the cost with subagents.
+        listed.sort(key=lambda one: -one.cost_with_subagents.microdollars)
+    expected = [one.uid for one in listed]
     address, found = f"/sessions?sort={sort}", []
     while address:
         page = client.get(address, headers={"X-Part": "rows"}).text
@@ -67,6 +71,22 @@ def test_facets_count_the_rows_that_their_links_show(client: TestClient) -> None
     assert len(choices) > 4
     for address, number in choices:
         assert len(rows_in(client.get(address.replace("&amp;", "&")).text)) == int(number)
+
+
+@pytest.mark.parametrize("query", ["tide", "tests", "tide repo:tidewatch", "error class:output"])
+def test_facets_of_a_search_count_the_sessions_with_hits(client: TestClient, query: str) -> None:
+    page = client.get("/sessions", params={"q": query}).text
+    # The link of a chosen value takes its filter away, so only the others list what they count.
+    choices = re.findall(r'<li><a href="(/sessions[^"]*)".*?<span class="n">(\d+)</span>', page)
+    counted = 0
+    for address, number in choices:
+        shown = client.get(address.replace("&amp;", "&")).text
+        said = re.search(r">(\d+) hits? in (\d+) session", shown)
+        if said is not None:  # Of more than 60 hits, a page shows the best.
+            is_class = "class%3A" in address and "class:" not in query
+            assert said[1 if is_class else 2] == number, address
+            counted += 1
+    assert counted
 
 
 def test_a_search_finds_what_the_command_line_finds(client: TestClient, memory: Memory) -> None:

@@ -1,6 +1,7 @@
 """Pages of sessions: filters, order and limit are SQL, so a short list reads only what it shows."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
@@ -72,6 +73,18 @@ _SIBLINGS = """
     where s.parent_uid in ({keys}) and s.relation = 'subagent'
         and not exists (select 1 from sessions p where p.uid = s.parent_uid)
     order by s.uid
+"""
+_STARTED = """
+    select s.parent_uid, s.uid, p.id is not null
+    from sessions s left join sessions p on p.uid = s.parent_uid
+    where s.relation = 'subagent' and s.parent_uid > ''
+"""
+_IS_BELOW = "s.relation = 'subagent' and s.parent_uid > ''"
+_NOT_BELOW = f"not coalesce({_IS_BELOW}, false)"
+_BELOW = f"from sessions s join sessions p on p.uid = s.parent_uid where {_IS_BELOW}"
+_ORPHANS = f"""
+    from sessions s where {_IS_BELOW}
+        and not exists (select 1 from sessions p where p.uid = s.parent_uid)
 """
 # No session has this id: it makes an empty list valid SQL.
 _NO_ID = "0"
@@ -165,32 +178,37 @@ class SessionPages:
         """
         return [(row[0], int(row[1])) for row in self._db.all(sql, {**given, "set_id": set_id})]
 
-    def counts(self, name: str, conditions: SessionConditions, limit: int) -> list[tuple[str, int]]:
-        """How many matching sessions have each value of a field, the most frequent first."""
-        column = "s.outcome" if name == "outcome" else _COLUMNS[name]
-        where, given = _where(conditions)
-        sql = f"""
-            select {column}, count(*) from sessions s where {where} and {column} is not null
-            group by {column} order by 2 desc, 1 limit {limit:d}
-        """
-        return [(row[0], int(row[1])) for row in self._db.all(sql, given)]
-
-    def counts_together(
+    def counts_of(
         self, names: Sequence[str], conditions: SessionConditions
     ) -> dict[str, dict[str, int]]:
-        """How many matching sessions have each value of some fields, in one pass."""
+        """How many sessions a list has with each value of some fields.
+
+        In a folded list, each number is that of the list with this value as one more condition: a
+        subagent counts if its parent has another value.
+        """
         columns = ["s.outcome" if name == "outcome" else _COLUMNS[name] for name in names]
-        where, given = _where(conditions)
-        by = ", ".join(columns)
-        rows = self._db.all(
-            f"select {by}, count(*) from sessions s where {where} group by {by}", given
-        )
-        found: dict[str, dict[str, int]] = {name: {} for name in names}
-        for *values, number in rows:
-            for name, value in zip(names, values, strict=True):
-                if value is not None:
-                    found[name][value] = found[name].get(value, 0) + int(number)
-        return found
+        matches, given = _matches(conditions)
+        found: dict[str, Counter[str]] = {name: Counter() for name in names}
+
+        def add(values: Sequence[str | None], number: int, left_out: Sequence[int]) -> None:
+            for name, value, is_left_out in zip(names, values, left_out, strict=True):
+                if value is not None and not is_left_out:
+                    found[name][value] += number
+
+        by, none = ", ".join(columns), (0,) * len(columns)
+        alone = _NOT_BELOW if conditions.folded else _ANY
+        sql = f"select {by}, count(*) from sessions s where {matches} and {alone} group by {by}"
+        for *values, number in self._db.all(sql, given):
+            add(values, int(number), none)
+        if conditions.folded:
+            for row in self._db.all(_below_sql(columns, matches), given):
+                add(row[: len(columns)], int(row[-1]), row[len(columns) : -1])
+            orphans = self._db.all(f"select {by}, s.parent_uid {_ORPHANS} and {matches}", given)
+            # Of the siblings with the same value, only the newest is listed.
+            for place, name in enumerate(names):
+                pairs = {(row[place], row[-1]) for row in orphans if row[place] is not None}
+                found[name].update(value for value, _ in pairs)
+        return {name: dict(counts) for name, counts in found.items()}
 
     def each(self, conditions: SessionConditions, order: str = "newest") -> Iterator[Session]:
         """All matching sessions one by one. A caller that stops early does not read the others."""
@@ -223,6 +241,14 @@ class SessionPages:
         sql = f"select s.uid from sessions s where {where} {only} order by {_NEWEST}"
         return [uid for (uid,) in self._db.all(sql, given)]
 
+    def among(self, conditions: SessionConditions, uids: Sequence[str]) -> list[Session]:
+        """Those of the named sessions that match, newest first. Name at most some hundred."""
+        where, given = _where(conditions)
+        named = {f"u{place}": uid for place, uid in enumerate(uids)}
+        keys = ", ".join(f":{name}" for name in named)
+        sql = f"{SHOWN} where {where} and s.uid in ({keys}) order by {_NEWEST}"
+        return [to_session(row) for row in self._db.all(sql, {**given, **named})]
+
     def beginning(self, ranges: Sequence[tuple[str, str]], limit: int) -> list[Session]:
         """The newest sessions whose uid is in one of the ranges ``(first, end)``, end excluded."""
         given = {f"u{place}": uid for place, uid in enumerate(chain.from_iterable(ranges))}
@@ -237,6 +263,10 @@ class SessionPages:
     def children(self, uids: Iterable[str]) -> dict[str, int]:
         """How many children these sessions have; those without any are left out."""
         return {row[0]: int(row[1]) for row in self._db.matching(_CHILDREN, sorted(set(uids)))}
+
+    def started(self) -> list[tuple[str, str, bool]]:
+        """Each subagent: the uid of its parent, its own, and whether the parent is stored."""
+        return [(parent, uid, bool(stored)) for parent, uid, stored in self._db.all(_STARTED)]
 
     def orphans(self, parents: Iterable[str]) -> dict[str, list[str]]:
         """Map each of these parents that is not in the store to its subagents."""
@@ -259,6 +289,18 @@ def _folded(matches: str) -> str:
     return _FOLDED.format(
         parent_matches=_with_alias(by_row, "p"), sibling_matches=_with_alias(by_row, "b")
     )
+
+
+def _below_sql(columns: Sequence[str], matches: str) -> str:
+    """Count the subagents with a stored parent by some fields. For each field, a further column is
+    1 if the list with their value has the parent, too, so that they are left out of it."""
+    parent = f"{_with_alias(matches, 'p')} and coalesce(p.parent_uid, '') <> s.uid"
+    left_out = [
+        f"case when {parent} and {_with_alias(column, 'p')} = {column} then 1 else 0 end"
+        for column in columns
+    ]
+    by = ", ".join((*columns, *left_out))
+    return f"select {by}, count(*) {_BELOW} and {matches} group by {by}"
 
 
 def _row_by_row(condition: str) -> str:

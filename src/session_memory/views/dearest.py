@@ -1,4 +1,4 @@
-"""Find the sessions of a period that cost most, without a report about all sessions."""
+"""Find the sessions that cost most with their subagents, without a report about all sessions."""
 
 from heapq import nsmallest
 
@@ -8,9 +8,13 @@ from session_memory.core.schema import Session
 from session_memory.pricing.amounts import UsageFilter, charges
 from session_memory.pricing.figure_sets import keep_figures
 from session_memory.pricing.kept_costs import dear_sessions
-from session_memory.pricing.sessions import subagents
+from session_memory.pricing.sessions import session_amounts
 from session_memory.store import Store
+from session_memory.store.session_pages import SessionPages
 from session_memory.views.cost_days import offsets
+from session_memory.views.sessions import Filter, conditions_of, list_sessions
+
+_AT_ONCE = 200
 
 
 class DearSession(msgspec.Struct, frozen=True):
@@ -33,7 +37,7 @@ def dearest_sessions(
         own = dear_sessions(store, usage, clock, limit * 8)
         if own is None:
             own = _amounts(store, usage)
-        parents = {child: parent for parent, below in subagents(store).items() for child in below}
+        parents = {child: parent for parent, child, _ in SessionPages(store.db).started()}
         totals = _totals(own, parents)
         listed = ((-total, uid) for uid, total in totals.items() if uid not in parents)
         found: list[DearSession] = []
@@ -44,6 +48,46 @@ def dearest_sessions(
             if session is not None and session.relation != "subagent":
                 found.append(DearSession(session, own.get(uid, 0), -less))
     return found[:limit]
+
+
+def dearest_listed(store: Store, filters: Filter, limit: int) -> list[Session]:
+    """Return the first ``limit`` sessions of a folded list, those first that cost most together
+    with the subagents that they stand for."""
+    pages, conditions = SessionPages(store.db), conditions_of(store, filters)
+    totals = _family_totals(store)
+    # A session without subagents that is among the first by its total is so by its own cost, too.
+    alone = list_sessions(store, filters, sort="cost", limit=limit).sessions
+    unknown = [one.session_uid for one in alone if one.session_uid not in totals]
+    for uid, amount in session_amounts(store, unknown).items():
+        totals[uid] = amount.microdollars
+    found = {one.session_uid: one for one in alone}
+    ranked = sorted((uid for uid, total in totals.items() if total), key=lambda uid: -totals[uid])
+    for first in range(0, len(ranked), _AT_ONCE):
+        some = ranked[first : first + _AT_ONCE]
+        costs = sorted((totals[uid] for uid in found), reverse=True)
+        if len(costs) >= limit and totals[some[0]] < costs[limit - 1]:
+            break
+        found.update((one.session_uid, one) for one in pages.among(conditions, some))
+    listed = sorted(found.values(), key=lambda one: one.session_uid)
+    listed.sort(key=lambda one: (totals.get(one.session_uid, 0), one.ended_at or ""), reverse=True)
+    return listed[:limit]
+
+
+def _family_totals(store: Store) -> dict[str, int]:
+    """Return the cost with subagents of each session that has or is a subagent, and perhaps of
+    others. A subagent whose parent is not in the store stands for its siblings."""
+    clock = offsets(None)
+    keep_figures(store, clock)
+    with store.db.snapshot():
+        own = dear_sessions(store, UsageFilter(), clock, 1)
+        if own is None:
+            own = _amounts(store, UsageFilter())
+        started = SessionPages(store.db).started()
+    totals = _totals(own, {child: parent for parent, child, _ in started})
+    for parent, child, is_stored in started:
+        if not is_stored:
+            totals[child] = totals.get(parent, 0)
+    return totals
 
 
 def _amounts(store: Store, usage: UsageFilter) -> dict[str, int]:

@@ -62,6 +62,16 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
+def log_roots(config: Config, store: Store | None, host: str) -> list[RootState]:
+    """Look at the directories in which agents keep logs: how many there are, and what is kept."""
+    known_at: KnownAt = partial(store.sources.known_at, host) if store else lambda paths: {}
+    now_s = time.time()
+    in_repositories = repository_roots(store, config) if store else ()
+    own = (one for one in in_repositories if not is_demo_path(str(one.path)))
+    where_logs = [*roots(config), *own]
+    return [root_state(root, config, known_at, now_s) for root in where_logs]
+
+
 def examine(
     config: Config, where: str, store: Store | None, problem: Check | None, host: str
 ) -> Diagnosis:
@@ -70,12 +80,7 @@ def examine(
     ``where`` is the address of the store, ``host`` the name of this machine.
     """
     path = None if is_postgres(where) else Path(where)
-    known_at: KnownAt = partial(store.sources.known_at, host) if store else lambda paths: {}
-    now_s = time.time()
-    in_repositories = repository_roots(store, config) if store else ()
-    own = (one for one in in_repositories if not is_demo_path(str(one.path)))
-    where_logs = [*roots(config), *own]
-    found = [root_state(root, config, known_at, now_s) for root in where_logs]
+    found = log_roots(config, store, host)
     checks = [*_logs(found), *_expiry(found), *_adapters(config, store)]
     facts: dict[str, Any] = {"path": shown(where), "exists": store is not None}
     if problem is not None:

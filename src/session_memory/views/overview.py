@@ -99,10 +99,15 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
-def overview(store: Store | None, config: Config, now: datetime | None = None) -> Overview:
+def overview(
+    store: Store | None,
+    config: Config,
+    now: datetime | None = None,
+    totals: list[FlavorTotals] | None = None,
+) -> Overview:
     """Collect what `session-memory` without a command shows. ``store`` is None without a store.
 
-    Days and months are in local time.
+    Days and months are in local time. ``totals`` are those of today, if the caller has them.
     """
     flavors = list(dict.fromkeys(root.flavor for root in roots(config) if root.exists))
     if store is None:
@@ -112,7 +117,7 @@ def overview(store: Store | None, config: Config, now: datetime | None = None) -
     return Overview(
         exists=True,
         log_flavors=flavors,
-        totals=totals_by_flavor(store.db, today.begins),
+        totals=totals_by_flavor(store.db, today.begins) if totals is None else totals,
         cost_today=today.tally.amount,
         cost_month=month.tally.amount,
         expiring=expiry(store, config),

@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterator
 from html import escape
 
 from session_memory.core.text import below_repo, one_line
+from session_memory.core.time import format_time, parse_time
 from session_memory.learn.advice import title
 from session_memory.learn.patterns import Pattern
 from session_memory.learn.retro import RepoRetro, Retro, RetroSession, Suggestion
 from session_memory.learn.retro_skills import SkillRetro
 from session_memory.pricing import Amount, shown
 from session_memory.redact import mask_cut
-from session_memory.views.figures import count, plural
+from session_memory.views.figures import count, local, plural
 
 LONGEST = 160
 Text = Callable[[str], str]
@@ -53,12 +54,18 @@ def _code(text: str) -> str:
     return f"`{plain(text).replace('`', chr(0x2019))}`"
 
 
+def period_name(retro: Retro) -> str:
+    """Return the first and the last local day: the end of the last day belongs to it."""
+    last = format_time(parse_time(retro.until) - 1)
+    return f"{local(retro.since, '%Y-%m-%d')} to {local(last, '%Y-%m-%d')}"
+
+
 def to_markdown(retro: Retro) -> str:
     return "\n".join(_markdown(retro)) + "\n"
 
 
 def _markdown(retro: Retro) -> Iterator[str]:
-    yield f"# Retrospective {retro.since[:10]} to {retro.until[:10]}"
+    yield f"# Retrospective {period_name(retro)}"
     yield ""
     if retro.unread:
         yield f"{plural(retro.unread, 'session')} not analyzed yet: `session-memory analyze`"
@@ -177,7 +184,7 @@ _STYLE = (
 
 def to_html(retro: Retro) -> str:
     """Return a standalone HTML page. It loads nothing and runs no scripts."""
-    name = f"Retrospective {retro.since[:10]} to {retro.until[:10]}"
+    name = f"Retrospective {period_name(retro)}"
     policy = "default-src 'none'; style-src 'unsafe-inline'"
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'

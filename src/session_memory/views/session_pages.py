@@ -14,7 +14,8 @@ from session_memory.core.time import parse_time
 from session_memory.pricing import Amount, session_amounts
 from session_memory.store import Store
 from session_memory.store.outlines import StripEvent, strip_events
-from session_memory.store.session_pages import PageKey, SessionConditions, SessionPages
+from session_memory.store.session_pages import PageKey, SessionPages
+from session_memory.views.dearest import dearest_listed
 from session_memory.views.session_titles import best_titles
 from session_memory.views.sessions import (
     Filter,
@@ -68,7 +69,9 @@ def session_page(
         following = _key_after(found[most - 1]) if len(found) > most else None
     else:
         first = 0 if after is None else _place(after)
-        if sort == "cost" or filters.min_cost is not None:
+        if sort == "cost" and filters.folded and filters.min_cost is None:
+            found = dearest_listed(store, filters, first + most + 1)[first:]
+        elif sort == "cost" or filters.min_cost is not None:
             listed = list_sessions(store, filters, sort=sort, limit=first + most + 1).sessions
             found = listed[first:]
         else:
@@ -103,21 +106,15 @@ def facets(store: Store, filters: Filter) -> dict[str, list[tuple[str, int]]]:
     field has at most eight values, the most frequent.
     """
     pages = SessionPages(store.db)
-    if all(getattr(filters, name) is None for name in FACETS):
-        together = pages.counts_together([*FACETS.values()], conditions_of(store, filters))
-        return {
-            name: nsmallest(
-                MOST_VALUES, together[column].items(), key=lambda pair: (-pair[1], pair[0])
-            )
-            for name, column in FACETS.items()
-        }
-    found: dict[str, list[tuple[str, int]]] = {}
-    for name, column in FACETS.items():
-        others: SessionConditions = conditions_of(
-            store, msgspec.structs.replace(filters, **{name: None})
-        )
-        found[name] = pages.counts(column, others, MOST_VALUES)
-    return found
+    free = [name for name in FACETS if getattr(filters, name) is None]
+    counted = pages.counts_of([FACETS[name] for name in free], conditions_of(store, filters))
+    for name in FACETS.keys() - free:
+        others = conditions_of(store, msgspec.structs.replace(filters, **{name: None}))
+        counted |= pages.counts_of([FACETS[name]], others)
+    return {
+        name: nsmallest(MOST_VALUES, counted[column].items(), key=lambda pair: (-pair[1], pair[0]))
+        for name, column in FACETS.items()
+    }
 
 
 def strips_of(store: Store, uids: list[str]) -> dict[str, str]:

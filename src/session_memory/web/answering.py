@@ -60,7 +60,7 @@ class Answering:
             return self._stamp(request.path_params["uid"]) if route.is_about_session else None
 
         def kept() -> Response | None:
-            return self._cache.get(asked, mark, stamp, route.kept_ms)
+            return self._cache.get(asked, mark, stamp)
 
         found = kept()
         if found is not None:
@@ -78,14 +78,14 @@ class Answering:
         stopping: Cancellation,
     ) -> Response:
         began = time.thread_time()
-        answer = self._answer(route, request, {}, stopping)
+        answer, kept_ms = self._answer(route, request, {}, stopping, depends.mark)
         self._answered()
         took = time.thread_time() - began
         if took >= SLOW_S:
             give_back_memory()
         if not route.may_lag(request.headers.get(PART), request.url.query):
             took = 0.0
-        self._cache.add(asked, depends, answer, route.kept_ms, took)
+        self._cache.add(asked, depends, answer, kept_ms, took)
         return answer
 
     def rest(self) -> None:
@@ -101,7 +101,7 @@ class Answering:
     def post(self, route: RoutedPage, request: Request, form: dict[str, str]) -> Response:
         """Carry out a change, and clear the cache, because cached answers may be wrong now."""
         try:
-            return self._answer(route, request, form, Cancellation())
+            return self._answer(route, request, form, Cancellation(), object())[0]
         finally:
             self._cache.clear()
 
@@ -111,16 +111,18 @@ class Answering:
         request: Request,
         form: dict[str, str],
         stopping: Cancellation,
-    ) -> Response:
+        mark: Hashable,
+    ) -> tuple[Response, int]:
+        """Return the answer, and for how long it may be kept."""
         with self._memories.one() as memory, stopping.of(memory):
             asked = Asked(request, memory, self.site, form)
-            asked.route = route.path
+            asked.route, asked.mark, asked.kept_ms = route.path, mark, route.kept_ms
             try:
-                return route.answer(asked)
+                return route.answer(asked), asked.kept_ms
             except _NOT_FOUND as error:
-                return _failed(asked, error, 404)
+                return _failed(asked, error, 404), asked.kept_ms
             except WRONG as error:
-                return _failed(asked, error, 400)
+                return _failed(asked, error, 400), asked.kept_ms
 
 
 def _failed(asked: Asked, error: SessionMemoryError, status: int) -> Response:

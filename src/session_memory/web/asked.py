@@ -1,6 +1,7 @@
 """A request as a page gets it, and the answers that a page can give."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from starlette.responses import HTMLResponse, Response
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 PART = "X-Part"
 _MOST_DIGITS = 18
+MINUTE_MS = 60_000
+Value = TypeVar("Value")
 THEME_COOKIE = "session-memory-theme"
 
 
@@ -39,6 +42,9 @@ class Asked:
         self.form = form or {}
         self.address = request.url.path
         self.route = ""
+        # The state of the store before the page was made: no two requests have the same one.
+        self.mark: Hashable = object()
+        self.kept_ms = MINUTE_MS
 
     def number(self, name: str, default: int = 0, most: int = 1 << 40) -> int:
         """Return a whole number from the address, or the default if it is missing or no number."""
@@ -67,7 +73,13 @@ class Asked:
 
     def _listed(self) -> int:
         """Count the sessions in the list. Subagents are listed with their sessions."""
-        return SessionPages(self.memory.store.db).count(SessionConditions(folded=True))
+        pages = SessionPages(self.memory.store.db)
+        return self.kept("listed", lambda: pages.count(SessionConditions(folded=True)))
+
+    def kept(self, name: Hashable, make: Callable[[], Value]) -> Value:
+        """Return a value that depends on nothing but the store. It is made again when somebody
+        wrote to the store."""
+        return self.site.values.get(name, self.mark, make)
 
     def json(self, value: Any, status: int = 200) -> Response:
         body = msgspec.json.encode(value)

@@ -68,8 +68,13 @@ def dollars_on_axis(value: float, step: float) -> str:
     return f"${value:,.0f}" if step >= 1 else f"${value:,.2f}"
 
 
-def spending_bars(bars: Sequence[MoneyBar], *, label: str, limit: int | None = None) -> Markup:
-    """Draw bars of money, one for each day. ``limit``, in micro-dollars, is a dashed line."""
+def spending_bars(
+    bars: Sequence[MoneyBar], *, label: str, limit: int | None = None, size: int = _WIDTH
+) -> Markup:
+    """Draw bars of money, one for each day. ``limit``, in micro-dollars, is a dashed line.
+
+    ``size`` is the width of the drawing. In a narrow card, a small one keeps its text readable.
+    """
     highest = max([*(bar.total for bar in bars), limit or 0, 1]) / _MILLION
     step = nice_step(highest)
     top = _HEIGHT - _BOTTOM
@@ -78,9 +83,9 @@ def spending_bars(bars: Sequence[MoneyBar], *, label: str, limit: int | None = N
     lines = int(highest / step) + 1
     for number in range(lines):
         y = top - number * step * scale
-        parts.append(Markup('<path d="M{} {:.1f}H{}" class="ax"/>').format(_LEFT, y, _WIDTH))
+        parts.append(Markup('<path d="M{} {:.1f}H{}" class="ax"/>').format(_LEFT, y, size))
         parts.append(_text(_LEFT - 8, y + 4, dollars_on_axis(number * step, step), "t-end"))
-    width = (_WIDTH - _LEFT) / max(len(bars), 1)
+    width = (size - _LEFT) / max(len(bars), 1)
     every = max(-(-len(bars) // 8), 1)
     for place, bar in enumerate(bars):
         x, y = _LEFT + place * width, float(top)
@@ -100,14 +105,14 @@ def spending_bars(bars: Sequence[MoneyBar], *, label: str, limit: int | None = N
             group = Markup('<a href="{}">{}</a>').format(bar.address, group)
         parts.append(group)
         if place % every == 0 or place == len(bars) - 1:
-            at, anchor = (x + width / 2, "t-mid") if x < _WIDTH - 40 else (_WIDTH, "t-end")
+            at, anchor = (x + width / 2, "t-mid") if x < size - 40 else (size, "t-end")
             parts.append(_text(at, _HEIGHT - 6, bar.label, anchor))
     if limit is not None:
         y = top - limit / _MILLION * scale
-        parts.append(
-            Markup('<path d="M{} {:.1f}H{}" class="s-warn dash"/>').format(_LEFT, y, _WIDTH)
-        )
-    return _drawing(_WIDTH, _HEIGHT, label, parts)
+        parts.append(Markup('<path d="M{} {:.1f}H{}" class="s-warn dash"/>').format(_LEFT, y, size))
+        words = f"{dollars_on_axis(limit / _MILLION, limit / _MILLION)} a day is allowed"
+        parts.append(_text(size, max(y - 5, 10), words, "t-end"))
+    return _drawing(size, _HEIGHT, label, parts)
 
 
 def _drawing(width: int, height: int, label: str, parts: Sequence[Markup]) -> Markup:

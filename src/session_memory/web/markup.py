@@ -4,8 +4,10 @@ Every value that a template prints passes `shown`: characters that hide or reord
 visible, and Jinja escapes the rest. Functions here return `Markup` for what has tags of our own.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from functools import cache
+from html import unescape
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -17,6 +19,8 @@ from session_memory.render.outputs import lines_html, output_html
 from session_memory.render.text import safe
 from session_memory.render.word_changes import changed_lines
 from session_memory.web.charts import strip
+
+_SHOWN_SESSION = re.compile(r"<code>session-memory show (?P<uid>[^<\s]{1,500})</code>")
 
 
 def shown(value: Any) -> Any:
@@ -50,6 +54,17 @@ def lines(text: str) -> Markup:
 def answer(text: str, colours: Colours | None = None) -> Markup:
     """Return an agent's Markdown answer as HTML. HTML tags in the answer are shown as text."""
     return Markup(rendered_answer(text, colours))
+
+
+def with_session_links(text: Markup, address: Callable[[str], str]) -> Markup:
+    """Make a link of each ``session-memory show UID`` in a text that `answer` returned."""
+
+    def link(found: "re.Match[str]") -> str:
+        return Markup('<a class="link" href="{}">{}</a>').format(
+            address(unescape(found["uid"])), Markup(found[0])
+        )
+
+    return Markup(_SHOWN_SESSION.sub(link, text))
 
 
 def code(text: str, language: str, colours: Colours) -> Markup:

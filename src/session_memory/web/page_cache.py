@@ -2,8 +2,9 @@
 
 A page over 100,000 sessions may take a second to make. It is kept until somebody writes to the
 store. A page about one session is kept until that session changes, or one below it: a live session
-writes several times a second, and the pages of all others stay valid. Pages that show how long ago
-something was are kept for a minute at most.
+writes several times a second, and the pages of all others stay valid. Pages that show files, or how
+long ago something was, are kept until the next full minute, all others until the next full hour,
+because a day may end then.
 
 Figures about all sessions may lag: if such an answer took half a second of a processor or more, it
 is shown again for ten times as long, even if somebody wrote since. So a busy store and an open page
@@ -35,9 +36,15 @@ class Dependency(msgspec.Struct, frozen=True):
 
 class _KeptAnswer(msgspec.Struct):
     depends: Dependency
+    kept_ms: int
     period: int
     answer: Response
     lags_until: float = 0.0
+
+
+def _period(kept_ms: int) -> int:
+    """Return the number of the present period of this length. Periods begin with a local hour."""
+    return (now_ms() + time.localtime().tm_gmtoff * 1000) // kept_ms
 
 
 class PageCache:
@@ -47,13 +54,13 @@ class PageCache:
         self._lock = Lock()
 
     def get(
-        self, asked: Hashable, mark: Hashable, stamp: Callable[[], Hashable | None], kept_ms: int
+        self, asked: Hashable, mark: Hashable, stamp: Callable[[], Hashable | None]
     ) -> Response | None:
         """Return the cached answer to a request, if what it depends on is unchanged, or if it may
         still lag. None if it has to be made."""
         with self._lock:
             found = self._kept.get(asked)
-        if found is None or found.period != now_ms() // kept_ms:
+        if found is None or found.period != _period(found.kept_ms):
             return None
         if found.depends.mark != mark:
             before = found.depends.stamp
@@ -84,7 +91,7 @@ class PageCache:
         with self._lock:
             self._forget(asked)
             lags_until = time.monotonic() + REST * took_s if took_s >= SLOW_S else 0.0
-            self._kept[asked] = _KeptAnswer(depends, now_ms() // kept_ms, answer, lags_until)
+            self._kept[asked] = _KeptAnswer(depends, kept_ms, _period(kept_ms), answer, lags_until)
             self._bytes += size
             while self._bytes > MOST_BYTES:
                 self._forget(next(iter(self._kept)))

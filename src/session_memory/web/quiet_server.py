@@ -5,6 +5,7 @@ takes more processor time than all the rest of the server.
 """
 
 import asyncio
+import logging
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -14,6 +15,18 @@ from types import FrameType
 import uvicorn
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def is_worth_telling(record: logging.LogRecord) -> bool:
+    """Whether a line of uvicorn's log says more than that a request was stopped with the server.
+
+    Such a line has a stack, and Ctrl-C would print it for each page that takes long.
+    """
+    is_stopped = record.exc_info is not None and record.exc_info[0] is asyncio.CancelledError
+    return not is_stopped and "graceful shutdown" not in str(record.msg)
+
+
+logging.getLogger("uvicorn.error").addFilter(is_worth_telling)
 
 
 class QuietServer(uvicorn.Server):

@@ -11,14 +11,12 @@ from typing import NamedTuple
 
 from starlette.responses import Response
 
-from session_memory.web.asked import Asked
+from session_memory.web.asked import MINUTE_MS, Asked
 
 SECOND_MS = 1_000
-MINUTE_MS = 60_000
-# For pages that show no time such as "5 min ago".
 HOUR_MS = 3_600_000
 _MAY_LAG = ("/cost", "/work", "/learn", "/patterns", "/retro", "/keep")
-_PARTS_THAT_MAY_LAG = ("money", "patterns", "lessons", "facets")
+_PARTS_THAT_MAY_LAG = ("money", "patterns", "lessons", "facets", "dearest", "checks", "told")
 _ABOUT_OTHERS = ("like", "family", "find_in_session", "event_inspector", "session_map_page")
 GET = ("GET", "HEAD")
 POST = ("POST",)
@@ -44,13 +42,14 @@ API_PATHS = (
 class RoutedPage(NamedTuple):
     """A page and its address. The function ``name`` of the module ``web.<module>`` makes it.
 
-    ``kept_ms`` is how long a cached answer may be shown while nothing changes."""
+    ``kept_ms`` is how long a cached answer may be shown while nobody writes to the store. It is a
+    minute for pages that show files, or times such as "5 min ago"."""
 
     path: str
     module: str
     name: str
     methods: tuple[str, ...] = GET
-    kept_ms: int = MINUTE_MS
+    kept_ms: int = HOUR_MS
 
     @property
     def is_about_session(self) -> bool:
@@ -75,21 +74,21 @@ def _page(module: str, name: str) -> Callable[[Asked], Response]:
 ROUTES = (
     RoutedPage(f"{API}/openapi.json", "api", "openapi"),
     *(RoutedPage(f"{API}{path}", "api", "answered") for path in API_PATHS),
-    RoutedPage("/", "pages.overview", "start"),
+    RoutedPage("/", "pages.overview", "start", kept_ms=MINUTE_MS),
     RoutedPage("/sessions", "pages.sessions", "sessions"),
-    RoutedPage("/cost", "pages.cost", "cost", kept_ms=HOUR_MS),
-    RoutedPage("/work", "pages.work", "work", kept_ms=HOUR_MS),
-    RoutedPage("/learn", "pages.learn", "patterns", kept_ms=HOUR_MS),
-    RoutedPage("/patterns", "pages.learn", "patterns", kept_ms=HOUR_MS),
-    RoutedPage("/patterns/{id}", "pages.learn", "pattern", kept_ms=HOUR_MS),
-    RoutedPage("/lessons", "pages.learn", "lessons"),
-    RoutedPage("/lessons/{id}", "pages.learn", "lesson"),
+    RoutedPage("/cost", "pages.cost", "cost"),
+    RoutedPage("/work", "pages.work", "work"),
+    RoutedPage("/learn", "pages.learn", "patterns"),
+    RoutedPage("/patterns", "pages.learn", "patterns"),
+    RoutedPage("/patterns/{id}", "pages.learn", "pattern"),
+    RoutedPage("/lessons", "pages.learn", "lessons", kept_ms=MINUTE_MS),
+    RoutedPage("/lessons/{id}", "pages.learn", "lesson", kept_ms=MINUTE_MS),
     RoutedPage("/retro", "pages.learn", "retro"),
-    RoutedPage("/errors", "pages.errors", "errors"),
+    RoutedPage("/errors", "pages.errors", "errors", kept_ms=MINUTE_MS),
     # The file may change at any time.
     RoutedPage("/why", "pages.why", "why", kept_ms=SECOND_MS),
-    RoutedPage("/keep", "pages.keep", "keep"),
-    RoutedPage("/settings", "pages.settings", "settings"),
+    RoutedPage("/keep", "pages.keep", "keep", kept_ms=MINUTE_MS),
+    RoutedPage("/settings", "pages.settings", "settings", kept_ms=MINUTE_MS),
     RoutedPage("/settings/theme", "pages.settings", "choose_theme", POST),
     RoutedPage("/lessons/{id}/accept", "pages.actions", "accept_lesson", POST),
     RoutedPage("/lessons/{id}/reject", "pages.actions", "reject_lesson", POST),
@@ -111,7 +110,10 @@ ROUTES = (
     RoutedPage("/s/{uid:path}/rows/{number}", "pages.session", "session_rows"),
     RoutedPage("/s/{uid:path}/turns", "pages.session", "session_turns"),
     RoutedPage("/s/{uid:path}/outline", "pages.session", "session_outline"),
-    RoutedPage("/s/{uid:path}/e/{event:path}/inspect", "pages.inspector", "event_inspector"),
+    RoutedPage(
+        *("/s/{uid:path}/e/{event:path}/inspect", "pages.inspector", "event_inspector"),
+        kept_ms=MINUTE_MS,
+    ),
     RoutedPage("/s/{uid:path}/e/{event:path}/body", "pages.inspector", "event_body"),
     RoutedPage("/s/{uid:path}/e/{event:path}/image/{number}", "pages.inspector", "event_image"),
     RoutedPage("/s/{uid:path}/e/{event:path}", "pages.session", "session"),

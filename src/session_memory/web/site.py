@@ -11,6 +11,7 @@ import msgspec
 from session_memory.core.freed_memory import give_back_memory
 from session_memory.memory import Memory
 from session_memory.web.assets import Assets
+from session_memory.web.kept_values import KeptValues
 from session_memory.web.one_at_a_time import OneAtATime
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ class Site:
         self.is_followed = is_followed
         # Forms have a token of their own, so that no page contains the token of the cookie.
         self.form_token = sha256(f"form {token}".encode()).hexdigest()
+        self.values = KeptValues()
         self._outlines: OrderedDict[str, _KeptOutline] = OrderedDict()
         self._making = OneAtATime()
         self._lock = Lock()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from markupsafe import Markup
+from msgspec.structs import replace
 
 from session_memory.pricing import Amount
 from session_memory.render.code import Colours, language_of
@@ -28,10 +29,13 @@ if TYPE_CHECKING:
 SHOWN_LINES = 8
 MOST_TEXT = 64 * 1024
 MOST_DIFF_LINES = 400
+# A part has fewer lines of diffs and less coloured code than a page, because several parts are on
+# the screen and near it. A diff shows some lines in any case.
+MOST_PART_LINES, LEAST_DIFF_LINES = 500, 8
 MOST_CHANGES = 100
 LONGEST_LABEL = 400
 # At most this many characters of code in a part of 50 events are coloured.
-MOST_COLOURED = 64 * 1024
+MOST_COLOURED = 12 * 1024
 
 
 class FoldedText(msgspec.Struct, frozen=True):
@@ -45,11 +49,14 @@ class FoldedText(msgspec.Struct, frozen=True):
 
 
 class ShownDiff(msgspec.Struct, frozen=True):
+    """The first lines of a diff. ``whole`` is the address of the page with all of them."""
+
     name: str
     added: int
     removed: int
     lines: list[tuple[str, str, Markup]]
     left_out: int
+    whole: str = ""
 
 
 class ShownSubagent(msgspec.Struct, frozen=True):
@@ -104,6 +111,7 @@ class RowMaker:
         self._lanes = {one.uid: one for one in started.lanes}
         self._calls = started.calls
         self._colours = Colours(MOST_COLOURED)
+        self._lines_left = MOST_PART_LINES
         self._context = () if outline is None else outline.context
         self._turns = {} if outline is None else turns_before(outline)
 
@@ -136,7 +144,10 @@ class RowMaker:
     def _diff(self, change: "Change") -> ShownDiff:
         name = change_name(change, self._session.cwd)
         counts = (change.added, change.removed)
-        return shown_diff(name, change.path, counts, change.lines, self._colours)
+        most = max(min(MOST_DIFF_LINES, self._lines_left), LEAST_DIFF_LINES)
+        self._lines_left -= min(len(change.lines), most)
+        shown = shown_diff(name, change.path, counts, change.lines, self._colours, most)
+        return replace(shown, whole=f"{session_address(self._session.session_uid)}/changes")
 
     def _body(self, shown: TranscriptEvent) -> Markup:
         if shown.sort == "prompt":
@@ -193,11 +204,16 @@ class RowMaker:
 
 
 def shown_diff(
-    name: str, path: str, counts: tuple[int, int], lines: Sequence[str], colours: Colours
+    name: str,
+    path: str,
+    counts: tuple[int, int],
+    lines: Sequence[str],
+    colours: Colours,
+    most: int = MOST_DIFF_LINES,
 ) -> ShownDiff:
-    """Return a diff with coloured code, and with the changed words of its lines marked."""
-    kept = diff_lines(lines[:MOST_DIFF_LINES], language_of(path), colours)
-    return ShownDiff(name, *counts, kept, max(len(lines) - MOST_DIFF_LINES, 0))
+    """Return the first lines of a diff with coloured code, and with the changed words marked."""
+    kept = diff_lines(lines[:most], language_of(path), colours)
+    return ShownDiff(name, *counts, kept, max(len(lines) - most, 0))
 
 
 def subagent(lane: "OutlineLane") -> ShownSubagent:

@@ -16,6 +16,7 @@ from session_memory.views.retro import (
     cost_words,
     figures,
     missing_skills,
+    period_name,
     plain,
     shipped_words,
     skill_words,
@@ -37,7 +38,7 @@ WORK = (
 
 
 def retro_lines(retro: "Retro", columns: int, labels: "SessionLabels") -> Iterator[str]:
-    yield _heading(f"Retrospective {retro.since[:10]} to {retro.until[:10]}")
+    yield _heading(f"Retrospective {period_name(retro)}")
     if retro.unread:
         yield f"{plural(retro.unread, 'session')} not analyzed yet: session-memory analyze"
     if not retro.repos:

@@ -20,11 +20,13 @@ from session_memory.views.session_titles import best_titles
 from session_memory.views.spending_days import SPLITS, DaySpending, SpendingDays, spending_days
 from session_memory.web.asked import Asked
 from session_memory.web.charts import FILLS, OUTCOME_FILLS, MoneyBar, share_bar, spending_bars
+from session_memory.web.cost_causes import cost_cause
 from session_memory.web.rows import cost_shown, list_row, session_address
 
 MOST_NAMES = 3
 MOST_DAYS = 400
 DEAREST = 8
+MANY_SESSIONS = 5000
 RANGES = {"month": "Month", "90d": "90 days", "year": "Year", "all": "All"}
 SPLIT_NAMES = {"model": "by model", "repo": "repository", "agent": "agent", "outcome": "outcome"}
 
@@ -89,6 +91,11 @@ def cost(asked: Asked) -> Response:
     if asked.part == "detours":
         waiting = unread(asked.memory.store)
         return asked.page("cost", detours=_detours(asked, chosen), waiting=waiting)
+    if asked.part == "dearest":
+        return asked.page("cost", dearest=_dearest(asked, chosen, with_causes=True))
+    # What made sessions expensive is a request of its own. In a very large store, so is which
+    # sessions these are.
+    waits = "now" not in asked.query and store.sessions.count() > MANY_SESSIONS
     found = spending_days(store, split=split, since=chosen.since, until=chosen.until)
     fills = _fills(found, split)
     budget = asked.memory.budget() if chosen.range == "month" and chosen.is_this_month else None
@@ -123,7 +130,7 @@ def cost(asked: Asked) -> Response:
                 query=chosen.query(),
             )
         ),
-        dearest=_dearest(asked, chosen),
+        dearest=None if waits else _dearest(asked, chosen, with_causes="now" in asked.query),
         dearest_address=_sessions(chosen.query(), sort="cost"),
         unpriced=by_repo.unpriced,
         prices=by_repo.prices,
@@ -152,7 +159,7 @@ def _legend(found: SpendingDays, fills: dict[str, str]) -> Iterator[tuple[str, s
 def _bars(found: SpendingDays, fills: dict[str, str], chosen: _Period) -> list[MoneyBar]:
     """Return a bar for each day of the period, even if nothing was spent on it.
 
-    In a very long period, there is a bar for each month with spending.
+    In a very long period, there is a bar for each month.
     """
     if not found.days:
         return []
@@ -186,15 +193,24 @@ def _months(found: SpendingDays, fills: dict[str, str]) -> list[MoneyBar]:
             parts[name] = parts.get(name, 0) + value
     return [
         _bar(
-            DaySpending(date.fromisoformat(f"{month}-01"), parts),
+            DaySpending(date.fromisoformat(f"{month}-01"), parts) if parts else None,
             month,
             f"since:{month} until:{month}",
             found.names,
             fills,
             month,
         )
-        for month, parts in sorted(sums.items())
+        for month, parts in sorted({**_no_months(found), **sums}.items())
     ]
+
+
+def _no_months(found: SpendingDays) -> dict[str, dict[str, int]]:
+    """Return the months from the first to the last, each without spending. None if there are very
+    many: then the time of a log is wrong."""
+    first, last = (day.year * 12 + day.month - 1 for day in (found.days[0].day, found.days[-1].day))
+    if last - first > MOST_DAYS:
+        return {}
+    return {f"{number // 12:04}-{number % 12 + 1:02}": {} for number in range(first, last + 1)}
 
 
 def _bar(
@@ -255,26 +271,18 @@ def _detours(asked: Asked, chosen: _Period) -> list[dict[str, object]]:
     ]
 
 
-def _dearest(asked: Asked, chosen: _Period) -> list[dict[str, object]]:
+def _dearest(asked: Asked, chosen: _Period, *, with_causes: bool) -> list[dict[str, object]]:
     store = asked.memory.store
     found = dearest_sessions(store, since=chosen.since, until=chosen.until, limit=DEAREST)
     shown = rows_of(store, [one.session for one in found])
     return [
         {
             "row": list_row(row),
-            "why": _why(one.own, one.total),
-            "cost": cost_shown(Amount(one.total)),
+            "why": cost_cause(asked, one.session) if with_causes else "…",
+            "cost": cost_shown(Amount(one.total, row.amount.unpriced_tokens)),
         }
         for one, row in zip(found, shown, strict=True)
     ]
-
-
-def _why(own: int, total: int) -> str:
-    """Say which cost more: the session itself or its subagents. Empty without subagents."""
-    below = total - own
-    if total and below > own:
-        return f"its subagents: {money(Amount(below))}"
-    return f"itself: {money(Amount(own))}" if below else ""
 
 
 def _sessions(query: str, sort: str = "") -> str:

@@ -11,9 +11,10 @@ from session_memory.views.fixes import FixStep, Remedy
 from session_memory.web.asked import Asked
 from session_memory.web.markup import code
 from session_memory.web.rows import event_address
-from session_memory.web.transcript_rows import MOST_COLOURED, ShownDiff, shown_diff
+from session_memory.web.transcript_rows import ShownDiff, shown_diff
 
 LONGEST = 4000
+MOST_COLOURED = 64 * 1024
 
 
 def errors(asked: Asked) -> Response:

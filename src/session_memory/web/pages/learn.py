@@ -1,5 +1,6 @@
 """The pages of patterns (what many sessions have in common), lessons and retrospectives."""
 
+from datetime import date, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
@@ -10,6 +11,7 @@ from session_memory.learn.kept_patterns import are_patterns_slow
 from session_memory.pricing import Amount
 from session_memory.pricing import shown as money
 from session_memory.views.figures import plural
+from session_memory.views.last_day import last_day
 from session_memory.views.learning import find_pattern, pattern_dict
 from session_memory.views.lessons import (
     applied_of,
@@ -24,11 +26,12 @@ from session_memory.views.session_pages import rows_of
 from session_memory.web.asked import Asked
 from session_memory.web.charts import spark
 from session_memory.web.effect_drawing import EffectSide, effect_drawing
-from session_memory.web.markup import answer
+from session_memory.web.markup import answer, with_session_links
 from session_memory.web.rows import cost_shown, event_address, list_row, session_address
 
-MOST_PATTERNS = 60
+MOST_PATTERNS = 100
 MOST_EVIDENCE = 20
+MANY_SESSIONS = 5000
 DAYS = (1, 7, 30, 90)
 
 
@@ -38,20 +41,24 @@ def patterns(asked: Asked) -> Response:
         # The page is shown at once. It fetches its block with the patterns when it has loaded.
         return asked.page("patterns", waits=True, here_address=_here(repo, noise))
     listing = asked.memory.patterns(repo=repo, noise=noise)
-    some = listing.patterns[:MOST_PATTERNS]
+    sides = (
+        [one for one in listing.patterns if one.polarity == "problem"],
+        [one for one in listing.patterns if one.polarity != "problem"],
+    )
+    some = [one for side in sides for one in side[:MOST_PATTERNS]]
     courses = pattern_courses(asked.memory.store, some)
     rows = [
         _pattern(pattern_dict(one)) | {"course": spark(courses.get(one.id, ()))} for one in some
     ]
-    problems = sum(one.polarity == "problem" for one in listing.patterns)
-    successes = plural(listing.total - problems, "success", "successes")
+    problems, successes = map(len, sides)
     return asked.page(
         "patterns",
         waits=False,
         here_address="",
         problems=[row for row in rows if row["polarity"] == "problem"],
         successes=[row for row in rows if row["polarity"] != "problem"],
-        lead=f"{plural(problems, 'problem')} and {successes}",
+        lead=f"{plural(problems, 'problem')} and {plural(successes, 'success', 'successes')}",
+        left_out=len(listing.patterns) - len(some),
         hidden=listing.hidden,
         unread=listing.unread,
         sessions=listing.sessions,
@@ -176,5 +183,32 @@ def retro(asked: Asked) -> Response:
     days = asked.number("days", 7)
     if days not in DAYS:
         raise InvalidRecord("days must be one of " + ", ".join(map(str, DAYS)), field="days")
-    found = asked.memory.retro(since=f"{days}d", repo=asked.query.get("repo"))
-    return asked.page("retro", days=days, choices=DAYS, text=answer(to_markdown(found)))
+    until = _retro_end(asked)
+    if _may_wait(asked) and asked.memory.store.sessions.count() > MANY_SESSIONS:
+        ending = "" if until is None else f"&until={until}"
+        here = f"/retro?days={days}{ending}&now=1"
+        return asked.page("retro", days=days, choices=DAYS, until=until, here_address=here)
+    since = f"{days}d" if until is None else str(until - timedelta(days=days - 1))
+    end = None if until is None else str(until)
+    found = asked.memory.retro(since=since, until=end, repo=asked.query.get("repo"))
+    last = None if found.repos else last_day(asked.memory.store)
+    return asked.page(
+        "retro",
+        days=days,
+        choices=DAYS,
+        until=end,
+        text=with_session_links(answer(to_markdown(found)), session_address),
+        here_address="",
+        last_day=str(last) if last and last != until else "",
+    )
+
+
+def _retro_end(asked: Asked) -> date | None:
+    """Return the last day of the retrospective that the address names; None means today."""
+    until = asked.query.get("until")
+    if until is None:
+        return None
+    try:
+        return date.fromisoformat(until)
+    except ValueError as error:
+        raise InvalidRecord("until must be a day such as 2026-07-01", field="until") from error

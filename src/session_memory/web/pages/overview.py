@@ -1,7 +1,7 @@
 """The start page: today in one sentence, cost by outcome, logs that vanish soon, problems."""
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -12,8 +12,10 @@ from session_memory.pricing import Amount
 from session_memory.pricing import shown as money
 from session_memory.store import Store
 from session_memory.store.session_pages import SessionConditions, SessionPages
+from session_memory.store.totals import totals_by_flavor
 from session_memory.views.budget import microdollars
 from session_memory.views.figures import age, plural
+from session_memory.views.last_day import last_day
 from session_memory.views.open_calls import waiting_call
 from session_memory.views.overview import Overview
 from session_memory.views.overview import overview as store_overview
@@ -23,9 +25,10 @@ from session_memory.views.sessions import Filter, conditions_of
 from session_memory.views.spending_days import spending_days
 from session_memory.web.asked import Asked
 from session_memory.web.charts import OUTCOME_FILLS, MoneyBar, intervals, spending_bars
-from session_memory.web.rows import ListRow, list_row
+from session_memory.web.rows import ListRow, cost_shown, list_row
 
 WEEKS = 8
+CHART_WIDTH = 760
 ACTIVE_MS = 10 * 60 * 1000
 MANY_SESSIONS = 5000
 MOST_ACTIVE, MOST_TROUBLED, MOST_PATTERNS, MOST_LESSONS = 3, 4, 4, 4
@@ -60,19 +63,23 @@ def start(asked: Asked) -> Response:
     if asked.part == "lessons":
         return asked.page("overview", lessons=_lessons(asked))
     store, config = asked.memory.store, asked.memory.config
-    found, limits = store_overview(store, config), config.budget
-    today = datetime.now().astimezone()
-    counts = _counts(asked, "today")
+    today, limits = datetime.now().astimezone(), config.budget
+    begins = period("today")[0]
+    totals = asked.kept(("totals", begins), lambda: totals_by_flavor(store.db, begins))
+    found = store_overview(store, config, totals=totals)
+    listed, counts = asked.kept(("today", begins), lambda: _counts(asked, "today"))
+    active = _active(asked)
     return asked.page(
         "overview",
         date=today.strftime("%A, %d %B %Y").replace(" 0", " "),
-        number=_number(sum(counts.values())).capitalize(),
-        noun="session" if sum(counts.values()) == 1 else "sessions",
+        counted=_counted(listed, sum(counts.values()) - listed),
         clauses=list(_clauses(counts)),
         cost=money(found.cost_today),
         limit="" if limits.day is None else money(Amount(microdollars(limits.day))),
         stored=found.sessions,
-        active=_active(asked),
+        active=active,
+        latest=[] if active else _latest(asked),
+        quiet=_quiet(asked),
         chart=None,
         vanishing=_vanishing(found),
         troubled=_troubled(asked),
@@ -90,13 +97,24 @@ def _number(number: int) -> str:
     return _SMALL[number] if number < len(_SMALL) else f"{number:,}"
 
 
-def _counts(asked: Asked, day: str) -> dict[str, int]:
-    """Count the sessions of a day by outcome, without subagents whose parent is counted."""
+def _counted(listed: int, below: int) -> str:
+    """Say how many sessions there are, and how many of their subagents had another outcome."""
+    words = f"{_number(listed)} session" + ("" if listed == 1 else "s")
+    if below:
+        words += f" and {_number(below)} subagent" + ("" if below == 1 else "s")
+    return words[0].upper() + words[1:]
+
+
+def _counts(asked: Asked, day: str) -> tuple[int, dict[str, int]]:
+    """Return how many sessions the list of a day has, and how many it has with each outcome.
+
+    With an outcome, it has the subagents whose parent had another outcome, too.
+    """
     store = asked.memory.store
     since, until = period(day)
     conditions = conditions_of(store, Filter(folded=True, since=since, until=until))
     pages = SessionPages(store.db)
-    return dict(pages.counts("outcome", conditions, 10))
+    return pages.count(conditions), pages.counts_of(["outcome"], conditions)["outcome"]
 
 
 def _clauses(counts: dict[str, int]) -> Iterator[Clause]:
@@ -123,6 +141,29 @@ def _active(asked: Asked) -> list[WorkingNow]:
     conditions = SessionConditions(since=now - ACTIVE_MS, roots=True)
     sessions = SessionPages(store.db).page(conditions, "newest", MOST_ACTIVE)
     return [_working(store, row, now) for row in rows_of(store, sessions)]
+
+
+def _latest(asked: Asked) -> list[ListRow]:
+    """Return the newest sessions of the list."""
+    store = asked.memory.store
+    conditions = conditions_of(store, Filter(folded=True))
+    sessions = SessionPages(store.db).newest_after(conditions, None, MOST_ACTIVE)
+    return [list_row(row) for row in rows_of(store, sessions)]
+
+
+def _shown_until(asked: Asked) -> date:
+    """Return the last day that the page shows: today, or the day of the last session if nothing
+    happened for eight weeks."""
+    today = datetime.now().astimezone().date()
+    last = last_day(asked.memory.store)
+    return today if last is None or last > today - timedelta(days=7 * WEEKS) else last
+
+
+def _quiet(asked: Asked) -> str:
+    """Return the day of the last session if nothing happened for eight weeks; else empty."""
+    until = _shown_until(asked)
+    is_today = until == datetime.now().astimezone().date()
+    return "" if is_today else until.strftime("%d %b %Y").lstrip("0")
 
 
 def _working(store: Store, row: PageRow, now: int) -> WorkingNow:
@@ -163,8 +204,8 @@ def _lessons(asked: Asked) -> list[dict[str, Any]]:
 
 def _chart(asked: Asked) -> dict[str, Any]:
     """Draw the cost of each day by the outcome of its sessions."""
-    today = datetime.now().astimezone().date()
-    first = today - timedelta(days=7 * WEEKS - 1)
+    today, last = datetime.now().astimezone().date(), _shown_until(asked)
+    first = last - timedelta(days=7 * WEEKS - 1)
     since = period(first.isoformat())[0]
     found = spending_days(asked.memory.store, split="outcome", since=since, until=None)
     by_day = {one.day: one for one in found.days}
@@ -181,9 +222,16 @@ def _chart(asked: Asked) -> dict[str, Any]:
         label = "today" if day == today else day.strftime("%d %b").lstrip("0")
         address = f"/sessions?q=since%3A{day}+until%3A{day}" if spent else ""
         bars.append(MoneyBar(label, parts, address, f"{day.strftime('%d %b')}: {total}"))
+    limit = asked.memory.config.budget.day
     return {
         "total": money(found.totals.amount),
-        "drawing": spending_bars(bars, label="Cost by day and outcome"),
+        "weeks": f"eight weeks until {_quiet(asked)}" if last != today else "eight weeks",
+        "drawing": spending_bars(
+            bars,
+            label="Cost by day and outcome",
+            limit=None if limit is None else microdollars(limit),
+            size=CHART_WIDTH,
+        ),
         "is_empty": not found.days,
         "legend": [
             (name, fill.replace("f-", "i-", 1))
@@ -209,6 +257,8 @@ def _troubled(asked: Asked) -> list[ListRow]:
     """Return the sessions of the last three days that failed or were abandoned."""
     store = asked.memory.store
     since = now_ms() - TROUBLED_DAYS * 86_400_000
+    if (last := _shown_until(asked)) != datetime.now().astimezone().date():
+        since = period(str(last - timedelta(days=TROUBLED_DAYS - 1)))[0] or since
     pages = SessionPages(store.db)
     sessions = [
         session
@@ -228,8 +278,12 @@ def _patterns(asked: Asked) -> dict[str, Any]:
     sessions that count have to be compared.
     """
     is_large = asked.memory.store.sessions.count() > MANY_SESSIONS
-    first = datetime.now().astimezone().date() - timedelta(days=7 * WEEKS - 1)
+    first = _shown_until(asked) - timedelta(days=7 * WEEKS - 1)
     since = first.isoformat() if is_large else None
     listing = asked.memory.patterns(since=since, limit=MOST_PATTERNS, polarity="problem")
     words = "eight weeks" if is_large else plural(listing.total, "problem")
-    return {"rows": listing.to_dict()["patterns"], "words": words}
+    rows = [
+        {**one, "cost": cost_shown(Amount(one["microdollars"]))}
+        for one in listing.to_dict()["patterns"]
+    ]
+    return {"rows": rows, "words": words}

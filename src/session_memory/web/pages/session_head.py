@@ -16,10 +16,11 @@ from session_memory.pricing.sessions import family, subagents
 from session_memory.render.phrases import outcome_words
 from session_memory.views.figures import duration, local
 from session_memory.views.lookup import find_session
+from session_memory.views.outcome_reasons import OutcomeReason, outcome_reason
 from session_memory.views.resuming import resume
 from session_memory.views.session_titles import best_title
 from session_memory.web.asked import Asked
-from session_memory.web.rows import dot_of, session_address, short_model
+from session_memory.web.rows import dot_of, event_address, session_address, short_model
 
 TABS = {
     "": "Transcript",
@@ -51,6 +52,7 @@ def session_page(asked: Asked, found: Session, tab: str, template: str, **values
     """Return a page about a session: the head, and below it ``template``."""
     store, uid = asked.memory.store, found.session_uid
     address = session_address(uid)
+    reason = None if found.analyzed_at is None else outcome_reason(store, uid)
     return asked.page(
         template,
         session=found,
@@ -58,6 +60,8 @@ def session_page(asked: Asked, found: Session, tab: str, template: str, **values
         address=address,
         facts=_facts(asked, found),
         outcome=outcome_words(found),
+        decided_by=reason.words if reason else "",
+        evidence_address=_evidence(uid, reason),
         dot=dot_of(found),
         parent=found.parent_uid and session_address(found.parent_uid),
         resume=_resume_line(asked, found),
@@ -70,6 +74,11 @@ def session_page(asked: Asked, found: Session, tab: str, template: str, **values
         ],
         **values,
     )
+
+
+def _evidence(uid: str, reason: OutcomeReason | None) -> str:
+    """Return the address of the event that decided the outcome; empty without one."""
+    return event_address(uid, reason.event_uid) if reason and reason.event_uid else ""
 
 
 def _facts(asked: Asked, found: Session) -> list[str]:

@@ -15,16 +15,19 @@ from session_memory.views.evicted import readable_events
 from session_memory.views.family import FamilyNode
 from session_memory.views.figures import count_or_zero, duration, local, plural
 from session_memory.views.learning import show_digest
+from session_memory.views.outcome_reasons import reason_words
 from session_memory.views.payloads import Payloads
 from session_memory.views.session_pages import rows_of
 from session_memory.web.asked import Asked
 from session_memory.web.markup import lines
 from session_memory.web.pages.session_head import session_of, session_page
 from session_memory.web.rows import cost_shown, dot_of, event_address, list_row, session_address
-from session_memory.web.transcript_rows import shown_diff
+from session_memory.web.transcript_rows import LEAST_DIFF_LINES, MOST_DIFF_LINES, shown_diff
 
 MOST_FILES, MOST_RESPONSES, MOST_RELATIVES = 200, 1000, 300
 MOST_COLOURED = 128 * 1024
+MOST_LINES = 4000
+"""How many lines the page with changes has. A file shows some lines in any case."""
 
 
 class Relative(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,21 +55,28 @@ class DigestLine(msgspec.Struct, frozen=True):
 def changes(asked: Asked) -> Response:
     found = session_of(asked)
     diff = asked.memory.session(found.session_uid).diff()
-    colours = Colours(MOST_COLOURED)
-    files = [
-        (
-            shown_diff(one.path, one.path, (one.added, one.removed), one.lines, colours),
-            one.notes,
-            _place(found.cwd, one.path),
-        )
-        for one in diff.files[:MOST_FILES]
-    ]
+    colours, left = Colours(MOST_COLOURED), MOST_LINES
+    files = []
+    for one in diff.files[:MOST_FILES]:
+        counts = (one.added, one.removed)
+        most = max(min(MOST_DIFF_LINES, left), LEAST_DIFF_LINES)
+        shown = shown_diff(one.path, one.path, counts, one.lines, colours, most)
+        left -= len(shown.lines)
+        files.append((shown, one.notes, _place(found.cwd, one.path)))
+    is_cut = any(shown.left_out for shown, _, _ in files)
     left_out = max(len(diff.files) - MOST_FILES, 0)
     added = sum(one.added for one in diff.files)
     removed = sum(one.removed for one in diff.files)
     summary = f"{plural(len(diff.files), 'file')}, +{added:,} −{removed:,}"
     return session_page(
-        asked, found, "changes", "changes", files=files, left_out=left_out, summary=summary
+        asked,
+        found,
+        "changes",
+        "changes",
+        files=files,
+        left_out=left_out,
+        summary=summary,
+        is_cut=is_cut,
     )
 
 
@@ -94,7 +104,7 @@ def digest(asked: Asked) -> Response:
         "digest",
         "digest",
         result=value.outcome.outcome,
-        reason=value.outcome.reason,
+        reason=reason_words(value.outcome.outcome, value.outcome.reason),
         evidence=[event_address(uid, event) for event in value.outcome.evidence],
         is_stored=shown.is_stored,
         prompts=[linked(one.text, one.event_uid) for one in value.prompts],

@@ -16,11 +16,13 @@ from session_memory.core.time import now_ms
 from session_memory.search.query import parse
 from session_memory.views.figures import plural
 from session_memory.views.hit_days import hit_days
+from session_memory.views.hit_facets import MOST_HITS as MOST_FACET_HITS
+from session_memory.views.hit_facets import hit_facets
 from session_memory.views.periods import period
 from session_memory.views.search import ShownHit
 from session_memory.views.session_pages import facets, rows_of, session_page
 from session_memory.views.sessions import SORTS, Filter
-from session_memory.web.asked import Asked
+from session_memory.web.asked import MINUTE_MS, Asked
 from session_memory.web.charts import day_bars
 from session_memory.web.rows import DOTS, ListRow, event_address, list_row, session_address
 
@@ -31,7 +33,20 @@ MOST_TYPED = 30
 MOST_COUNTED = 5_000
 LONGEST_QUERY = 2000
 ORDERS = {"newest": "Newest", "cost": "Dearest", "time": "Longest", "tokens": "Most tokens"}
-FACET_NAMES = {"repo": "Repository", "outcome": "Outcome", "flavor": "Agent", "model": "Model"}
+FACET_NAMES = {
+    "repo": "Repository",
+    "class": "Found in",
+    "outcome": "Outcome",
+    "flavor": "Agent",
+    "model": "Model",
+}
+_CHOICE_NAMES = {
+    ("outcome", "unknown"): "not analyzed or unknown",
+    ("class", "message"): "messages",
+    ("class", "summary"): "summaries",
+    ("class", "call"): "calls",
+    ("class", "title"): "titles",
+}
 # The fields of a query by which sessions can be listed. Any other field needs a search.
 _LISTED = frozenset({"repo", "outcome", "flavor", "model", "branch", "since", "until"})
 _SORT_NAMES = {"title": "title", "message": "message", "summary": "summary"}
@@ -93,6 +108,9 @@ class _QueryState:
         self.query = parse(self.text)
         self.fields = list(self.query.fields)
         self.words = _words_of(self.text, self.fields)
+        # While somebody types, the last word may be the beginning of one.
+        is_typing = asked.part == "results" or asked.query.get("typed") == "1"
+        self.is_typed = is_typing and not asked.query.get("q", "").endswith(" ")
         self.is_search = bool(self.query.terms) or any(
             name not in _LISTED for name, _ in self.fields
         )
@@ -104,6 +122,7 @@ class _QueryState:
         sort: str | None = None,
         after: str | None = None,
         words: str | None = None,
+        typed: bool = False,
     ) -> str:
         chosen = self.fields if fields is None else fields
         text = " ".join(
@@ -111,6 +130,7 @@ class _QueryState:
         )
         order = sort or self.sort
         given = {"q": text, "sort": "" if order == "newest" else order, "after": after or ""}
+        given["typed"] = "1" if typed else ""
         rest = urlencode({name: value for name, value in given.items() if value})
         return f"/sessions?{rest}" if rest else "/sessions"
 
@@ -135,6 +155,8 @@ class _QueryState:
 
 def sessions(asked: Asked) -> Response:
     state = _QueryState(asked)
+    if any(name in ("since", "until") for name, _ in state.fields):
+        asked.kept_ms = MINUTE_MS  # The filter may be a time such as 3h.
     if asked.part == "widened":
         widened, said = _found(asked, state)
         return asked.page("sessions", widened=widened, said=said)
@@ -148,13 +170,17 @@ def sessions(asked: Asked) -> Response:
     # Counting facets of very many sessions takes longer than listing the first sessions. So the
     # facets are a request of their own.
     is_large = store.sessions.count() > MOST_COUNTED
-    has_facets = asked.part == "facets" or not (is_large or asked.part == "rows")
-    if state.is_search:
+    is_quick = not is_large and not (state.is_search and state.is_typed)
+    has_facets = asked.part == "facets" or (is_quick and asked.part != "rows")
+    if asked.part == "facets":
+        pass
+    elif state.is_search:
         found, said = _found(asked, state, widen=asked.part != "results")
     else:
         page = session_page(store, filters, sort=state.sort, after=after)
         more = state.address(after=page.next) if page.next else None
         nothing = _nothing(asked, state)
+    shown, note = _facets(asked, state, filters) if has_facets else ([], "")
     return asked.page(
         "sessions",
         query=state.text,
@@ -171,8 +197,9 @@ def sessions(asked: Asked) -> Response:
         here_address=state.address(),
         days=None,
         why=_why_address(state.text),
-        facets=list(_facets(asked, state, filters)) if has_facets else [],
-        facets_address="" if has_facets else state.address(),
+        facets=shown,
+        facets_note=note,
+        facets_address="" if has_facets else state.address(typed=state.is_typed),
     )
 
 
@@ -196,17 +223,32 @@ def _orders(state: _QueryState) -> Iterator[dict[str, object]]:
         }
 
 
-def _facets(asked: Asked, state: _QueryState, filters: Filter) -> Iterator[ShownFacet]:
-    for field, counts in facets(asked.memory.store, filters).items():
+def _facets(asked: Asked, state: _QueryState, filters: Filter) -> tuple[list[ShownFacet], str]:
+    """Return the facets and a remark about their numbers. For a search, they count the sessions
+    with hits."""
+    store, note = asked.memory.store, ""
+    if state.is_search:
+        found = hit_facets(store, state.text, now=now_ms(), typed=state.is_typed)
+        counted = found.fields
+        note = "" if found.is_all else f"counted among the best {MOST_FACET_HITS:,} hits"
+    else:
+        counted = facets(store, filters)
+    return list(_shown_facets(state, counted)), note
+
+
+def _shown_facets(
+    state: _QueryState, counted: dict[str, list[tuple[str, int]]]
+) -> Iterator[ShownFacet]:
+    for field in FACET_NAMES:
         choices = [
             Choice(
-                text="not analyzed or unknown" if value == "unknown" else value,
+                text=_CHOICE_NAMES.get((field, value), value),
                 number=number,
                 address=state.toggled(field, value),
                 is_chosen=(field, value) in state.fields,
                 dot=DOTS.get(value, "unknown") if field == "outcome" else "",
             )
-            for value, number in counts
+            for value, number in counted.get(field, [])
         ]
         if len(choices) > 1 or any(choice.is_chosen for choice in choices):
             yield ShownFacet(FACET_NAMES[field], field, choices)
@@ -235,7 +277,7 @@ def _nothing(asked: Asked, state: _QueryState) -> str:
 def _found(asked: Asked, state: _QueryState, *, widen: bool = True) -> tuple[ListedHits, str]:
     """Return the hits and a sentence about their number. Without ``widen``, words that do not occur
     find nothing, and the answer comes at once."""
-    is_typed = not widen and not asked.query.get("q", "").endswith(" ")
+    is_typed = not widen and state.is_typed
     most = MOST_HITS if widen else MOST_TYPED
     results = asked.memory.search(state.text, limit=most, widen=widen, typed=is_typed)
     store = asked.memory.store

@@ -6,6 +6,8 @@ from typing import Any
 from starlette.responses import Response
 
 from session_memory.core.errors import InvalidRecord
+from session_memory.core.text import below_repo
+from session_memory.render.paths import short_path
 from session_memory.views.figures import count_or_zero, duration
 from session_memory.views.stats.sections import Activity, TimeStats
 from session_memory.web.asked import Asked
@@ -44,7 +46,7 @@ def work(asked: Asked) -> Response:
         tests=parts["tests"],
         pass_rate=_percent(parts["tests"].pass_rate),
         models=[_model(one) for one in parts["models"].rows],
-        files=parts["files"].rows,
+        files=[_file(one) for one in parts["files"].rows],
         hit_rate=_percent(parts["summary"].hit_rate),
     )
 
@@ -54,8 +56,8 @@ def _percent(share: float | None) -> str:
 
 
 def _waits(time: TimeStats) -> list[dict[str, Any]]:
-    rows = (("you", time.person), ("the model", time.model), ("tools", time.tools))
-    fills = {"you": "f-person", "the model": "f-model", "tools": "f-tool"}
+    fills = {"you": "f-person", "the model": "f-model", "tools": "f-tool", "other things": "f-idle"}
+    rows = zip(fills, (time.person, time.model, time.tools, time.other), strict=True)
     return [
         {
             "who": who,
@@ -84,6 +86,17 @@ def _tool(one: Any) -> dict[str, Any]:
         "rate": _percent(one.error_rate),
         "bar": share_bar(one.error_rate or 0, "f-bad"),
         "median": "" if one.median_ms is None else duration(one.median_ms / 1000),
+    }
+
+
+def _file(one: Any) -> dict[str, Any]:
+    """A file is named as `stats` names it; ``path`` is the whole path."""
+    return {
+        "name": below_repo(short_path(one.path), one.repo),
+        "path": one.path,
+        "repo": one.repo or "",
+        "edits": f"{one.edits:,}",
+        "sessions": f"{one.sessions:,}",
     }
 
 

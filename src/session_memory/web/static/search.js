@@ -18,7 +18,16 @@ async function show(address, remember) {
   try {
     const html = await fetchPart(address, { part: "results", signal: mine.signal });
     if (mine.signal.aborted) return;
+    const before = results.querySelector(".facets");
     fill(results, html);
+    // Until the new filters are counted, the old ones keep their place.
+    const filters = results.querySelector(".facets[data-part]");
+    if (before && filters && !filters.childElementCount) {
+      const old = document.createElement("div");
+      old.inert = true;
+      old.append(...before.childNodes);
+      filters.append(old);
+    }
     results.dispatchEvent(new CustomEvent("swapped", { bubbles: true }));
     if (remember) history.replaceState(null, "", address);
   } catch (error) {
