@@ -16,6 +16,12 @@ from session_memory.store.brief_events import BriefEvent
 
 MOST_OPEN = 10_000
 _POLLS = frozenset({"write_stdin", "wait", "BashOutput", "TaskOutput"})
+# Tools to which an agent without a person gives its answer, in the form that its caller wants.
+_ANSWERING_WORDS = """
+    structuredoutput structured_output yield attempt_completion submit_result submit_answer
+    return_result final_answer complete_task task_complete report_result finish
+"""
+_ANSWERING = frozenset(_ANSWERING_WORDS.split())
 
 
 class FinishedCall:
@@ -39,6 +45,11 @@ class FinishedCall:
     def is_poll(self) -> bool:
         """Whether the call only waits for an earlier command that still runs."""
         return self.call.tool in _POLLS or "tools.write_stdin(" in self.call.summary
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether the call hands over the agent's answer, which the agent writes as no message."""
+        return not self.failed and (self.call.tool or "").lower() in _ANSWERING
 
     @property
     def is_answer_no(self) -> bool:
