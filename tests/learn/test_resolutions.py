@@ -416,3 +416,67 @@ def test_waiting_for_a_call_that_failed_without_a_word_is_no_error(tmp_path: Pat
     log.result(ran(1, ""))
     with analyzed(codex.write()) as store:
         assert digest(store, log.uid).error_snippets == ()
+
+
+def still_running(session: int, output: str = "") -> str:
+    head = f"Chunk ID: 1a2b3c\nWall time: 10.0 seconds\nProcess running with session ID {session}"
+    return f"{head}\nOriginal token count: 3\nOutput:\n{output}"
+
+
+def test_what_a_poll_shows_belongs_to_the_command_that_it_asks_for(tmp_path: Path) -> None:
+    codex = CodexHome(tmp_path / "home")
+    log = codex.session("s1")
+    log.turn("make the types right")
+    log.call("exec_command", cmd="pnpm typecheck")
+    log.result(still_running(71))
+    log.call("exec_command", cmd="git status --short")
+    log.result(ran(0, " M src/a.ts"))
+    log.call("write_stdin", session_id=71, chars="")
+    log.result(ran(2, TSC))
+    log.custom("apply_patch", "*** Begin Patch\n*** Update File: src/a.ts\n@@\n-a\n+b\n*** End Patch")
+    log.result(ran(0, "Success. Updated the following files:\nM src/a.ts"))
+    log.call("exec_command", cmd="pnpm typecheck")
+    log.result(still_running(72))
+    log.call("exec_command", cmd="pnpm lint")
+    log.result(ran(0))
+    log.call("write_stdin", session_id=72, chars="")
+    log.result(ran(0))
+    with analyzed(codex.write()) as store:
+        (error,) = digest(store, log.uid).error_snippets
+    assert (error.call, error.count) == ("pnpm typecheck", 1)
+    assert error.resolution is not None
+    assert (error.resolution.kind, error.resolution.passed) == ("edit", "pnpm typecheck")
+
+
+def test_a_command_that_still_runs_resolves_nothing_but_a_mistake_in_the_call(
+    tmp_path: Path,
+) -> None:
+    codex = CodexHome(tmp_path / "home")
+    log = codex.session("s1")
+    log.turn("build it")
+    log.call("exec_command", cmd="make dcos")
+    log.result(ran(2, "make: *** No rule to make target `dcos'.  Stop."))
+    log.call("exec_command", cmd="make typecheck")
+    log.result(ran(2, TSC))
+    log.call("exec_command", cmd="make docs")
+    log.result(still_running(73))
+    log.call("exec_command", cmd="make typecheck")
+    log.result(still_running(74))
+    with analyzed(codex.write()) as store:
+        found = {error.call: error.resolution for error in digest(store, log.uid).error_snippets}
+    assert found["make typecheck"] is None
+    assert found["make dcos"] is not None
+    assert found["make dcos"].text == "make docs"
+
+
+def test_a_poll_without_a_known_id_belongs_to_the_call_before_it(tmp_path: Path) -> None:
+    codex = CodexHome(tmp_path / "home")
+    log = codex.session("s1")
+    log.turn("check it")
+    log.custom("exec", 'const r = await tools.exec_command({"cmd":"pnpm lint"}); text(r.output);')
+    log.result("Script completed\nWall time 10.0 seconds\nOutput:\n")
+    log.custom("exec", "const r = await tools.write_stdin({session_id: 9}); text(r.output);")
+    log.result(f"Script completed\nWall time 1.0 seconds\nOutput:\n{LINT}")
+    with analyzed(codex.write()) as store:
+        (error,) = digest(store, log.uid).error_snippets
+    assert error.call == "pnpm lint"

@@ -27,6 +27,7 @@ from session_memory.learn.digest.error_lines import ErrorLine, error_line, error
 from session_memory.learn.digest.experiments import is_experiment
 from session_memory.learn.digest.harmless import looks_only
 from session_memory.learn.digest.output_errors import errors_in_output, was_stopped
+from session_memory.learn.digest.running import is_running
 from session_memory.learn.digest.steps import FinishedCall
 from session_memory.learn.digest.telling import names_in
 from session_memory.learn.digest.texts import Texts
@@ -64,6 +65,7 @@ class Action:
         self.is_shell = finished.is_shell
         self.errors: list[ErrorLine] = []
         self.was_stopped = finished.result.exit_code in _STOPPED
+        self.is_running = False
         self._texts, self._session = texts, uid
 
     @property
@@ -230,6 +232,7 @@ class Action:
         if not failed and not (self.is_shell and self._may_hide_errors()):
             return []
         text = self._texts.output(self.result)
+        self.is_running = not failed and self.result.exit_code is None and is_running(text)
         if was_stopped(text):
             self.was_stopped = True
             return []

@@ -115,6 +115,9 @@ class OpenErrors:
         for mark, one in list(self._open.items()):
             if action.number - one.number > MOST_APART:
                 del self._open[mark]
+            elif action.is_running and one.failure.error.about != "call":
+                # The command may still fail. Only what is wrong with a call shows at once.
+                continue
             elif not action.hides_failure and self._is_end(one, action):
                 ended.append(self._end(mark, one, action, texts))
         self._recent.append(action)

@@ -36,6 +36,7 @@ _NO_ERROR = re.compile(
     r"""\s*(?:exit\ code\ \d+\s+)?(?:</?\w+>)?(?:error:\s*)?
     (?: sibling\ tool\ call\ errored | cancelled:\ parallel
       | \[?request\ interrupted | the\ user\ doesn'?t\ want | user\ rejected | user\ cancel
+      | skipped\ due\ to\ (?:a\ )?queued | tool\ (?:call|use)\ (?:was\ )?(?:skipped|cancell?ed)
       | .{0,40}aborted\ by\ (?:the\ )?user | command\ was\ interrupted )""",
     re.VERBOSE | re.IGNORECASE,
 )
