@@ -433,7 +433,9 @@ def test_what_a_poll_shows_belongs_to_the_command_that_it_asks_for(tmp_path: Pat
     log.result(ran(0, " M src/a.ts"))
     log.call("write_stdin", session_id=71, chars="")
     log.result(ran(2, TSC))
-    log.custom("apply_patch", "*** Begin Patch\n*** Update File: src/a.ts\n@@\n-a\n+b\n*** End Patch")
+    log.custom(
+        "apply_patch", "*** Begin Patch\n*** Update File: src/a.ts\n@@\n-a\n+b\n*** End Patch"
+    )
     log.result(ran(0, "Success. Updated the following files:\nM src/a.ts"))
     log.call("exec_command", cmd="pnpm typecheck")
     log.result(still_running(72))
