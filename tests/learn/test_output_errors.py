@@ -90,3 +90,16 @@ def test_a_call_that_was_skipped_for_a_message_of_the_person_is_no_error() -> No
     said = "Skipped due to queued user message. Do not count this skipped result as completed work."
     assert was_stopped(said)
     assert not was_stopped("Skipped 3 tests because of a missing browser")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(no output)",
+        "Lint\tpass\t12s\thttps://ci.example/1\nTest\tpending\t0\thttps://ci.example/2",
+        '+ .with_context(|| format!("failed to read {}", path))',
+        "error: found 2 errors",
+    ],
+)
+def test_states_diffs_and_empty_outputs_are_no_errors(text: str) -> None:
+    assert said(text) == []

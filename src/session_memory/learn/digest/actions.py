@@ -3,6 +3,7 @@
 Texts are read from the stored logs only when something asks for them.
 """
 
+import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
@@ -43,6 +44,10 @@ _REMARKS_WORDS = """
 """
 _SCRIPT_SETTING = lazy_pattern(
     r"""\b(workdir|sandbox_permissions)["']?\s*:\s*["']([^"'\n]{1,200})["']"""
+)
+# A script of Codex that calls several tools. Its words are no commands.
+_SCRIPT = lazy_pattern(
+    r"\s*(?:const|let|var|await|text|for) ?[\w{\[(].*\b(?:tools\.|ALL_TOOLS)", re.DOTALL
 )
 _LONGEST_SCRIPT = 20_000
 _REMARKS = frozenset(_REMARKS_WORDS.split())
@@ -98,7 +103,8 @@ class Action:
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
-        return parts_of(self.command) if self.is_shell else ()
+        is_script = _SCRIPT.match(self.command) is not None
+        return parts_of(self.command) if self.is_shell and not is_script else ()
 
     @cached_property
     def is_check(self) -> bool:

@@ -28,7 +28,9 @@ _TESTS_RAN = re.compile(
 _ASSERTION = re.compile(r"(?:\w+: )?(?:expect\(|[Ee]xpected\b|\w*Assert\w*)")
 # Lines of a search result or a directory listing, and times. Such a line is never the error: a
 # command prints it before it fails.
-_FOUND = re.compile(r"[^\s:]*:?\d+[:-](?!\d\d\b)|[-dlrwxst]{9,10}[@+.]?\s|[\d.,:%]+ ?(?:m?s|%)?$")
+_FOUND = re.compile(
+    r"[-+<>] |[^\s:]*:?\d+[:-](?!\d\d\b)|[-dlrwxst]{9,10}[@+.]?\s|[\d.,:%]+ ?(?:m?s|%)?$"
+)
 # The end of an output that shows whether the command failed, in characters and in lines.
 _END, _LAST = 4_000, 2
 # A person or the agent stopped the call. That is no error of the call.
@@ -37,7 +39,8 @@ _NO_ERROR = re.compile(
     (?: sibling\ tool\ call\ errored | cancelled:\ parallel
       | \[?request\ interrupted | the\ user\ doesn'?t\ want | user\ rejected | user\ cancel
       | skipped\ due\ to\ (?:a\ )?queued | tool\ (?:call|use)\ (?:was\ )?(?:skipped|cancell?ed)
-      | .{0,40}aborted\ by\ (?:the\ )?user | command\ was\ interrupted )""",
+      | .{0,40}aborted\ by\ (?:the\ )?user | command\ was\ interrupted
+      | interrupted\s*\Z )""",
     re.VERBOSE | re.IGNORECASE,
 )
 

@@ -60,7 +60,13 @@ _HINT_WORD = lazy_pattern(
 )
 
 
+_LISTED = ("- ", "+ ", "* ", "< ", "> ")
+
+
 def _may_be_hint(line: str) -> bool:
+    # Lists and the lines of a diff quote what was written somewhere.
+    if line.startswith(_LISTED):
+        return False
     return not line.isascii() or _HINT_WORD.search(line.lower()) is not None
 
 
@@ -225,7 +231,8 @@ FORMS: tuple[LineForm, ...] = (
 )
 # These lines only say that something failed.
 STATUS_LINE = lazy_pattern(
-    r"""(?: error:\ script\ "[^"]*"\ exited | error:\ (?:could\ not\ compile|test\ failed)
+    r"""(?: error:\ script\ "[^"]*"\ exited | error:\ found\ \d+\ errors?
+      | error:\ (?:could\ not\ compile|test\ failed)
       | error:\ Recipe | g?make(?:\[\d+\])?:\ \*\*\*\ \[ | husky\ -
       | npm\ (?:ERR!|error)\ (?:A\ complete|path|command|Lifecycle|errno|syscall|workspace|location
         |This\ is)
@@ -256,6 +263,8 @@ NOISE_LINE = lazy_pattern(
       | npm\ (?:warn|notice|WARN) | (?i:warning|warn|info|debug|note|help)\b[:\ \]]
       | .{0,200}\ -\ warning[:\ ] | Usage: | usage: | hint:\  | \(pass\)
       | ok\b | ✓ | √ | ✔ | PASS\b | \d+\ (?:pass|passed|passing|skip|skipped|issues?)\b
+      | [^\t]{1,120}\t(?:pass|pending|skipping|success|queued|in_progress)\t
+      | \(no\ output\) | \(Bash\ completed\ with\ no\ output
       | 0\ (?:errors?|fail|failed|issues) | \d+\ warnings?
       | (?:Chunk\ ID|Wall\ time|Original\ token|Process\ exited)
       | Output:$ | (?:Error|Signal):\ \(none\)$ | Total\ output\ lines

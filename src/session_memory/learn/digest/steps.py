@@ -33,7 +33,18 @@ class FinishedCall:
         self.call, self.kinds, self.result = call, kinds, result
         # Computed once, because nearly every user of a call asks for them.
         self.failed = bool(result.is_error)
-        self.is_shell = runs_shell(call.tool) and not is_script_without_shell(call.summary)
+        self.is_shell = runs_shell(call.tool) and not self._is_patch_in_script
+
+    @property
+    def _is_patch_in_script(self) -> bool:
+        """Whether a script calls other tools than the shell, such as one that applies a patch.
+
+        The summary of such an edit is the path of its file.
+        """
+        summary, path = self.call.summary, self.call.path or ""
+        if "edit" in self.kinds and path and path.startswith(summary.rstrip("…")):
+            return True
+        return is_script_without_shell(summary)
 
     @property
     def key(self) -> tuple[str | None, str]:
