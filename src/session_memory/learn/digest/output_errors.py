@@ -26,8 +26,8 @@ _TESTS_RAN = re.compile(
     re.MULTILINE,
 )
 _ASSERTION = re.compile(r"(?:\w+: )?(?:expect\(|[Ee]xpected\b|\w*Assert\w*)")
-# Lines of a search result or a directory listing, and times. Such a line is never the error: a
-# command prints it before it fails.
+# Lines of a search result, a directory listing or a diff, and times. Such a line is never the
+# error: a command prints it before it fails.
 _FOUND = re.compile(
     r"[-+<>] |[^\s:]*:?\d+[:-](?!\d\d\b)|[-dlrwxst]{9,10}[@+.]?\s|[\d.,:%]+ ?(?:m?s|%)?$"
 )
