@@ -27,6 +27,7 @@ from session_memory.learn.digest.command_parts import (
 )
 from session_memory.learn.digest.error_lines import ErrorLine
 from session_memory.learn.digest.resolutions import CERTAIN, LIKELY, FailedCall, resolution_of
+from session_memory.learn.digest.runner_lines import MISSING_FILE
 from session_memory.learn.digest.texts import Texts
 
 MOST_OPEN = 60
@@ -37,11 +38,6 @@ _CONFLICT = lazy_pattern(r"Merge conflict in (\S+)")
 _DENIED = lazy_pattern(
     r"(?i)permission for this action|haven['’]?t granted|requested permissions? to"
     r"|requires? (?:your )?approval|denied by (?:the )?(?:user|claude|policy|auto|rule|hook)"
-)
-_MISSING_FILE = lazy_pattern(
-    r"(?i)^(?:ls|cat|sed|rg|grep|find|head|tail|nl|wc|stat|bat|file|diff): "
-    r"(?:cannot (?:access|open) |can't (?:read|open) )?['‘`\"]?(?P<path>[^:'’\"]+)['’\"]?: "
-    r".*(?:no such file|not found)"
 )
 _IS_NAME = lazy_pattern(r"\w[.-]\w|\w{8}")
 _ALIKE = 0.6
@@ -241,7 +237,7 @@ def _replaces(failure: FailedCall, action: Action) -> bool:
     """Whether a command did in another way what the similar, failed command should do."""
     failed = failure.action
     error = failure.error.text
-    if (missing := _MISSING_FILE.search(error)) is not None and failed.only_looks:
+    if (missing := MISSING_FILE.search(error)) is not None and failed.only_looks:
         # A name such as "test" or "src" is in many commands that have nothing to do with it.
         name = missing["path"].rstrip("/").rpartition("/")[2]
         is_elsewhere = action.settings != failed.settings

@@ -229,6 +229,12 @@ FORMS: tuple[LineForm, ...] = (
         r"|[Mm]issing) [\w`'\"-]+ ?\S.*)",
     ),
 )
+# A program that reads or lists files did not find one: "rg: src/x: No such file or directory".
+MISSING_FILE = lazy_pattern(
+    r"(?i)^(?:ls|cat|sed|rg|grep|find|head|tail|nl|wc|stat|bat|file|diff): "
+    r"(?:cannot (?:access|open) |can't (?:read|open) )?['‘`\"]?(?P<path>[^:'’\"]+)['’\"]?: "
+    r".*(?:no such file|not found)"
+)
 # These lines only say that something failed.
 STATUS_LINE = lazy_pattern(
     r"""(?: error:\ script\ "[^"]*"\ exited | error:\ found\ \d+\ errors?
