@@ -202,6 +202,12 @@ def test_two_sessions_that_share_several_wishes_worked_on_one_task() -> None:
     assert len(groups(first, first, "bump the schema registry")) == 2
 
 
+def test_things_that_two_sessions_name_in_katakana_are_their_task() -> None:
+    one, other = "クライアントのページを作って", "クライアントのページを直して"
+    assert groups(one, other) == []
+    assert groups("次のマイルストーン何", "次のマイルストーン何ですか") == []
+
+
 def test_a_word_in_katakana_is_one_word() -> None:
     assert wish_words("リンクを消して") == ("リンク", "消")
     assert groups("リンクを消して", "リンクの色を変えて", "リンク化をやめて") == []

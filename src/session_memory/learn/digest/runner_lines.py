@@ -118,6 +118,7 @@ FORMS: tuple[LineForm, ...] = (
         rf"{_AT}: (?P<code>[A-Z]{{1,4}}\d{{3,4}}):? (?:\[\*\] )?(?P<said>.+)",
     ),
     _form("", "format", DIAGNOSTIC, rf"(?:Would reformat:|would reformat) {_FILE}(?P<said>)"),
+    _form("oxfmt", "format", DIAGNOSTIC, r"error: (?P<said>Formatting issues found)$"),
     _form("rustfmt", "format", DIAGNOSTIC, rf"Diff in {_FILE}(?P<said>)(?: at line |:)\d+:?$"),
     _form("prettier", "format", DIAGNOSTIC, rf"\[(?:warn|error)\] {_FILE}(?P<said>)$"),
     # Tests
@@ -270,7 +271,7 @@ NOISE_LINE = lazy_pattern(
       | .{0,200}\ -\ warning[:\ ] | Usage: | usage: | hint:\  | \(pass\)
       | ok\b | ✓ | √ | ✔ | PASS\b | \d+\ (?:pass|passed|passing|skip|skipped|issues?)\b
       | [^\t]{1,120}\t(?:pass|pending|skipping|success|queued|in_progress)\t
-      | \(no\ output\) | \(Bash\ completed\ with\ no\ output
+      | error:\ interrupted$ | \(no\ output\) | \(Bash\ completed\ with\ no\ output
       | 0\ (?:errors?|fail|failed|issues) | \d+\ warnings?
       | (?:Chunk\ ID|Wall\ time|Original\ token|Process\ exited)
       | Output:$ | (?:Error|Signal):\ \(none\)$ | Total\ output\ lines

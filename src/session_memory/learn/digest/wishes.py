@@ -33,6 +33,7 @@ _LEAD = re.compile(
 )
 _QUESTION = re.compile(
     r"""[?？]\s*\Z | [吗嘛呢か]\s*[。?？]?\Z | 什么 | 怎样 | 如何 | 为什么 | 是不是 | 有没有
+    | (?:何|なに|どこ|いつ|誰|どれ|どう)(?:ですか|だっけ|なの)?[。?？]?\s*\Z
     | ^¿ | ^(?:(?:also|and|so|but|then|or|btw)[\ ,]+)?
       (?:what|why|how|when|where|who|which|is|are|can|could|does|did|will|would|should|any
         |do\ (?:i|we|you|they|the|these|those|our|my|your|any)
@@ -243,6 +244,10 @@ def wish_words(clause: str) -> tuple[str, ...]:
             found.append(stem(_ENDING.sub("", word.strip(".@-_!?"))))
     kept = [word for word in found if word and word not in _FILLERS]
     return (*marks, *kept) if kept else ()
+
+
+def is_katakana(word: str) -> bool:
+    return _KATAKANA.fullmatch(word) is not None
 
 
 def _cjk_parts(word: str) -> list[str]:
