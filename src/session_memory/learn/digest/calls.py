@@ -3,6 +3,7 @@
 from collections import Counter
 from itertools import islice
 
+from session_memory.core.text import one_line, without_place
 from session_memory.derive.detecting import test_result
 from session_memory.learn.digest import (
     CommandUse,
@@ -14,6 +15,7 @@ from session_memory.learn.digest import (
 from session_memory.learn.digest.harmless import only_looks
 from session_memory.learn.digest.steps import FinishedCall, first_few
 from session_memory.learn.digest.texts import Texts
+from session_memory.redact import mask
 from session_memory.store.brief_events import BriefEvent
 
 MOST_TOOLS = 200
@@ -116,9 +118,12 @@ class CommandCounts:
         self._ms: Counter[str] = Counter()
         self._last: dict[str, BriefEvent] = {}
 
-    def add(self, finished: FinishedCall) -> None:
+    def add(self, finished: FinishedCall, texts: Texts) -> None:
         if finished.is_shell and finished.call.summary and not finished.is_poll:
             text = finished.call.summary
+            if text.endswith("…") and text.startswith("cd "):
+                # The summary is cut, and the directory takes most of it.
+                text = one_line(mask(without_place(texts.command(finished.call)))) or text
             self._runs[text] += 1
             self._failures[text] += finished.failed
             self._ms[text] += finished.result.duration_ms or 0

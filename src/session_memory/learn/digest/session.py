@@ -162,7 +162,7 @@ class DigestBuilder:
     def _done(self, finished: FinishedCall) -> None:
         self.tools.add(finished)
         self.files.add(finished)
-        self.commands.add(finished)
+        self.commands.add(finished, self._texts)
         self.outputs.add(finished)
         for counter in self._counters.values():
             counter.add(finished)
