@@ -25,6 +25,7 @@ MOST_TESTS = 200
 MOST_OUTPUTS = 10
 MOST_PATHS = 10_000
 LARGE = 20_000
+_FEW = 40
 _READING = "read read_file readfile view view_file open_file notebookread readmanyfiles"
 _READERS = frozenset(_READING.split())
 _ALIKE = 0.02
@@ -109,6 +110,12 @@ class FileCounts:
         )
 
 
+def _is_mostly_place(summary: str) -> bool:
+    """Whether a summary is cut and its directory takes most of it."""
+    is_cut = summary.endswith("…") and summary.startswith("cd ")
+    return is_cut and (len(rest := without_place(summary)) < _FEW or rest == summary)
+
+
 class CommandCounts:
     """Counts runs and failures of each shell command, which is known by its summary."""
 
@@ -121,8 +128,7 @@ class CommandCounts:
     def add(self, finished: FinishedCall, texts: Texts) -> None:
         if finished.is_shell and finished.call.summary and not finished.is_poll:
             text = finished.call.summary
-            if text.endswith("…") and text.startswith("cd "):
-                # The summary is cut, and the directory takes most of it.
+            if _is_mostly_place(text):
                 text = one_line(mask(without_place(texts.command(finished.call)))) or text
             self._runs[text] += 1
             self._failures[text] += finished.failed

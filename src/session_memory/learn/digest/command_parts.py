@@ -235,16 +235,17 @@ def covers(text: str, error: str) -> bool:
     A run of chosen tests (``pytest -k name``, ``vitest a.test.ts``) includes it only if the error
     names one of the files or patterns.
     """
-    chosen = list(_chosen_tests(text))
+    chosen = _chosen_tests(text)
     lowered = error.lower()
     return not chosen or any(name in lowered for name in chosen)
 
 
 def is_narrower(text: str, other: str) -> bool:
     """Whether a test run chooses tests that the other run did not choose."""
-    return not set(_chosen_tests(text)) <= set(_chosen_tests(other))
+    return not _chosen_tests(text) <= _chosen_tests(other)
 
 
+@lru_cache(maxsize=500)
 def tries_elsewhere(text: str) -> bool:
     """Whether a shell text tries something without the changes of the session, as ``git stash``
     and another working tree do. Its success says nothing about the changes."""
@@ -268,7 +269,12 @@ def subcommand_of(part: Part) -> str:
     return word if _SUBCOMMAND.fullmatch(word) else ""
 
 
-def _chosen_tests(text: str) -> Iterator[str]:
+@lru_cache(maxsize=500)
+def _chosen_tests(text: str) -> frozenset[str]:
+    return frozenset(_chosen(text))
+
+
+def _chosen(text: str) -> Iterator[str]:
     """Yield the names of the files and the patterns with which a test run chooses its tests."""
     for command in simple_commands(text):
         for before, word in pairwise(command.words):

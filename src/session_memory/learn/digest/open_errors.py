@@ -7,6 +7,7 @@ filters, or by the program that printed the error: a hook of ``git commit`` runs
 
 from collections import defaultdict, deque
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -145,7 +146,7 @@ class OpenErrors:
         failed = one.failure.action
         if action.skips_hooks and not failed.skips_hooks:
             return False
-        if _DENIED.search(one.failure.error.text) and failed.key != action.key:
+        if _is_denied(one.failure.error.text) and failed.key != action.key:
             # Other calls were allowed before, too. Only nearly the same call does the same.
             is_alike = shared_words(failed.command, action.command) >= _ALIKE
             return failed.is_shell and action.is_shell and is_alike
@@ -219,6 +220,11 @@ def _ends_edit(failed: Action, action: Action, apart: int) -> bool:
             return False
         return path == action.call.path or path in action.paths
     return apart <= _SOON and failed.call.tool == action.call.tool and failed.key != action.key
+
+
+@lru_cache(maxsize=500)
+def _is_denied(error: str) -> bool:
+    return _DENIED.search(error) is not None
 
 
 def _is_other_subcommand(failure: FailedCall, action: Action, programs: set[str]) -> bool:

@@ -163,6 +163,8 @@ _QUOTED = lazy_pattern(r"`[^`\n]*`")
 def _is_complaint(sentence: str) -> bool:
     if _RULE.match(sentence) or _REQUEST.match(sentence) or _DIFF_LINE.match(sentence):
         return False
+    if not _complains(sentence):
+        return False
     sentence = _HARMLESS.sub("…", _QUOTED.sub("…", sentence))
     is_question = sentence.endswith(("?", "？")) and not sentence.lower().startswith("why")
     return not is_question and _complains(sentence)

@@ -60,7 +60,7 @@ class RunningCalls:
         self._last = None
         if finished.is_shell and not finished.failed and finished.result.exit_code is None:
             self._recent.append(finished)
-            self._last = None if only_looks(finished) else finished
+            self._last = finished
 
     def asked_by(self, poll: FinishedCall, texts: Texts) -> FinishedCall:
         """Return the call that started the command, with the output that the poll got.
@@ -76,7 +76,7 @@ class RunningCalls:
         if (found := self._known.get(wanted)) is None:
             found = next((one for one in reversed(self._recent) if _has(one, wanted, texts)), None)
             found = found or self._last
-            if found is None:
+            if found is None or (found is self._last and only_looks(found)):
                 return poll
             if len(self._known) >= MOST_KNOWN:
                 del self._known[next(iter(self._known))]
