@@ -120,7 +120,7 @@ def _matched(did: "TaskSession") -> str:
     from session_memory.views.matched_words import joined_pairs
 
     return " · ".join(
-        f"{place}: {', '.join(shown)}"
+        f"{place}: {', '.join(joined)}"
         for place, words in places.items()
-        if (shown := joined_pairs(words))
+        if (joined := joined_pairs(words))
     )
