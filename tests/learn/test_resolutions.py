@@ -619,3 +619,15 @@ def test_reading_a_file_in_a_shell_resolves_a_patch_that_did_not_fit(tmp_path: P
         (error,) = digest(store, log.uid).error_snippets
     assert error.resolution is not None
     assert (error.resolution.kind, error.resolution.text) == ("look", "the same file")
+
+
+def test_a_script_that_the_agent_wrote_for_itself_resolves_only_its_own_errors(
+    claude: ClaudeHome, log: ClaudeLog
+) -> None:
+    aside = {"file_path": "/tmp/x/scratchpad/probe.ts", "old_string": "userName", "new_string": "a"}
+    log.run("bun run typecheck", TSC, exit_code=2)
+    edit(log, "src/a.ts", "f(user.name)", "f(user.name ?? '')")
+    log.answer(call("Edit", **aside))
+    log.result("updated")
+    log.run("bun run typecheck", "")
+    assert only(claude, log).text == f"{APP}/src/a.ts"

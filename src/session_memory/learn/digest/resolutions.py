@@ -172,7 +172,7 @@ def _reads(action: Action, path: str) -> bool:
 
 
 def _candidate(failure: FailedCall, action: Action, names: frozenset[str]) -> _Candidate | None:
-    if action.is_edit and not _is_scratch(action):
+    if action.is_edit and not _is_scratch(action) and not _is_aside(failure, action):
         score = _edit_score(failure, action, names)
         return _Candidate(score, "edit", action) if score else None
     if not action.is_shell or action.only_looks:
@@ -185,6 +185,13 @@ def _is_scratch(action: Action) -> bool:
     """Whether an edit changes only a plan or a note of the agent, and not the project."""
     path = action.call.path or ""
     return path.endswith(".md") and any(name in path for name in _NOTES)
+
+
+def _is_aside(failure: FailedCall, action: Action) -> bool:
+    """Whether an edit is of a script that the agent wrote for itself, not of what has failed."""
+    path = action.call.path or ""
+    name = path.rpartition("/")[2]
+    return "/scratchpad/" in path and name not in failure.error.whole and name not in failure.files
 
 
 def _edit_score(failure: FailedCall, action: Action, names: frozenset[str]) -> float:
