@@ -71,6 +71,17 @@ def test_a_prompt_that_is_logged_again_counts_once(claude: ClaudeHome, log: Clau
     assert prompts_in(claude) == ["make it work", "then commit", "and push", "and push"]
 
 
+def test_a_prompt_with_images_that_is_logged_again_counts_once(
+    claude: ClaudeHome, log: ClaudeLog
+) -> None:
+    picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": ""}}
+    words = "[Image #1] this is what I see"
+    log.queued(words, prompt=[{"type": "text", "text": words}, picture])
+    log.answer("I see.")
+    with collected(claude.write()) as store:
+        assert len(prompts(store)) == 2
+
+
 def test_prompts_that_were_taken_back_are_none(claude: ClaudeHome, log: ClaudeLog) -> None:
     queue(log, "enqueue", "then commit")
     queue(log, "enqueue", "and push")

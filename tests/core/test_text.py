@@ -2,7 +2,7 @@
 
 import pytest
 
-from session_memory.core.text import below_repo
+from session_memory.core.text import below_repo, without_place
 
 
 @pytest.mark.parametrize(
@@ -15,6 +15,10 @@ from session_memory.core.text import below_repo
         ("git clone https://example.com/mira/app", "git clone https://example.com/mira/app"),
         ("cd /home/mira/app-two && make", "cd /home/mira/app-two && make"),
         ("nothing of it", "nothing of it"),
+        ("/home/mira/My Files~2/app/src/a.ts", "src/a.ts"),
+        ("/home/mira/My Files/app/src/a.ts, ~/app/b.ts", "src/a.ts, b.ts"),
+        ("/usr/bin/cat lib/app/a.ts", "/usr/bin/cat a.ts"),
+        ('cat "/home/mira/My Files/app/a.ts"', 'cat "a.ts"'),
     ],
 )
 def test_paths_start_below_the_repository(text: str, shown: str) -> None:
@@ -29,3 +33,10 @@ def test_any_name_of_a_repository_is_taken_as_it_is(repo: str | None) -> None:
 def test_the_directory_may_be_shown_whole() -> None:
     text = "cd /srv/app && cat /srv/app/a.ts"
     assert below_repo(text, "app", whole_root=True) == "cd /srv/app && cat a.ts"
+
+
+@pytest.mark.parametrize(
+    "command", ["cd /srv/app && make", 'cd "/srv/My Files/app"; make', "cd app\nmake", "make"]
+)
+def test_the_directory_before_a_command_is_left_out(command: str) -> None:
+    assert without_place(command) == "make"

@@ -160,3 +160,19 @@ def test_what_comes_back_is_one_pattern_over_agents_and_repositories(tmp_path: P
     assert found.resolutions[0].text == "pip install torch"
     assert found.resolutions[0].sessions == 2
     assert found.tokens > 0 and found.microdollars > 0
+
+
+def test_files_that_sessions_looked_for_in_vain_are_one_error_only_if_they_are_the_same(
+    tmp_path: Path,
+) -> None:
+    codex = CodexHome(tmp_path)
+    for name, path in (("one", "lib/a.ts"), ("two", "web/b.ts"), ("three", "web/b.ts")):
+        rollout = codex.session(name)
+        rollout.turn("look")
+        rollout.shell(f"sed -n 1,9p {path}")
+        rollout.result(ran(1, f"sed: {path}: No such file or directory"))
+    codex.write()
+    with collected(tmp_path) as store:
+        analyze(store, now=NOW)
+        (found,) = [p for p in patterns(store) if p.type == "recurring_error"]
+    assert (found.sessions, found.detail) == (2, "sed: web/b.ts: No such file or directory")

@@ -160,6 +160,10 @@ def found(text: str) -> list[tuple[str, str, str]]:
             [("eslint", "10:5 ✖ Unexpected unknown property property-no-unknown", "src/a.css")],
         ),
         (
+            "error: Formatting issues found\nsrc/a.tsx (0ms)\n\nFound formatting issues in 1 file",
+            [("oxfmt", "error: Formatting issues found", "")],
+        ),
+        (
             "Diff in src/main.rs:12:\n fn main() {\n-    let x=1;",
             [("rustfmt", "Diff in src/main.rs", "src/main.rs")],
         ),

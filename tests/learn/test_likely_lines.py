@@ -28,6 +28,7 @@ F401 [*] `os` imported but unused
 a.py:1:8: F401 `os` imported but unused
 Would reformat: a.py
 Diff in src/main.rs:12:
+error: Formatting issues found
 × Formatter would have printed the following content:
 ! Formatter would have printed the following content:
 ! The imports and exports are not sorted.

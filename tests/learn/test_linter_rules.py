@@ -3,6 +3,7 @@
 import pytest
 
 from session_memory.learn.advice import advice
+from session_memory.learn.digest.fingerprints import fingerprint
 from session_memory.learn.lesson_text import lesson_text
 from session_memory.learn.patterns import patterns
 from session_memory.testing.claude import ClaudeHome, call
@@ -41,3 +42,10 @@ def test_one_rule_is_one_pattern_and_an_edit_of_the_file_it_names_is_no_lesson(
         ]
         assert advice(found).endswith("What helped, quoted from a log: an edit of `src/cart.ts`.")
         assert lesson_text(store, found).text == ""
+
+
+def test_an_error_of_the_compiler_that_a_linter_passes_on_is_no_rule() -> None:
+    one = fingerprint("x typescript(TS2339): Property 'total' does not exist on type 'Cart'.")
+    other = fingerprint("x typescript(TS2339): Property 'price' does not exist on type 'Item'.")
+    assert one != other
+    assert fingerprint("x eslint(no-var): a") == fingerprint("x eslint(no-var): b")

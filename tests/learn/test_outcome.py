@@ -8,6 +8,7 @@ import pytest
 from session_memory.core.schema import Attempt, Entry
 from session_memory.live.skill_log import SkillLog
 from session_memory.testing.claude import ClaudeHome, call
+from session_memory.testing.codex import CodexHome
 
 from .sessions import analyzed, digest, digest_of_log, outcome_of
 
@@ -113,6 +114,16 @@ def ended(claude: ClaudeHome, *steps: str) -> tuple[str, str]:
             case "unwanted push", _:
                 log.answer(call("Bash", command="git push"))
                 log.reject("not yet")
+            case "noisy request", _:
+                said = 'error: Module not found "x.js"\nhttps://github.com/a/b/pull/8\n'
+                log.run("gh pr create --fill --body `run x.js`", said)
+            case "noisy push", _:
+                log.run("git push", "error: no cache\nTo host:x\n   1a2b3c4..5d6e7f8  x -> x")
+            case "structured", _:
+                log.answer(call("StructuredOutput", findings=[]))
+                log.result("Structured output provided successfully")
+            case "open", command:
+                log.answer(call("Bash", command=command))
             case "end", _:
                 log.turn_ended()
             case "interrupt", _:
@@ -133,6 +144,8 @@ def ended(claude: ClaudeHome, *steps: str) -> tuple[str, str]:
         (["commit", "answer", "say:now the next thing", "plan"], ("continued", "plan")),
         (["plan", "say:no, smaller", "edit", "answer"], ("success", "unverified")),
         (["say:write a handoff for the next session", "answer"], ("continued", "handover")),
+        (["say:Write a handoff with the next steps", "edit", "answer"], ("continued", "handover")),
+        (["say:ok, now do a handoff", "edit", "answer"], ("continued", "handover")),
         # The user's last word comes first, while nothing is done after it.
         (["fail", "answer", "say:thanks, perfect", "answer"], ("success", "last_word")),
         (["fail", "answer", "say:thanks", "answer"], ("fail", "tests")),
@@ -165,6 +178,8 @@ def ended(claude: ClaudeHome, *steps: str) -> tuple[str, str]:
         (["pass", "edit", "fail", "commit", "answer"], ("success", "commit")),
         (["edit", "push", "answer"], ("success", "commit")),
         (["edit", "request", "answer"], ("success", "commit")),
+        (["edit", "noisy request", "answer"], ("success", "commit")),
+        (["edit", "noisy push", "answer"], ("success", "commit")),
         (["edit", "commit", "lost push", "answer"], ("fail", "error")),
         (["edit", "commit", "lost push", "push", "answer"], ("success", "commit")),
         (["edit", "refused commit", "answer"], ("fail", "error")),
@@ -203,7 +218,17 @@ def ended(claude: ClaudeHome, *steps: str) -> tuple[str, str]:
         ),
         (["edit", "answer:I tried two ways but couldn't fix the leak."], ("fail", "gave_up")),
         (["edit", "answer:Done. I could not complete the test run."], ("success", "unverified")),
+        # Tools that copy a log when something is committed leave the commit without a result.
+        (["edit", "pass", "open:git commit -am done"], ("success", "tests")),
+        (["edit", "pass", "open:make deploy"], ("unknown", "open")),
+        (["edit", "open:git commit -am done"], ("unknown", "open")),
         # And only the agent's own answer.
+        (["run:ls", "structured"], ("success", "answered")),
+        (["edit", "structured"], ("success", "unverified")),
+        (
+            ["answer:I read the file.\n<function=Read>\n</function>\n</tool_call>"],
+            ("fail", "error"),
+        ),
         (["answer"], ("success", "answered")),
         (["edit", "answer"], ("success", "unverified")),
         (["pass", "answer", "say:not this one", "answer:Which one?"], ("unknown", "asked")),
@@ -251,6 +276,20 @@ def test_a_call_that_is_still_running_leaves_the_session_open(claude: ClaudeHome
     log.prompt("wait for it")
     log.answer(call("Bash", command="sleep 100"))
     assert digest_of_log(claude, log).outcome.reason == "open"
+
+
+def test_undoing_a_turn_is_the_last_thing_that_the_person_did(tmp_path: Path) -> None:
+    codex = CodexHome(tmp_path / "home")
+    log = codex.session("s1")
+    log.turn("is that slow?")
+    log.answer("It is.")
+    log.complete()
+    log.turn("make it fast")
+    log.answer("I begin.")
+    log.interrupt()
+    log.event("thread_rolled_back", num_turns=1)
+    with analyzed(codex.write()) as store:
+        assert outcome_of(store, log.uid)[:2] == ("abandoned", "interrupted")
 
 
 def test_thanks_before_any_work_are_no_verdict(claude: ClaudeHome) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from session_memory.learn.digest.output_errors import errors_in_output
+from session_memory.learn.digest.output_errors import errors_in_output, was_stopped
 
 
 def said(text: str) -> list[str]:
@@ -84,3 +84,22 @@ def test_what_tests_print_while_they_run_is_not_the_error_that_a_filter_cut_off(
 def test_what_a_script_says_has_failed_is_an_error_and_the_name_of_a_call_is_none() -> None:
     assert said("FAILED: old string not found") == ["FAILED: old string not found"]
     assert said("FAILED: git commit\nzonal: no quota left") == ["zonal: no quota left"]
+
+
+def test_a_call_that_was_skipped_for_a_message_of_the_person_is_no_error() -> None:
+    said = "Skipped due to queued user message. Do not count this skipped result as completed work."
+    assert was_stopped(said)
+    assert not was_stopped("Skipped 3 tests because of a missing browser")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(no output)",
+        "Lint\tpass\t12s\thttps://ci.example/1\nTest\tpending\t0\thttps://ci.example/2",
+        '+ .with_context(|| format!("failed to read {}", path))',
+        "error: found 2 errors",
+    ],
+)
+def test_states_diffs_and_empty_outputs_are_no_errors(text: str) -> None:
+    assert said(text) == []

@@ -6,6 +6,7 @@ import pytest
 
 from session_memory.learn.digest import ErrorSnippet, Resolution
 from session_memory.learn.digest.command_parts import is_same_check, lead_of, parts_of
+from session_memory.learn.digest.harmless import command_only_looks
 from session_memory.testing.claude import ClaudeHome, ClaudeLog, call
 from session_memory.testing.codex import CodexHome, ran
 
@@ -182,6 +183,25 @@ def test_an_error_that_a_person_reports_is_resolved_by_what_follows(claude: Clau
     assert error.origin == "report"
     assert error.resolution is not None
     assert error.resolution.text == f"{APP}/src/tree.tsx"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "We no longer need the second image.",
+        "It doesn't make sense to put it in the policy, and it doesn't need any code.",
+        "address the review and the failing checks",
+        "Can we add that a warning is kept?",
+        "+ // The lookup fails here (this should not happen)",
+        "Ensure that reading is strict - fail if a key is unknown.",
+    ],
+)
+def test_a_wish_that_denies_something_is_no_report(claude: ClaudeHome, words: str) -> None:
+    log = claude.session()
+    log.prompt(words)
+    edit(log, "src/a.ts")
+    log.answer("Done.")
+    assert not errors_of(claude, log)
 
 
 @pytest.mark.parametrize(
@@ -416,3 +436,198 @@ def test_waiting_for_a_call_that_failed_without_a_word_is_no_error(tmp_path: Pat
     log.result(ran(1, ""))
     with analyzed(codex.write()) as store:
         assert digest(store, log.uid).error_snippets == ()
+
+
+def still_running(session: int, output: str = "") -> str:
+    head = f"Chunk ID: 1a2b3c\nWall time: 10.0 seconds\nProcess running with session ID {session}"
+    return f"{head}\nOriginal token count: 3\nOutput:\n{output}"
+
+
+def test_what_a_poll_shows_belongs_to_the_command_that_it_asks_for(tmp_path: Path) -> None:
+    codex = CodexHome(tmp_path / "home")
+    log = codex.session("s1")
+    log.turn("make the types right")
+    log.call("exec_command", cmd="pnpm typecheck")
+    log.result(still_running(71))
+    log.call("exec_command", cmd="git status --short")
+    log.result(ran(0, " M src/a.ts"))
+    log.call("write_stdin", session_id=71, chars="")
+    log.result(ran(2, TSC))
+    log.custom(
+        "apply_patch", "*** Begin Patch\n*** Update File: src/a.ts\n@@\n-a\n+b\n*** End Patch"
+    )
+    log.result(ran(0, "Success. Updated the following files:\nM src/a.ts"))
+    log.call("exec_command", cmd="pnpm typecheck")
+    log.result(still_running(72))
+    log.call("exec_command", cmd="pnpm lint")
+    log.result(ran(0))
+    log.call("write_stdin", session_id=72, chars="")
+    log.result(ran(0))
+    with analyzed(codex.write()) as store:
+        (error,) = digest(store, log.uid).error_snippets
+    assert (error.call, error.count) == ("pnpm typecheck", 1)
+    assert error.resolution is not None
+    assert (error.resolution.kind, error.resolution.passed) == ("edit", "pnpm typecheck")
+
+
+def test_a_command_that_still_runs_resolves_nothing_but_a_mistake_in_the_call(
+    tmp_path: Path,
+) -> None:
+    codex = CodexHome(tmp_path / "home")
+    log = codex.session("s1")
+    log.turn("build it")
+    log.call("exec_command", cmd="make dcos")
+    log.result(ran(2, "make: *** No rule to make target `dcos'.  Stop."))
+    log.call("exec_command", cmd="make typecheck")
+    log.result(ran(2, TSC))
+    log.call("exec_command", cmd="make docs")
+    log.result(still_running(73))
+    log.call("exec_command", cmd="make typecheck")
+    log.result(still_running(74))
+    with analyzed(codex.write()) as store:
+        found = {error.call: error.resolution for error in digest(store, log.uid).error_snippets}
+    assert found["make typecheck"] is None
+    assert found["make dcos"] is not None
+    assert found["make dcos"].text == "make docs"
+
+
+def test_a_poll_without_a_known_id_belongs_to_the_call_before_it(tmp_path: Path) -> None:
+    codex = CodexHome(tmp_path / "home")
+    log = codex.session("s1")
+    log.turn("check it")
+    log.custom("exec", 'const r = await tools.exec_command({"cmd":"pnpm lint"}); text(r.output);')
+    log.result("Script completed\nWall time 10.0 seconds\nOutput:\n")
+    log.custom("exec", "const r = await tools.write_stdin({session_id: 9}); text(r.output);")
+    log.result(f"Script completed\nWall time 1.0 seconds\nOutput:\n{LINT}")
+    with analyzed(codex.write()) as store:
+        (error,) = digest(store, log.uid).error_snippets
+    assert error.call == "pnpm lint"
+
+
+GO = "--- FAIL: TestTotal (0.00s)\n    cart_test.go:12: got 3, want 4\n"
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        "go test ./... -run TestTax",
+        "git stash && go test ./...",
+        "git worktree add /tmp/main main && cd /tmp/main && go test ./...",
+    ],
+)
+def test_what_does_not_run_the_failed_test_with_the_change_resolves_nothing(
+    claude: ClaudeHome, log: ClaudeLog, later: str
+) -> None:
+    log.run("go test ./...", GO, exit_code=1)
+    edit(log, "cart.go")
+    log.run(later, "ok  shop 0.1s")
+    assert [error.resolution for error in errors_of(claude, log).values()] == [None]
+
+
+def test_a_run_of_the_failed_test_alone_shows_that_an_edit_resolved_it(
+    claude: ClaudeHome, log: ClaudeLog
+) -> None:
+    log.run("go test ./... -run 'TestTax|TestTotal'", GO, exit_code=1)
+    edit(log, "cart.go")
+    log.run("go test ./... -run TestTotal -v", "--- PASS: TestTotal\nok  shop 0.1s")
+    assert only(claude, log).kind == "edit"
+
+
+@pytest.mark.parametrize(
+    ("failed", "error", "later"),
+    [
+        # Another file, another subcommand, another call than the one that was not allowed.
+        ("rg -n 'sort' lib", "rg: lib: No such file or directory", "sed -n '1,20p' README.md"),
+        ("rg -n 'sort' a.md lib", "rg: lib: No such file or directory", "sed -n '1,2p' a.md"),
+        ("issues ready --short", "Error: unknown flag: --short", "issues create --title 'Sort it'"),
+        (
+            "kubectl get secret pull -n shop -o yaml",
+            "Permission for this action was denied by the Claude Code auto mode classifier.",
+            "kubectl get svc -A",
+        ),
+    ],
+)
+def test_a_call_that_does_something_else_replaces_none(
+    claude: ClaudeHome, log: ClaudeLog, failed: str, error: str, later: str
+) -> None:
+    log.run(failed, error, exit_code=2)
+    log.run(later, "some text")
+    assert [error.resolution for error in errors_of(claude, log).values()] == [None]
+
+
+@pytest.mark.parametrize(
+    ("failed", "error", "later"),
+    [
+        (
+            "rg -n 'sort' cart.ts",
+            "rg: cart.ts: No such file or directory",
+            "rg -n sort src/cart.ts",
+        ),
+        ("issues ready --short", "Error: unknown flag: --short", "issues ready"),
+        ("issues lst", "Error: unknown command 'lst'", "issues list"),
+        ("gh api a/b?ref=x", "zsh:1: no matches found: a/b?ref=x", "gh api 'a/b?ref=x'"),
+        (
+            "git rebase --continue",
+            "error: There was a problem with the editor 'editor'.",
+            "GIT_EDITOR=true git rebase --continue",
+        ),
+    ],
+)
+def test_the_call_that_does_the_same_in_another_way_is_instead(
+    claude: ClaudeHome, log: ClaudeLog, failed: str, error: str, later: str
+) -> None:
+    log.run(failed, error, exit_code=2)
+    log.run(later, "some text")
+    how = only(claude, log)
+    assert (how.kind, how.text) == ("instead", later)
+
+
+def test_a_command_that_only_lists_or_tells_git_resolves_no_failed_check(
+    claude: ClaudeHome, log: ClaudeLog
+) -> None:
+    log.run("bun run typecheck", TSC, exit_code=2)
+    log.run("git branch -a", "* main")
+    edit(log, "src/a.ts", "f(user.name)", "f(user.name ?? '')")
+    log.run("git add src/a.ts && git status --short", "M  src/a.ts")
+    log.run("bun run typecheck", "")
+    assert only(claude, log).kind == "edit"
+
+
+def test_a_verbose_run_of_tests_is_more_than_a_look() -> None:
+    assert not command_only_looks("go test -v ./...")
+    assert not command_only_looks("kubectl -n shop exec deploy/app -- reload")
+    assert command_only_looks("node -v")
+    assert command_only_looks("make -n all")
+
+
+def test_reading_a_file_in_a_shell_resolves_a_patch_that_did_not_fit(tmp_path: Path) -> None:
+    codex = CodexHome(tmp_path / "home")
+    log = codex.session("s1")
+    log.turn("change it")
+    patch = "*** Begin Patch\\n*** Update File: src/a.ts\\n@@\\n-{}\\n+b\\n*** End Patch"
+    other = patch.replace("src/a.ts", "src/other.ts")
+    failed = "Script failed\nWall time 0.0 seconds\nOutput:\n\nScript error:\n{}"
+    log.custom("exec", f'text(await tools.apply_patch("{patch.format("x")}"));')
+    log.result(failed.format("apply_patch verification failed: Failed to find expected lines"))
+    log.custom("exec", f'text(await tools.apply_patch("{other.format("y")}"));')
+    log.result("Script completed\nWall time 0.1 seconds\nOutput:\nSuccess.")
+    log.custom("exec", """const r = await tools.exec_command({"cmd":"sed -n 1,9p src/a.ts"});""")
+    log.result(ran(0, "a"))
+    log.custom("exec", f'text(await tools.apply_patch("{patch.format("a")}"));')
+    log.result("Script completed\nWall time 0.1 seconds\nOutput:\nSuccess.")
+    with analyzed(codex.write()) as store:
+        (error,) = digest(store, log.uid).error_snippets
+    assert error.resolution is not None
+    assert (error.resolution.kind, error.resolution.text) == ("look", "the same file")
+
+
+def test_a_script_that_the_agent_wrote_for_itself_resolves_only_its_own_errors(
+    claude: ClaudeHome, log: ClaudeLog
+) -> None:
+    aside = {"file_path": "/tmp/x/scratchpad/probe.ts", "old_string": "userName", "new_string": "a"}
+    log.run("bun run typecheck", TSC, exit_code=2)
+    edit(log, "src/a.ts", "f(user.name)", "f(user.name ?? '')")
+    log.answer(call("Edit", **aside))
+    log.result("updated")
+    log.run("bun run typecheck", "")
+    assert only(claude, log).text == f"{APP}/src/a.ts"

@@ -43,6 +43,19 @@ def groups(*prompts: str, days: int = 1, paths: tuple[str, ...] = ()) -> list[tu
         ("We should never push to main", ["We should never push to main"]),
         ("fix it:\n```\nnever do that\n```", ["fix it"]),
         ("- [ ] I have read the guide\nmake check", ["make check"]),
+        (
+            "Check this change.\n\n=== DIFF: app/page.tsx ===\ndo not delete it",
+            ["Check this change"],
+        ),
+        ("review it\ndiff --git a/x b/x\nuse tabs", ["review it"]),
+        ("export const KEYS = [\nconst data = await response.json()", []),
+        ('import Server from "./Server"\n"title": "Mark it, then save it"', []),
+        ("+ never delete the last row\nreturn total;", []),
+        ("look at app/[a]/b.tsx, app/[a]/c.tsx", ["look at app/[a]/b.tsx"]),
+        ("push it, also any missing cases", ["push it"]),
+        ("also should the cart send the prompt", []),
+        ("use a type for the total", ["use a type for the total"]),
+        ("return early for an empty list", ["return early for an empty list"]),
         ('INFO: 127.0.0.1 - "GET /api"\nTypeError at app.ts:12', []),
     ],
 )
@@ -187,3 +200,14 @@ def test_two_sessions_that_share_several_wishes_worked_on_one_task() -> None:
     assert len(groups(first, f"please {first}")) == 1
     # A third session shows that they are two wishes.
     assert len(groups(first, first, "bump the schema registry")) == 2
+
+
+def test_things_that_two_sessions_name_in_katakana_are_their_task() -> None:
+    one, other = "クライアントのページを作って", "クライアントのページを直して"
+    assert groups(one, other) == []
+    assert groups("次のマイルストーン何", "次のマイルストーン何ですか") == []
+
+
+def test_a_word_in_katakana_is_one_word() -> None:
+    assert wish_words("リンクを消して") == ("リンク", "消")
+    assert groups("リンクを消して", "リンクの色を変えて", "リンク化をやめて") == []

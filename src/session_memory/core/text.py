@@ -77,6 +77,20 @@ def between(text: str, opening: str, closing: str) -> str | None:
     return text[start + len(opening) : end].strip() if end >= 0 else None
 
 
+_PLACE = re.compile(r"""\A\s*cd\s+(?:"[^"\n]*"|'[^'\n]*'|\S+)\s*(?:&&|;|\n)\s*""")
+
+
+def without_place(command: str) -> str:
+    """Return a shell text without the change of the directory at its beginning."""
+    return _PLACE.sub("", command)
+
+
+# One absolute path to a file, and no command with arguments.
+_LONE_PATH = re.compile(
+    r"(?!/(?:bin|sbin|usr|opt)/)(?:~|/[\w.@+~-])(?:(?! [-/~.])[^\"'`,;&|<>$\n])*\.\w{1,8}"
+)
+
+
 def below_repo(text: str, repo: str | None, *, whole_root: bool = False) -> str:
     """Make the paths of files in the repository ``repo`` relative to its directory.
 
@@ -86,6 +100,10 @@ def below_repo(text: str, repo: str | None, *, whole_root: bool = False) -> str:
     if not repo or repo not in text:
         return text
     name = re.escape(repo)
+    # A path with blanks in it: in quotes, or alone.
+    text = re.sub(rf"(?<=[\"'`])[~/][^\"'`\n]* [^\"'`\n]*/{name}/", "", text)
+    if " " in text and all(map(_LONE_PATH.fullmatch, paths := text.split(", "))):
+        return ", ".join(path.rpartition(f"/{repo}/")[2] or path for path in paths)
     text = re.sub(rf"[^\s,`'\"“]*/{name}/", lambda path: path[0] if "://" in path[0] else "", text)
     if whole_root:
         return text

@@ -24,7 +24,7 @@ from session_memory.learn.digest.steps import runs_shell
 SHELL = "shell"
 _LOOKING_WORDS = """
     cat head tail less more ls tree find fd grep egrep rg ag sed awk jq yq diff git gh curl wget pwd
-    echo printf nl wc sort env ps const python python3 node
+    echo printf nl wc sort env ps for while const python python3 node
 """
 # Programs whose output depends on the question. A large output says nothing about the program.
 _LOOKING = frozenset(_LOOKING_WORDS.split())
@@ -48,7 +48,10 @@ def is_noise(
         return False
     if detector is not None and detector.about_tool:
         tool, _, program = locus.partition(":")
-        if kind == "oversized_output" and program.strip() in _LOOKING:
+        # Without a program, only the beginning of a long command is known.
+        if kind == "oversized_output" and (
+            program.strip() in _LOOKING or (tool.strip() == SHELL and not program.strip())
+        ):
             return True
         return not (tool.strip() == SHELL or _is_program(tool.strip()))
     used = list(tools)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
-from session_memory.learn.digest.wishes import NOT, SHOULD, Wish, wish_words
+from session_memory.learn.digest.wishes import NOT, SHOULD, Wish, is_katakana, wish_words
 
 MOST_COMPARED = 5_000
 SESSIONS, SESSIONS_IF_TELLING = 3, 2
@@ -128,9 +128,12 @@ def _keys(words: tuple[str, ...], wish: Wish) -> Iterator[tuple[tuple[str, ...],
         if any(not _JOINING.isdisjoint(word) for word in pair):
             continue
         count = len(distinctive.intersection(pair))
+        # Words in katakana name things, as the names of files do in other languages.
+        is_about_things = not marks and any(map(is_katakana, pair))
         is_whole = is_short and len(plain) == len(pair) and not _FLOW.issuperset(pair)
         if (head in pair or is_cjk) and (count or is_whole):
-            yield pair, count == len(pair) or bool(is_whole and count and wish.opens)
+            is_telling = count == len(pair) or bool(is_whole and count and wish.opens)
+            yield pair, is_telling and not is_about_things
         elif count == len(pair) and pair in neighbours:
             # Two words that do not follow the verb may be a name that two tasks share.
             is_object = head in _COMMON and set(pair) == set(plain[1:3])

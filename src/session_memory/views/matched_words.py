@@ -16,6 +16,9 @@ from session_memory.search.synonyms import word_of
 MOST_WORDS = 6
 LONGEST_EXCERPT = 240
 _WORD = lazy_pattern(r"\w[\w'’-]*(?:\.\d+)*")
+_CHARACTERS = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+_PAIR = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2}")
+_ENDING = lazy_pattern(r"[\u3040-\u309f]+")
 _LINE = lazy_pattern(r"[^\n]+")
 _SENTENCE_END = lazy_pattern(r"(?<=[.!?])\s+|(?<=[。！？])")
 
@@ -54,6 +57,25 @@ def matched_words(question: str, one: RecalledSession) -> list[MatchedWord]:
         )
         for match in matches
     ]
+
+
+def joined_pairs(words: Iterable[str]) -> list[str]:
+    """Join pairs of neighbouring characters to the words that they are cut from.
+
+    Texts in Chinese, Japanese and Korean are searched by such pairs: 期限, 限切 and 切れ become
+    期限切れ. What is only hiragana is left out, because it joins words. All other words stay.
+    """
+    joined: list[str] = []
+    for word in dict.fromkeys(words):
+        if not _PAIR.fullmatch(word):
+            joined.append(word)
+        else:
+            for other in [one for one in joined if _CHARACTERS.fullmatch(one)]:
+                if other[-1] == word[0] or word[-1] == other[0]:
+                    joined.remove(other)
+                    word = other + word[1:] if other[-1] == word[0] else word + other[1:]
+            joined.append(word)
+    return [word for word in joined if not _ENDING.fullmatch(word)]
 
 
 def best_excerpt(one: RecalledSession) -> Excerpt | None:

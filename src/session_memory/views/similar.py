@@ -16,7 +16,7 @@ from session_memory.search.recall_terms import terms_in
 from session_memory.store import Store
 from session_memory.store.hits import Hits, HitSession
 from session_memory.store.recall import Recall
-from session_memory.views.matched_words import matched_words, words_by_term
+from session_memory.views.matched_words import joined_pairs, matched_words, words_by_term
 from session_memory.views.search import narrowed
 from session_memory.views.short_names import short_names
 
@@ -90,7 +90,9 @@ def similar_to_text(
     found = [one for one in recall(store, text, limit=limit, only=only) if one.fit >= LEAST]
     words = words_by_term([text])
     asked = [words.get(term, term) for term in dict.fromkeys(terms_in(text))]
-    shared = {one.uid: [word.found for word in matched_words(text, one)] for one in found}
+    shared = {
+        one.uid: joined_pairs(word.found for word in matched_words(text, one)) for one in found
+    }
     return _similar(store, asked, found, shared, None)
 
 
@@ -115,7 +117,9 @@ def similar_to_session(store: Store, uid: str, limit: int = DEFAULT_LIMIT) -> Si
     terms_shown = {match.term for one in found for match in one.matches[:MOST_SHOWN]}
     words = words_by_term(_texts(digest), terms_shown) if digest else {}
     shared = {
-        one.uid: [words.get(match.term, match.term) for match in one.matches[:MOST_SHOWN]]
+        one.uid: joined_pairs(
+            words.get(match.term, match.term) for match in one.matches[:MOST_SHOWN]
+        )
         for one in found
     }
     telling = dict.fromkeys(word for some in shared.values() for word in some)

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 from itertools import groupby
 
 from session_memory.core.lazy_patterns import lazy_pattern
+from session_memory.core.text import without_place
 from session_memory.derive.detecting import Program, programs
 from session_memory.learn.digest import CommandUse, Digest
 from session_memory.redact import mask_cut
@@ -30,10 +31,11 @@ _VERSIONS = frozenset({"--version", "-V", "-v", "--help"})
 _NAMES_OF_SCRIPTS = frozenset({"test", "set", "read", "type", "file", "env", "history"})
 _INTERPRETERS = lazy_pattern(r"(?:python|node|ruby|perl|php|bun|deno)[\d.]*")
 _STREAMS = lazy_pattern(r"\s*(?:2>&1|[12&]?>\s*/dev/null)")
+# A script that calls several tools, and what is left of a command if its directory is cut.
+_SCRIPT = lazy_pattern(r"(?:const|let|var|await|text)\b|cd [^&;]*…$")
 _SHORTENED = lazy_pattern(
     r"(?:\s*\|\s*(?:head|tail|grep|egrep|rg|wc|cat|less|sort|uniq|cut)\b[^|]*)+$"
 )
-_PLACE = lazy_pattern(r"^cd\s+\S+\s*(?:&&|;)\s*")
 
 
 def telling_commands(digest: Digest, asked: Collection[str], most: int) -> tuple[str, ...]:
@@ -45,7 +47,7 @@ def telling_commands(digest: Digest, asked: Collection[str], most: int) -> tuple
     worked = [one for one in digest.commands if one.failures < one.runs and one.text not in paths]
     runs: dict[str, int] = {}
     for one in worked:
-        if _does_something(one):
+        if not _SCRIPT.match(one.text) and _does_something(one):
             shown = _shown(one.text)
             runs[shown] = runs.get(shown, 0) + one.runs
     wanted = set(asked)
@@ -57,7 +59,7 @@ def telling_commands(digest: Digest, asked: Collection[str], most: int) -> tuple
 
 
 def _shown(text: str) -> str:
-    plain = _SHORTENED.sub("", _STREAMS.sub("", _PLACE.sub("", text)))
+    plain = _SHORTENED.sub("", _STREAMS.sub("", without_place(text)))
     return mask_cut(plain.strip(" …") and plain.strip())[:LONGEST]
 
 

@@ -28,6 +28,13 @@ UNDECIDED = lazy_pattern(
     r"|everything up-to-date|pull request \S{0,200} ?already exists|already exists:\s*https?://",
     re.IGNORECASE,
 )
+# What git prints about a branch that a push updated or made, and the address with which the program
+# of a host answers a new pull request. Other commands of the call may print errors beside it.
+ARRIVED = lazy_pattern(
+    r"^[ \t+*]{0,4}(?:[0-9a-f]{7,40}\.{2,3}[0-9a-f]{7,40}|\[new (?:branch|tag)\])[ \t]+\S+ -> \S+"
+    r"|^https?://\S{1,200}/(?:pull|pulls|merge_requests)/\d+\s*\Z",
+    re.MULTILINE,
+)
 _COMMAND = lazy_pattern(
     r"\bgit(?:[ \t]+-[cC][ \t]+\S{1,200}|[ \t]+--?[\w=/.-]{1,80}){0,4}[ \t]+commit\b"
 )
@@ -72,4 +79,8 @@ def arrived(output: str, is_commit: bool, failed: bool) -> bool | None:
     start = max(0, len(output) - _TAIL)
     if UNDECIDED.search(output, start):
         return None
-    return not (failed or REFUSED.search(output, start))
+    if failed:
+        return False
+    if not is_commit and "rejected]" not in output and ARRIVED.search(output, start):
+        return True
+    return not REFUSED.search(output, start)

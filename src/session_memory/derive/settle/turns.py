@@ -21,12 +21,13 @@ PARALLEL_RESPONSES = 8
 ANSWERS = 64
 QUEUED = 64
 TASK = "user/subagent_prompt"
+_IMAGE = "[image]"
 
 
 def key_of(words: str) -> str:
-    """A hash of the words of a prompt. White space is ignored: two records of a prompt may differ
-    in it."""
-    data = "".join(words.split()).encode("utf-8", "surrogatepass")
+    """A hash of the words of a prompt. White space and the placeholders of images are ignored: two
+    records of a prompt may differ in them."""
+    data = "".join(words.replace(_IMAGE, "").split()).encode("utf-8", "surrogatepass")
     return blake2b(data, digest_size=8).hexdigest()
 
 

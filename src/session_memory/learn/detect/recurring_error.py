@@ -6,6 +6,7 @@ from os.path import commonprefix
 
 from session_memory.learn.detector import FleetDetector
 from session_memory.learn.digest.fingerprints import rule_of
+from session_memory.learn.digest.runner_lines import MISSING_FILE
 from session_memory.learn.fleet import Fleet
 from session_memory.learn.signal import Signal
 from session_memory.store.digests import ErrorRow
@@ -14,10 +15,13 @@ SESSIONS = 2
 
 
 def recurring_error(fleet: Fleet) -> Iterator[Signal]:
-    by_error: dict[str, list[ErrorRow]] = defaultdict(list)
+    by_error: dict[tuple[str, str], list[ErrorRow]] = defaultdict(list)
     for error in fleet.errors:
-        by_error[error.fingerprint].append(error)
-    for fingerprint, errors in sorted(by_error.items()):
+        # Paths do not matter for a fingerprint. But sessions that looked for different files in
+        # vain have no problem in common.
+        file = error.sample if MISSING_FILE.match(error.sample) else ""
+        by_error[error.fingerprint, file].append(error)
+    for (fingerprint, _), errors in sorted(by_error.items()):
         if len(errors) >= SESSIONS:
             # All signals of an error get the same text, in whatever order sessions were analyzed.
             detail = _detail(sorted({error.sample for error in errors}))

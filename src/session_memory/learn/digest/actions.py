@@ -3,6 +3,7 @@
 Texts are read from the stored logs only when something asks for them.
 """
 
+import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
@@ -27,6 +28,7 @@ from session_memory.learn.digest.error_lines import ErrorLine, error_line, error
 from session_memory.learn.digest.experiments import is_experiment
 from session_memory.learn.digest.harmless import looks_only
 from session_memory.learn.digest.output_errors import errors_in_output, was_stopped
+from session_memory.learn.digest.running import is_running
 from session_memory.learn.digest.steps import FinishedCall
 from session_memory.learn.digest.telling import names_in
 from session_memory.learn.digest.texts import Texts
@@ -42,6 +44,10 @@ _REMARKS_WORDS = """
 """
 _SCRIPT_SETTING = lazy_pattern(
     r"""\b(workdir|sandbox_permissions)["']?\s*:\s*["']([^"'\n]{1,200})["']"""
+)
+# A script of Codex that calls several tools. Its words are no commands.
+_SCRIPT = lazy_pattern(
+    r"\s*(?:const|let|var|await|text|for) ?[\w{\[(].*\b(?:tools\.|ALL_TOOLS)", re.DOTALL
 )
 _LONGEST_SCRIPT = 20_000
 _REMARKS = frozenset(_REMARKS_WORDS.split())
@@ -64,6 +70,7 @@ class Action:
         self.is_shell = finished.is_shell
         self.errors: list[ErrorLine] = []
         self.was_stopped = finished.result.exit_code in _STOPPED
+        self.is_running = False
         self._texts, self._session = texts, uid
 
     @property
@@ -96,7 +103,8 @@ class Action:
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
-        return parts_of(self.command) if self.is_shell else ()
+        is_script = _SCRIPT.match(self.command) is not None
+        return parts_of(self.command) if self.is_shell and not is_script else ()
 
     @cached_property
     def is_check(self) -> bool:
@@ -230,6 +238,7 @@ class Action:
         if not failed and not (self.is_shell and self._may_hide_errors()):
             return []
         text = self._texts.output(self.result)
+        self.is_running = not failed and self.result.exit_code is None and is_running(text)
         if was_stopped(text):
             self.was_stopped = True
             return []

@@ -3,6 +3,7 @@
 from collections import Counter
 from itertools import islice
 
+from session_memory.core.text import one_line, without_place
 from session_memory.derive.detecting import test_result
 from session_memory.learn.digest import (
     CommandUse,
@@ -14,6 +15,7 @@ from session_memory.learn.digest import (
 from session_memory.learn.digest.harmless import only_looks
 from session_memory.learn.digest.steps import FinishedCall, first_few
 from session_memory.learn.digest.texts import Texts
+from session_memory.redact import mask
 from session_memory.store.brief_events import BriefEvent
 
 MOST_TOOLS = 200
@@ -23,6 +25,7 @@ MOST_TESTS = 200
 MOST_OUTPUTS = 10
 MOST_PATHS = 10_000
 LARGE = 20_000
+_FEW = 40
 _READING = "read read_file readfile view view_file open_file notebookread readmanyfiles"
 _READERS = frozenset(_READING.split())
 _ALIKE = 0.02
@@ -107,6 +110,12 @@ class FileCounts:
         )
 
 
+def _is_mostly_place(summary: str) -> bool:
+    """Whether a summary is cut and its directory takes most of it."""
+    is_cut = summary.endswith("…") and summary.startswith("cd ")
+    return is_cut and (len(rest := without_place(summary)) < _FEW or rest == summary)
+
+
 class CommandCounts:
     """Counts runs and failures of each shell command, which is known by its summary."""
 
@@ -116,9 +125,11 @@ class CommandCounts:
         self._ms: Counter[str] = Counter()
         self._last: dict[str, BriefEvent] = {}
 
-    def add(self, finished: FinishedCall) -> None:
+    def add(self, finished: FinishedCall, texts: Texts) -> None:
         if finished.is_shell and finished.call.summary and not finished.is_poll:
             text = finished.call.summary
+            if _is_mostly_place(text):
+                text = one_line(mask(without_place(texts.command(finished.call)))) or text
             self._runs[text] += 1
             self._failures[text] += finished.failed
             self._ms[text] += finished.result.duration_ms or 0

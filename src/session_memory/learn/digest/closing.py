@@ -89,6 +89,11 @@ _UNSOLVED = re.compile(
     r"|(?:wasn['’]t|not)\sable\sto|failed\sto)\s(?:\w{1,12}\s)?(?:fix|resolve|solve|implement)\b",
     re.IGNORECASE,
 )
+# How models that write their calls as text end one.
+_UNREAD_CALL = re.compile(
+    r"(?:</(?:tool_calls?|function|function_calls?|invoke|tool_use)>|<\|?/?tool_calls?(?:_end)?\|?>)"
+    r"\s*\Z"
+)
 _BEGINNING = 200
 _LONGEST_QUESTION = 1_000
 _QUOTED = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|`[^`\n]*`|「[^」\n]*」|https?://\S+")
@@ -137,6 +142,12 @@ def gave_up(answer: str) -> bool:
 def is_unsolved(answer: str) -> bool:
     """Whether the answer says anywhere that the agent could not fix or solve the problem."""
     return _UNSOLVED.search(answer) is not None
+
+
+def is_unread_call(answer: str) -> bool:
+    """Whether the answer ends with a tool call as text: the agent's program did not recognize it,
+    so nothing was done."""
+    return _UNREAD_CALL.search(answer) is not None
 
 
 def is_question(prompt: str) -> bool:

@@ -61,6 +61,7 @@ _TEST_FILTERS = frozenset(
     {"-k", "-t", "-g", "-run", "--run", "--grep", "--filter", "--testNamePattern", "--fgrep"}
 )
 _SHORTEST_NAME = 4
+_SUBCOMMAND = re.compile(r"[a-z][a-z-]+")
 _WITH_VERBS_WORDS = """
     git gh docker kubectl npm pnpm yarn bun npx uv uvx cargo go poetry pip terraform dotnet
     corepack rtk env sudo fnm aws gcloud az helm brew apt apt-get systemctl
@@ -97,6 +98,12 @@ _GIT_CHANGING_WORDS = """
     cherry-pick revert clean apply am submodule worktree tag init commit push
 """
 _GIT_CHANGING = frozenset(_GIT_CHANGING_WORDS.split())
+# Options with which `git branch`, `git tag` and `git remote` list or change something.
+_LISTING_OPTIONS = frozenset(
+    ("-a", "-r", "-v", "-vv", "-l", "--list", "--all", "--show-current", "--contains", "--merged")
+    + ("--no-merged", "get-url", "show")
+)
+_CHANGING_OPTIONS = frozenset({"-d", "-D", "-m", "-M", "-f", "-u", "-c", "-C", "--delete"})
 
 
 class Part(NamedTuple):
@@ -122,9 +129,26 @@ class Part(NamedTuple):
     def is_changing(self) -> bool:
         """Whether the command changes files or settings, such as ``rm`` or ``git checkout``."""
         if "git" in self.words[:2]:
-            verb = self.words[self.words.index("git") + 1 :][:1]
-            return bool(verb) and verb[0] in _GIT_CHANGING
+            at = self.words.index("git") + 1
+            verb, rest = self.words[at : at + 1], self.words[at + 1 :]
+            return bool(verb) and verb[0] in _GIT_CHANGING and not _only_lists(verb[0], rest)
         return any(word in _CHANGING for word in self.words[:2]) or "auth" in self.words[1:3]
+
+
+def _only_lists(verb: str, rest: tuple[str, ...]) -> bool:
+    """Whether a git command such as ``git branch -a`` only lists what there is, or makes another
+    place to try something in, such as ``git worktree add``."""
+    if verb == "worktree":
+        return rest[:1] in ((), ("list",), ("add",))
+    if verb in ("branch", "tag", "remote"):
+        if all(word.startswith("-") and word not in _CHANGING_OPTIONS for word in rest):
+            return True
+        # "git tag -a v1" makes a tag.
+        listing = _LISTING_OPTIONS - {"-a"} if verb == "tag" else _LISTING_OPTIONS
+        return not listing.isdisjoint(rest[:2])
+    if verb == "config":
+        return bool({"--get", "--get-regexp", "--get-all", "--list", "-l", "get", "list"} & {*rest})
+    return rest[:1] in (("list",), ("show",), ("status",)) and verb in ("stash", "submodule")
 
 
 @lru_cache(maxsize=2_000)
@@ -211,12 +235,46 @@ def covers(text: str, error: str) -> bool:
     A run of chosen tests (``pytest -k name``, ``vitest a.test.ts``) includes it only if the error
     names one of the files or patterns.
     """
-    chosen = list(_chosen_tests(text))
+    chosen = _chosen_tests(text)
     lowered = error.lower()
     return not chosen or any(name in lowered for name in chosen)
 
 
-def _chosen_tests(text: str) -> Iterator[str]:
+def is_narrower(text: str, other: str) -> bool:
+    """Whether a test run chooses tests that the other run did not choose."""
+    return not _chosen_tests(text) <= _chosen_tests(other)
+
+
+@lru_cache(maxsize=500)
+def tries_elsewhere(text: str) -> bool:
+    """Whether a shell text tries something without the changes of the session, as ``git stash``
+    and another working tree do. Its success says nothing about the changes."""
+    if "git" not in text:
+        return False
+    words = [command.words for command in simple_commands(text)]
+    return any(
+        one[:3] == ["git", "worktree", "add"]
+        or (one[:2] == ["git", "stash"] and one[2:3] in ([], ["push"], ["-u"], ["save"], ["-q"]))
+        for one in (_without_place(each) for each in words)
+    )
+
+
+def _without_place(words: list[str]) -> list[str]:
+    return [words[0], *words[3:]] if words[:2] == ["git", "-C"] and len(words) > 3 else words
+
+
+def subcommand_of(part: Part) -> str:
+    """Return the word after the program if it looks like a subcommand, not like a file; else ""."""
+    word = next((word for word in part.words[1:] if not word.startswith("-")), "")
+    return word if _SUBCOMMAND.fullmatch(word) else ""
+
+
+@lru_cache(maxsize=500)
+def _chosen_tests(text: str) -> frozenset[str]:
+    return frozenset(_chosen(text))
+
+
+def _chosen(text: str) -> Iterator[str]:
     """Yield the names of the files and the patterns with which a test run chooses its tests."""
     for command in simple_commands(text):
         for before, word in pairwise(command.words):
@@ -225,9 +283,11 @@ def _chosen_tests(text: str) -> Iterator[str]:
             is_chosen = bool(value and option in _TEST_FILTERS) or before in _TEST_FILTERS
             if not is_chosen and ("." not in word.lstrip("./") or word.startswith("-")):
                 continue
-            name = name.strip("'\"^$").rstrip("/").rpartition("/")[2].partition(".")[0].lower()
-            if len(name) >= _SHORTEST_NAME:
-                yield name
+            # A pattern may have several alternatives: --grep "Cart|Order".
+            for one in name.split("|") if is_chosen else (name,):
+                one = one.strip("'\"^$() ").rstrip("/").rpartition("/")[2].partition(".")[0].lower()
+                if len(one) >= _SHORTEST_NAME:
+                    yield one
 
 
 def lead_of(part: Part) -> tuple[str, ...]:

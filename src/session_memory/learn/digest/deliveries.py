@@ -53,6 +53,11 @@ def deliveries(finished: FinishedCall, texts: Texts) -> list[Delivery]:
     return [Delivery(kind, arrived(output, kind == COMMIT, finished.failed)) for kind in tried]
 
 
+def delivers(command: str) -> bool:
+    """Whether a shell text commits, pushes or opens a pull request."""
+    return any(_tried(command))
+
+
 def _may_deliver(finished: FinishedCall) -> bool:
     """Whether the call may deliver something, judged by its summary, which may be cut."""
     summary = finished.call.summary

@@ -12,6 +12,7 @@ from session_memory.learn.digest.fingerprints import fingerprint
 from session_memory.learn.digest.open_errors import EndedError, OpenErrors
 from session_memory.learn.digest.reports import Reports
 from session_memory.learn.digest.runner_lines import STATUS
+from session_memory.learn.digest.running import RunningCalls
 from session_memory.learn.digest.steps import FinishedCall, TokenSums, program_of
 from session_memory.learn.digest.texts import Texts
 from session_memory.store.brief_events import BriefEvent
@@ -100,6 +101,7 @@ class ErrorGroups:
         self._groups: dict[str, _Group] = {}
         self._open = OpenErrors()
         self._reports = Reports()
+        self._running = RunningCalls()
         self._streaks: dict[Key, _Streak] = {}
         self._unreachable: _Streak | None = None
         self._repeats: list[tuple[_Streak, int, bool]] = []
@@ -112,6 +114,10 @@ class ErrorGroups:
         if self._is_skill:
             self._add_skill(finished, texts)
             return
+        if finished.is_poll:
+            finished = self._running.asked_by(finished, texts)
+        else:
+            self._running.started(finished)
         action = Action(self._number, finished, self._said, texts, self._session)
         is_refused = "human_intervention" in finished.result.marks
         if is_refused or (finished.failed and action.is_meant_to_fail):

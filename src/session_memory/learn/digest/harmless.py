@@ -31,7 +31,7 @@ _ASKING = (
 _ASKED = frozenset(_ASKING.split())
 _QUESTIONS = frozenset(
     {"ls", "list", "why", "outdated", "view", "info", "show", "status", "help", "--help"}
-    | {"--version", "-V", "-v", "version", "freeze", "ps", "images", "-qp", "-n", "--dry-run"}
+    | {"--version", "-V", "version", "freeze", "ps", "images", "-qp", "--dry-run"}
 )
 # Commands of our own program that show what earlier sessions did.
 _OWN_COMMANDS = (
@@ -90,7 +90,9 @@ def _looks(program: Program) -> bool:
         return False
     if program.name == "env" and program.arguments:
         return False
-    if program.arguments[-1:] in (["--version"], ["--help"]):
+    if program.arguments[-1:] in (["--version"], ["--help"]) or program.arguments == ["-v"]:
+        return True
+    if program.name == "make" and "-n" in program.arguments[:3]:
         return True
     if program.name in _ASKED and not _QUESTIONS.isdisjoint(program.arguments[:3]):
         return True

@@ -60,7 +60,7 @@ _ANYWHERE = tuple(
 _CHECK_PARTS = (
     "[ERROR]", "[warn]", "[error]", "(fail) ", "FAIL", "● ", "rspec ", "not ok ", "assist/",
     "suppressions/", "parse/", "Diff in ", " - error: ", "ERROR ", "Formatter w",
-    "imports and exports",
+    "imports and exports", "Formatting issues",
 )  # fmt: skip
 # Patterns of such forms, each with a text that it needs. To find the text is much faster.
 _CHECK_PATTERNS = tuple(

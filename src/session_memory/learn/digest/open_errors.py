@@ -7,6 +7,7 @@ filters, or by the program that printed the error: a hook of ``git commit`` runs
 
 from collections import defaultdict, deque
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -18,18 +19,28 @@ from session_memory.learn.digest.command_parts import (
     check_identity,
     covers,
     file_names,
+    is_narrower,
     is_other_script,
     lead_of,
     shared_words,
+    subcommand_of,
+    tries_elsewhere,
 )
 from session_memory.learn.digest.error_lines import ErrorLine
 from session_memory.learn.digest.resolutions import CERTAIN, LIKELY, FailedCall, resolution_of
+from session_memory.learn.digest.runner_lines import MISSING_FILE
 from session_memory.learn.digest.texts import Texts
 
 MOST_OPEN = 60
 MOST_APART = 200
 _SOON = 6
 _CONFLICT = lazy_pattern(r"Merge conflict in (\S+)")
+# The rules of an agent, a person or a service did not allow a call.
+_DENIED = lazy_pattern(
+    r"(?i)permission for this action|haven['’]?t granted|requested permissions? to"
+    r"|requires? (?:your )?approval|denied by (?:the )?(?:user|claude|policy|auto|rule|hook)"
+)
+_IS_NAME = lazy_pattern(r"\w[.-]\w|\w{8}")
 _ALIKE = 0.6
 _SOME = 0.4
 
@@ -115,6 +126,9 @@ class OpenErrors:
         for mark, one in list(self._open.items()):
             if action.number - one.number > MOST_APART:
                 del self._open[mark]
+            elif action.is_running and one.failure.error.about != "call":
+                # The command may still fail. Only what is wrong with a call shows at once.
+                continue
             elif not action.hides_failure and self._is_end(one, action):
                 ended.append(self._end(mark, one, action, texts))
         self._recent.append(action)
@@ -131,6 +145,12 @@ class OpenErrors:
     def _is_end(self, one: _OpenError, action: Action) -> bool:
         failed = one.failure.action
         if action.skips_hooks and not failed.skips_hooks:
+            return False
+        if _is_denied(one.failure.error.text) and failed.key != action.key:
+            # Other calls were allowed before, too. Only nearly the same call does the same.
+            is_alike = shared_words(failed.command, action.command) >= _ALIKE
+            return failed.is_shell and action.is_shell and is_alike
+        if not one.failure.is_about_call and tries_elsewhere(action.command):
             return False
         if not failed.is_shell:
             return _ends_edit(failed, action, action.number - one.number)
@@ -158,9 +178,13 @@ class OpenErrors:
         )
 
     def _checks(self, failure: FailedCall, action: Action) -> bool:
+        error = failure.error
+        is_fewer = error.about == "test" and is_narrower(action.command, failure.action.command)
+        if is_fewer and not covers(action.command, error.whole):
+            # A run of fewer tests includes the failed one only if it names it.
+            return False
         if action.checks_again(failure.action):
             return True
-        error = failure.error
         return error.is_of_check and any(
             error.tool in self._tools.get(check_identity(part), ()) for part in action.parts
         )
@@ -198,25 +222,53 @@ def _ends_edit(failed: Action, action: Action, apart: int) -> bool:
     return apart <= _SOON and failed.call.tool == action.call.tool and failed.key != action.key
 
 
+@lru_cache(maxsize=500)
+def _is_denied(error: str) -> bool:
+    return _DENIED.search(error) is not None
+
+
+def _is_other_subcommand(failure: FailedCall, action: Action, programs: set[str]) -> bool:
+    """Whether both commands run one of these programs, but each with a subcommand of its own.
+
+    It is the same after all if the error is about the failed subcommand: "unknown command 'x'".
+    """
+    failed = {subcommand_of(part) for part in failure.action.parts if part.program in programs}
+    later = {subcommand_of(part) for part in action.parts if part.program in programs}
+    if not failed or not later or "" in failed | later or failed & later:
+        return False
+    return not any(name in failure.error.text for name in failed)
+
+
 def _replaces(failure: FailedCall, action: Action) -> bool:
     """Whether a command did in another way what the similar, failed command should do."""
     failed = failure.action
-    if failed.only_looks and "command not found" not in failure.error.text:
+    error = failure.error.text
+    if (missing := MISSING_FILE.search(error)) is not None and failed.only_looks:
+        # A name such as "test" or "src" is in many commands that have nothing to do with it.
+        name = missing["path"].rstrip("/").rpartition("/")[2]
+        is_elsewhere = action.settings != failed.settings
+        if is_elsewhere and shared_words(failed.command, action.command) >= _ALIKE:
+            return True
+        return _IS_NAME.search(name) is not None and name in action.command
+    if failed.only_looks and "command not found" not in error:
         # To read another file does not replace a failed read, so both commands must name the same
         # file. If the error does not name this file, the commands must also have many words in
         # common, because the error is then about the command.
         files = file_names(failed.command) & file_names(action.command)
-        is_named = any(file in failure.error.text for file in files)
-        return is_named or (bool(files) and shared_words(failed.command, action.command) >= _SOME)
+        is_named = any(file in error for file in files)
+        fewest = _ALIKE if failure.error.tool == "shell" else _SOME
+        return is_named or (bool(files) and shared_words(failed.command, action.command) >= fewest)
     if action.only_looks and not failed.only_looks:
         return False
-    is_missing = "command not found" in failure.error.text
+    is_missing = "command not found" in error
     if not is_missing and is_other_script(failed.command, action.command):
         return False
     leads = {lead for part in failed.parts if (lead := lead_of(part))}
     others = [lead for part in action.parts if (lead := lead_of(part))]
-    if not leads.isdisjoint(others):
-        return True
+    if shared := leads.intersection(others):
+        if not _is_other_subcommand(failure, action, {lead[0] for lead in shared}):
+            return True
+        return shared_words(failed.command, action.command) >= _ALIKE
     if {lead[0] for lead in leads if len(lead) > 1} & {lead[0] for lead in others if len(lead) > 1}:
         # The same program with another subcommand does something else: ``git pull``, ``git push``.
         return False

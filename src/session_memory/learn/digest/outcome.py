@@ -16,14 +16,15 @@ from session_memory.learn.digest.closing import (
     gave_up,
     is_not_ours,
     is_question,
+    is_unread_call,
     is_unsolved,
     says_committed,
     says_tests_pass,
     waits_for_person,
 )
-from session_memory.learn.digest.deliveries import COMMIT, Delivery
+from session_memory.learn.digest.deliveries import COMMIT, Delivery, delivers
 from session_memory.learn.digest.experiments import is_experiment
-from session_memory.learn.digest.steps import FinishedCall, first_few
+from session_memory.learn.digest.steps import FinishedCall, first_few, runs_shell
 from session_memory.learn.digest.texts import Texts
 from session_memory.learn.digest.turn import LastTurn
 from session_memory.learn.digest.verdict_words import is_leaving
@@ -46,9 +47,10 @@ _NOT_RUN = re.compile(
     re.IGNORECASE,
 )
 _HANDOVER = re.compile(
-    r"/(?:\w+:)?hand-?(?:off|over)\b|\b(?:write|create|make|prepare|generate|draft|save|give)\b.{0,60}"
+    r"/(?:\w+:)?hand-?(?:off|over)\b|\b(?:write|create|make|prepare|generate|draft|save|give|do|leave|update)\b.{0,60}"
     r"(?<![\w-])hand-?\s?(?:off|over)(?:\s(?:doc\w*|notes?|prompt|summary|message|file|report))?"
-    r"\s*(?:\Z|[.,!]|\b(?:for|to|so)\b)|\b(?:continue|resume|pick (?:it|this) up|go on)\b.{0,40}"
+    r"\s*(?:\Z|[.,;:!]|\b(?:for|to|so|with|and|then|now|that|which|before|about|in)\b)"
+    r"|\b(?:continue|resume|pick (?:it|this) up|go on)\b.{0,40}"
     r"\b(?:new|next|another|fresh|different)\s(?:session|chat|conversation|thread|context)\b",
     re.IGNORECASE,
 )
@@ -93,6 +95,10 @@ class Ending:
     def intervened(self, event: BriefEvent) -> None:
         self._turn.interrupt = event.event_uid
 
+    def went_back(self, event: BriefEvent) -> None:
+        """Note that the person undid the last turn, which is on an abandoned branch now."""
+        self._turn.interrupt, self._turn.is_undone = event.event_uid, True
+
     def plan_handed_over(self, finished: FinishedCall) -> None:
         """Note that a person accepted a plan, before the agent begins with it in this session."""
         self._turn.plan = finished.call.event_uid, finished.result.event_uid
@@ -116,6 +122,8 @@ class Ending:
                 # The edit may have fixed the failed tests. Only another test run can show it.
                 self._test = None
         kind = finished.result.native_kind or ""
+        if finished.is_answer:
+            self._turn.answered(finished.call)
         if kind.startswith(RESULT):
             self._skill_ended(finished, verdict_of(kind.removeprefix(RESULT)))
 
@@ -182,7 +190,7 @@ class Ending:
         turn = self._turn
         if turn.plan is not None:
             return SessionOutcome("continued", "plan", turn.plan)
-        is_done = turn.is_answered and (turn.is_over or turn.handed_over)
+        is_done = turn.is_answered and (turn.is_over or turn.handed_over) and not turn.is_undone
         if turn.interrupt is not None and not is_done:
             return SessionOutcome("abandoned", "interrupted", (turn.interrupt,))
         if self._verdict is not None and not self._is_outweighed():
@@ -202,6 +210,8 @@ class Ending:
             return self._broken_off(open_calls)
         assert turn.answer is not None
         words = self._texts.ending(turn.answer)
+        if is_unread_call(words):
+            return SessionOutcome("fail", "error", (turn.answer.event_uid,))
         if turn.undelivered and (lost := self._undelivered(turn.answer, words)):
             return lost
         if turn.handed_over:
@@ -261,7 +271,8 @@ class Ending:
         turn = self._turn
         if turn.handed_over:
             return SessionOutcome("success", "commit", turn.handed_over)
-        if any(call.seq >= turn.last_call for call in open_calls):
+        still_open = [call for call in open_calls if call.seq >= turn.last_call]
+        if still_open and not (turn.has_tested and all(map(self._only_delivers, still_open))):
             return SessionOutcome("unknown", "open")
         if self._test is not None and turn.has_tested:
             return self._by_tests(*self._test)
@@ -272,6 +283,11 @@ class Ending:
         if self._test is not None and not turn.has_begun:
             return self._by_tests(*self._test)
         return SessionOutcome("unknown", "nothing")
+
+    def _only_delivers(self, call: BriefEvent) -> bool:
+        """Whether a call commits or pushes what is done. Tools that copy a log when a commit is
+        made leave such a call without a result."""
+        return runs_shell(call.tool) and delivers(self._texts.command(call))
 
 
 def finished_uids(finished: FinishedCall) -> tuple[str, str]:

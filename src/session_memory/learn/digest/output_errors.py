@@ -26,9 +26,11 @@ _TESTS_RAN = re.compile(
     re.MULTILINE,
 )
 _ASSERTION = re.compile(r"(?:\w+: )?(?:expect\(|[Ee]xpected\b|\w*Assert\w*)")
-# Lines of a search result or a directory listing, and times. Such a line is never the error: a
-# command prints it before it fails.
-_FOUND = re.compile(r"[^\s:]*:?\d+[:-](?!\d\d\b)|[-dlrwxst]{9,10}[@+.]?\s|[\d.,:%]+ ?(?:m?s|%)?$")
+# Lines of a search result, a directory listing or a diff, and times. Such a line is never the
+# error: a command prints it before it fails.
+_FOUND = re.compile(
+    r"[-+<>] |[^\s:]*:?\d+[:-](?!\d\d\b)|[-dlrwxst]{9,10}[@+.]?\s|[\d.,:%]+ ?(?:m?s|%)?$"
+)
 # The end of an output that shows whether the command failed, in characters and in lines.
 _END, _LAST = 4_000, 2
 # A person or the agent stopped the call. That is no error of the call.
@@ -36,7 +38,9 @@ _NO_ERROR = re.compile(
     r"""\s*(?:exit\ code\ \d+\s+)?(?:</?\w+>)?(?:error:\s*)?
     (?: sibling\ tool\ call\ errored | cancelled:\ parallel
       | \[?request\ interrupted | the\ user\ doesn'?t\ want | user\ rejected | user\ cancel
-      | .{0,40}aborted\ by\ (?:the\ )?user | command\ was\ interrupted )""",
+      | skipped\ due\ to\ (?:a\ )?queued | tool\ (?:call|use)\ (?:was\ )?(?:skipped|cancell?ed)
+      | .{0,40}aborted\ by\ (?:the\ )?user | command\ was\ interrupted
+      | interrupted\s*\Z )""",
     re.VERBOSE | re.IGNORECASE,
 )
 

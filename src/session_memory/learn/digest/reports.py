@@ -113,7 +113,11 @@ def _reported(text: str) -> list[ErrorLine]:
         # A plan describes the problem in its sentences. Its list items say what to do.
         sentences = [one for one in sentences if not _ITEM.match(one)]
     complaints = [one for one in sentences if _is_complaint(one)]
-    strong = [one for one in complaints if _STRONG_COMPLAINT.search(_QUOTED.sub("…", one))]
+    strong = [
+        one
+        for one in complaints
+        if _STRONG_COMPLAINT.search(_HARMLESS.sub("…", _QUOTED.sub("…", one)))
+    ]
     if not complaints or (is_plan and not strong):
         return []
     said = (strong or complaints)[0]
@@ -127,6 +131,26 @@ def _both_ends(text: str) -> str:
     return f"{one_line(escaped(text), half)} {one_line(escaped(text[-half:]), half)}"
 
 
+# These words deny something without saying that anything is wrong: "we no longer need it".
+_HARMLESS = lazy_pattern(
+    r"""(?ix) \b(?: no\ longer\ (?:need\w*|use[ds]?|necessary|relevant|require\w*|want\w*|apply)
+      | (?:do|does|did|is|are|was|were|has|should)(?:n['’]t|\ not)
+        \ (?: (?:seem\ to\ |really\ |even\ )?
+             (?:make\ sense | matter | need | require | want | mean | have\ to | care)
+           | (?:a|an|the)\b (?!\ (?:real|valid|correct|right|proper)\b)
+           | (?:needed|required|necessary|part\ of|related|developed|endorsed) )
+      | I\ (?:do|did|was|am|have|had)(?:n['’]t|\ not) | fail\ (?:if|when|loudly|on|fast)
+      | not\ related )\b""",
+)
+# Requests that name a kind of problem and not the problem: "address the failing checks".
+_REQUEST = lazy_pattern(
+    r"""(?ix) \W*(?:please\ |and\ |then\ |also\ |now\ )*
+      (?: address | ensure | make\ sure | add | remove | update | spawn | create | implement
+      | rename | move | write | change | review
+      | (?:can|could|should|shall)\ (?:we|you|i)\ (?!.*\bfix) )\b""",
+)
+# A line of a diff that a person pasted.
+_DIFF_LINE = lazy_pattern(r"[+]\s")
 # Sentences such as "if it fails, stop" and "fail loudly" say what to do and are no complaints.
 _RULE = lazy_pattern(
     r"\W*(?:\d+[.)]\s*)?(?:if|when|whenever|unless|in case|falls|wenn|si|quand|если|fail)\b"
@@ -137,9 +161,11 @@ _QUOTED = lazy_pattern(r"`[^`\n]*`")
 
 
 def _is_complaint(sentence: str) -> bool:
-    if _RULE.match(sentence):
+    if _RULE.match(sentence) or _REQUEST.match(sentence) or _DIFF_LINE.match(sentence):
         return False
-    sentence = _QUOTED.sub("…", sentence)
+    if not _complains(sentence):
+        return False
+    sentence = _HARMLESS.sub("…", _QUOTED.sub("…", sentence))
     is_question = sentence.endswith(("?", "？")) and not sentence.lower().startswith("why")
     return not is_question and _complains(sentence)
 

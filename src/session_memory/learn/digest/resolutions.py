@@ -14,6 +14,7 @@ from session_memory.core.lazy_patterns import lazy_pattern
 from session_memory.core.text import escaped, one_line
 from session_memory.learn.digest import Resolution
 from session_memory.learn.digest.actions import Action
+from session_memory.learn.digest.command_parts import Part, shared_words
 from session_memory.learn.digest.error_lines import CHECKED, ErrorLine
 from session_memory.learn.digest.runner_lines import STATUS
 from session_memory.learn.digest.telling import named_in, names_in, said_in, telling_lines
@@ -34,6 +35,7 @@ _CALL = lazy_pattern(
       | couldn't\ connect
       | enotfound | econnrefused | timed\ out | timeout | connecting | not\ a\ git | pathspec
       | ambiguous | usage | unsupported | ignored\ by | rejected | already\ exists | syntax\ error
+      | problem\ with\ the\ editor | terminal\ is\ dumb
       | cannot\ open | cannot\ lock | unable\ to | (?:not\ |un)trusted | dubious\ ownership )\b""",
     re.VERBOSE,
 )
@@ -52,6 +54,7 @@ _FILE = lazy_pattern(r"[\w-]+(?:\.[\w-]+)*\.\w{1,8}\b")
 _WORD = lazy_pattern(r"[a-z_][\w-]+")
 _TEST_NAME = lazy_pattern(r"^test[_-]|[_-](?:test|spec)s?$")
 _SHORTEST_STEM = 5
+_ALIKE = 0.5
 # Messages of a push that was refused because the remote branch has new commits, and the git
 # commands that fetch these commits.
 _BEHIND = lazy_pattern(r"(?i)fetch first|non-fast-forward|stale info|\bbehind\b|divergent")
@@ -151,7 +154,7 @@ def _of_edit(failure: FailedCall, between: Sequence[Action], success: Action) ->
     instead of an edit, succeeded (``instead``).
     """
     path = failure.action.call.path
-    reads = [one for one in between if one.call.path == path and path and not one.is_edit]
+    reads = [one for one in between if path and not one.is_edit and _reads(one, path)]
     if reads:
         uids = (reads[-1].uid,)
         return Resolution("look", SAME_FILE, uids, success.result.event_uid, LIKELY)
@@ -161,8 +164,15 @@ def _of_edit(failure: FailedCall, between: Sequence[Action], success: Action) ->
     return None
 
 
+def _reads(action: Action, path: str) -> bool:
+    """Whether a call reads a file: with a tool for reading, or with a program such as ``sed``."""
+    if action.call.path == path:
+        return True
+    return action.is_shell and action.only_looks and path.rpartition("/")[2] in action.command
+
+
 def _candidate(failure: FailedCall, action: Action, names: frozenset[str]) -> _Candidate | None:
-    if action.is_edit and not _is_scratch(action):
+    if action.is_edit and not _is_scratch(action) and not _is_aside(failure, action):
         score = _edit_score(failure, action, names)
         return _Candidate(score, "edit", action) if score else None
     if not action.is_shell or action.only_looks:
@@ -175,6 +185,13 @@ def _is_scratch(action: Action) -> bool:
     """Whether an edit changes only a plan or a note of the agent, and not the project."""
     path = action.call.path or ""
     return path.endswith(".md") and any(name in path for name in _NOTES)
+
+
+def _is_aside(failure: FailedCall, action: Action) -> bool:
+    """Whether an edit is of a script that the agent wrote for itself, not of what has failed."""
+    path = action.call.path or ""
+    name = path.rpartition("/")[2]
+    return "/scratchpad/" in path and name not in failure.error.whole and name not in failure.files
 
 
 def _edit_score(failure: FailedCall, action: Action, names: frozenset[str]) -> float:
@@ -223,11 +240,21 @@ def _command_score(failure: FailedCall, action: Action, names: frozenset[str]) -
     ):
         return 4
     shared = named_in(action.command, names)
-    is_changing = any(part.is_changing for part in parts) or action.is_edit
+    is_changing = any(part.is_changing and not _hands_over(failure, part) for part in parts)
+    is_changing = is_changing or action.is_edit
     is_changing = is_changing or bool(_WRITING.search(action.command))
     if is_changing and not action.checks_again(failure.action):
         return 4 if shared else 3.6 if failure.is_about_call and _is_setting(action) else 0
     return 0
+
+
+def _hands_over(failure: FailedCall, part: Part) -> bool:
+    """Whether a command only tells git about the work: no file is different after it."""
+    return (
+        failure.error.about in CHECKED
+        and part.words[:1] == ("git",)
+        and part.words[1:2] in (("add",), ("commit",), ("push",), ("tag",), ("branch",))
+    )
 
 
 def _is_setting(action: Action) -> bool:
@@ -236,7 +263,12 @@ def _is_setting(action: Action) -> bool:
 
 
 def _changed_call(failure: FailedCall, success: Action) -> _Candidate | None:
+    if failure.error.tool == "shell" and success.command != failure.action.command:
+        # The quotes may be all that was changed.
+        return _Candidate(3.5, "instead", success)
     if success.repeats(failure.action):
+        return None
+    if failure.action.only_looks and success.only_looks and not _is_alike(failure.action, success):
         return None
     if failure.is_about_call:
         return _Candidate(3.5, "instead", success)
@@ -244,6 +276,11 @@ def _changed_call(failure: FailedCall, success: Action) -> _Candidate | None:
         return _Candidate(5 if failure.error.about == "format" else 3, "command", success)
     is_content = failure.error.about in CHECKED
     return None if is_content else _Candidate(1.0, "instead", success)
+
+
+def _is_alike(failed: Action, success: Action) -> bool:
+    """Whether two calls that only look ask for the same, in other words."""
+    return success.is_shell and shared_words(failed.command, success.command) >= _ALIKE
 
 
 def _fallback(

@@ -60,7 +60,13 @@ _HINT_WORD = lazy_pattern(
 )
 
 
+_LISTED = ("- ", "+ ", "* ", "< ", "> ")
+
+
 def _may_be_hint(line: str) -> bool:
+    # Lists and the lines of a diff quote what was written somewhere.
+    if line.startswith(_LISTED):
+        return False
     return not line.isascii() or _HINT_WORD.search(line.lower()) is not None
 
 
@@ -112,6 +118,7 @@ FORMS: tuple[LineForm, ...] = (
         rf"{_AT}: (?P<code>[A-Z]{{1,4}}\d{{3,4}}):? (?:\[\*\] )?(?P<said>.+)",
     ),
     _form("", "format", DIAGNOSTIC, rf"(?:Would reformat:|would reformat) {_FILE}(?P<said>)"),
+    _form("oxfmt", "format", DIAGNOSTIC, r"error: (?P<said>Formatting issues found)$"),
     _form("rustfmt", "format", DIAGNOSTIC, rf"Diff in {_FILE}(?P<said>)(?: at line |:)\d+:?$"),
     _form("prettier", "format", DIAGNOSTIC, rf"\[(?:warn|error)\] {_FILE}(?P<said>)$"),
     # Tests
@@ -223,9 +230,16 @@ FORMS: tuple[LineForm, ...] = (
         r"|[Mm]issing) [\w`'\"-]+ ?\S.*)",
     ),
 )
+# A program that reads or lists files did not find one: "rg: src/x: No such file or directory".
+MISSING_FILE = lazy_pattern(
+    r"(?i)^(?:ls|cat|sed|rg|grep|find|head|tail|nl|wc|stat|bat|file|diff): "
+    r"(?:cannot (?:access|open) |can't (?:read|open) )?['‘`\"]?(?P<path>[^:'’\"]+)['’\"]?: "
+    r".*(?:no such file|not found)"
+)
 # These lines only say that something failed.
 STATUS_LINE = lazy_pattern(
-    r"""(?: error:\ script\ "[^"]*"\ exited | error:\ (?:could\ not\ compile|test\ failed)
+    r"""(?: error:\ script\ "[^"]*"\ exited | error:\ found\ \d+\ errors?
+      | error:\ (?:could\ not\ compile|test\ failed)
       | error:\ Recipe | g?make(?:\[\d+\])?:\ \*\*\*\ \[ | husky\ -
       | npm\ (?:ERR!|error)\ (?:A\ complete|path|command|Lifecycle|errno|syscall|workspace|location
         |This\ is)
@@ -256,6 +270,8 @@ NOISE_LINE = lazy_pattern(
       | npm\ (?:warn|notice|WARN) | (?i:warning|warn|info|debug|note|help)\b[:\ \]]
       | .{0,200}\ -\ warning[:\ ] | Usage: | usage: | hint:\  | \(pass\)
       | ok\b | ✓ | √ | ✔ | PASS\b | \d+\ (?:pass|passed|passing|skip|skipped|issues?)\b
+      | [^\t]{1,120}\t(?:pass|pending|skipping|success|queued|in_progress)\t
+      | error:\ interrupted$ | \(no\ output\) | \(Bash\ completed\ with\ no\ output
       | 0\ (?:errors?|fail|failed|issues) | \d+\ warnings?
       | (?:Chunk\ ID|Wall\ time|Original\ token|Process\ exited)
       | Output:$ | (?:Error|Signal):\ \(none\)$ | Total\ output\ lines

@@ -98,6 +98,7 @@ class DigestBuilder:
         self._marks: Counter[str] = Counter()
         self._events = self._compactions = 0
         self._after_plan = False
+        self._is_last_prompt_undone = False
         self._agent = about(session.flavor)
         self.ending, self.people, self.clock = Ending(texts), People(), TimeSplitter()
         self.tools, self.files, self.commands = ToolCounts(), FileCounts(), CommandCounts()
@@ -161,7 +162,7 @@ class DigestBuilder:
     def _done(self, finished: FinishedCall) -> None:
         self.tools.add(finished)
         self.files.add(finished)
-        self.commands.add(finished)
+        self.commands.add(finished, self._texts)
         self.outputs.add(finished)
         for counter in self._counters.values():
             counter.add(finished)
@@ -201,6 +202,7 @@ class DigestBuilder:
         text = self._agent.readable(self._texts.words(event))
         is_prompt = "user_msg" in kinds
         if is_prompt:
+            self._is_last_prompt_undone = event.branch is not None
             self.people.prompt(event, text)
             self.errors.reported(event, self._texts)
             self.tests.person()
@@ -212,6 +214,8 @@ class DigestBuilder:
         if self._counts(event):
             if is_prompt:
                 self.ending.prompt(event, text)
+            elif "human_intervention" in kinds and self._is_last_prompt_undone:
+                self.ending.went_back(event)
             elif "human_intervention" in kinds:
                 self.ending.intervened(event)
 

@@ -16,6 +16,12 @@ from session_memory.store.brief_events import BriefEvent
 
 MOST_OPEN = 10_000
 _POLLS = frozenset({"write_stdin", "wait", "BashOutput", "TaskOutput"})
+# Tools to which an agent without a person gives its answer, in the form that its caller wants.
+_ANSWERING_WORDS = """
+    structuredoutput structured_output yield attempt_completion submit_result submit_answer
+    return_result final_answer complete_task task_complete report_result finish
+"""
+_ANSWERING = frozenset(_ANSWERING_WORDS.split())
 
 
 class FinishedCall:
@@ -27,7 +33,18 @@ class FinishedCall:
         self.call, self.kinds, self.result = call, kinds, result
         # Computed once, because nearly every user of a call asks for them.
         self.failed = bool(result.is_error)
-        self.is_shell = runs_shell(call.tool) and not is_script_without_shell(call.summary)
+        self.is_shell = runs_shell(call.tool) and not self._is_patch_in_script
+
+    @property
+    def _is_patch_in_script(self) -> bool:
+        """Whether a script calls other tools than the shell, such as one that applies a patch.
+
+        The summary of such an edit is the path of its file.
+        """
+        summary, path = self.call.summary, self.call.path or ""
+        if "edit" in self.kinds and path and path.startswith(summary.rstrip("…")):
+            return True
+        return is_script_without_shell(summary)
 
     @property
     def key(self) -> tuple[str | None, str]:
@@ -39,6 +56,11 @@ class FinishedCall:
     def is_poll(self) -> bool:
         """Whether the call only waits for an earlier command that still runs."""
         return self.call.tool in _POLLS or "tools.write_stdin(" in self.call.summary
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether the call hands over the agent's answer, which the agent writes as no message."""
+        return not self.failed and (self.call.tool or "").lower() in _ANSWERING
 
     @property
     def is_answer_no(self) -> bool:

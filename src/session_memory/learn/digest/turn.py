@@ -14,6 +14,7 @@ class LastTurn:
     - ``request``: the prompt; empty if no person wrote it
     - ``answer``: the last text of the model; ``is_answered``: no call came after it
     - ``is_over``: the agent logged the end of the turn
+    - ``is_undone``: the person undid a later turn
     - ``interrupt``, ``error``, ``plan``: an interruption, an error or an accepted plan; later work
       in the turn removes it
     - ``handed_over``: the last call that committed, pushed or opened a pull request
@@ -27,6 +28,7 @@ class LastTurn:
         self.answer: BriefEvent | None = None
         self.is_answered = self.has_begun = self.did_something = False
         self.has_changed = self.has_tested = self.is_skipped = self.is_over = False
+        self.is_undone = False
         self.interrupt: str | None = None
         self.error: str | None = None
         self.plan: tuple[str, str] | None = None
@@ -40,12 +42,12 @@ class LastTurn:
 
     def answered(self, event: BriefEvent) -> None:
         self.answer, self.is_answered, self.has_begun = event, True, True
-        self.is_over = False
+        self.is_over = self.is_undone = False
         self.error = self.interrupt = self.plan = None
 
     def called(self, event: BriefEvent) -> None:
         self.is_answered, self.has_begun, self.last_call = False, True, event.seq
-        self.is_over = False
+        self.is_over = self.is_undone = False
         self.error = self.interrupt = self.plan = None
 
     def add(self, finished: FinishedCall) -> None:

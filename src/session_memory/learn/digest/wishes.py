@@ -33,7 +33,9 @@ _LEAD = re.compile(
 )
 _QUESTION = re.compile(
     r"""[?？]\s*\Z | [吗嘛呢か]\s*[。?？]?\Z | 什么 | 怎样 | 如何 | 为什么 | 是不是 | 有没有
-    | ^¿ | ^(?:what|why|how|when|where|who|which|is|are|can|could|does|did|will|would|should\ i
+    | (?:何|なに|どこ|いつ|誰|どれ|どう)(?:ですか|だっけ|なの)?[。?？]?\s*\Z
+    | ^¿ | ^(?:(?:also|and|so|but|then|or|btw)[\ ,]+)?
+      (?:what|why|how|when|where|who|which|is|are|can|could|does|did|will|would|should|any
         |do\ (?:i|we|you|they|the|these|those|our|my|your|any)
         |was|were|warum|wie|wieso|kann|ist|qué|cómo|por\ qué|cuándo|pourquoi|comment|est-ce|quand
         |почему|как|что|когда|зачем)\b""",
@@ -57,6 +59,26 @@ _STORY = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 # Lines of logs, tables, checklists and stack traces, and text with markup or long addresses.
+# The first line of a diff or of a list of files: what follows was pasted, or added by a program.
+_DIFF_START = re.compile(
+    r"^(?:diff --git |@@ -\d|--- [ab/]\S|\+\+\+ [ab/]\S|={3,} ?(?:DIFF|FILE|BEGIN)\b|Index: \S)",
+    re.MULTILINE,
+)
+# A line of a program: a keyword with a sign that prose does not have, an assignment, a call, a key
+# of JSON. A path alone is no wish, either.
+_CODE_LINE = re.compile(
+    r"""\s*(?: (?:import|export|const|let|var|function|class|def|return|from|package|func|public
+          |private|using|async|await|interface|type|if|for|while|else|case)\b.*[=({;"'`]
+      | [\w.$\[\]]+\s*(?:=|:=|\+=)\s*\S.*
+      | .*(?:=>|===?|!=|&&|\|\||\);?\s*\Z|;\s*\Z|=\s*\[)
+      | ["']?[\w-]+["']\s*:\s
+      | [+]\s
+      | \S*[/\\]\S*\.\w+\s*\Z
+      | \S*[/\\]\S*[/\\]\S*\s*\Z )""",
+    re.VERBOSE,
+)
+# A clause that is only a path or a slash command, or the piece of a question.
+_NO_WISH = re.compile(r"\S*/\S*\Z|(?:also )?(?:any|whether|should)\b", re.IGNORECASE)
 _PASTED_START = re.compile(
     r"""\s*(?: at\ | \d{4}-\d\d | \[ | [-*]\s*\[[\ xX]\] | (?:INFO|ERROR|WARN|DEBUG)\b | File\ "
       | \$\ | > | \| )""",
@@ -90,6 +112,8 @@ _WORD = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}][^\s,;:(){{}}\[\]<>\"'’`*{_CJK}]*"
 _IS_CJK = re.compile(f"[{_CJK}]")
 # In Japanese these letters write particles and endings; the words are in the other ones.
 _HIRAGANA = re.compile("[\u3040-\u309f]+")
+# A word of Japanese in these letters is one word, however long it is.
+_KATAKANA = re.compile("([\u30a0-\u30ff]+)")
 _ENDING = re.compile(r"\.(?:\w{1,5})\Z")
 _PATH_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[^\W\d_A-Za-z]+")
 _FILLER_WORDS = """
@@ -133,6 +157,8 @@ def wishes(
     """
     topics = {word for path in paths for word in _path_words(path)}
     for uid, text in prompts:
+        if (pasted := _DIFF_START.search(text)) is not None:
+            text = text[: pasted.start()]
         text = _LEAD.sub("", _CODE.sub(" ", text[:_LONGEST_TEXT]).strip())
         for place, clause in enumerate(_clauses(text)):
             words = wish_words(clause)
@@ -174,7 +200,7 @@ def _clauses(text: str) -> Iterator[str]:
             is_name = place and all(word[0].isupper() for word in clause.split())
             # An unclosed bracket: a comma inside of the brackets has cut the clause.
             is_piece = clause.count("(") != clause.count(")")
-            is_whole = not (is_name or is_piece)
+            is_whole = not (is_name or is_piece or _NO_WISH.match(clause))
             if _SHORTEST_CLAUSE <= len(clause) <= _LONGEST_CLAUSE and is_whole:
                 yield clause
 
@@ -190,6 +216,8 @@ def _unquoted(clause: str) -> str:
 
 def _is_pasted(sentence: str) -> bool:
     if _PASTED_START.match(sentence) or _MARKUP.search(sentence):
+        return True
+    if _CODE_LINE.match(sentence):
         return True
     # Most sentences have no colon, and each of these needs one.
     return ":" in sentence and bool(_PLACE.search(sentence) or _ADDRESS.search(sentence))
@@ -208,16 +236,26 @@ def wish_words(clause: str) -> tuple[str, ...]:
     for word in _WORD.findall(clause.lower()):
         if _IS_CJK.match(word):
             for part in _cjk_parts(word):
-                found += [part[place : place + 2] for place in range(max(1, len(part) - 1))]
+                if _KATAKANA.fullmatch(part):
+                    found.append(part)
+                else:
+                    found += [part[place : place + 2] for place in range(max(1, len(part) - 1))]
         elif "/" not in word and not word.isdigit() and len(word) <= _LONGEST_WORD:
             found.append(stem(_ENDING.sub("", word.strip(".@-_!?"))))
     kept = [word for word in found if word and word not in _FILLERS]
     return (*marks, *kept) if kept else ()
 
 
+def is_katakana(word: str) -> bool:
+    return _KATAKANA.fullmatch(word) is not None
+
+
 def _cjk_parts(word: str) -> list[str]:
-    parts = _HIRAGANA.split(word)
-    return parts if len(parts) == 1 else [part for part in parts if len(part) > 1]
+    parts = [part for one in _HIRAGANA.split(word) for part in _KATAKANA.split(one) if part]
+    if len(parts) == 1 or any(map(_KATAKANA.match, parts)):
+        # Beside a word in katakana, a single character says what to do with it.
+        return parts
+    return [part for part in parts if len(part) > 1]
 
 
 def stem(word: str) -> str:

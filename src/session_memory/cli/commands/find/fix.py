@@ -22,7 +22,7 @@ from session_memory.cli.kit.settings import Settings
 from session_memory.cli.kit.web_page import remark_answer
 from session_memory.cli.lines.look_line import look_line
 from session_memory.cli.lines.short_diff import short_diff
-from session_memory.core.text import below_repo
+from session_memory.core.text import below_repo, without_place
 from session_memory.render.text import cut, cut_middle, safe
 
 if TYPE_CHECKING:
@@ -138,7 +138,11 @@ def _remedy(
     yield from _changes(remedy, columns)
     if remedy.passed and remedy.certainty != "possible":
         yield from _quoted(
-            f"{remedy.passed}`", remedy.repo, columns, bar="  then this passed: `", most=1
+            f"{without_place(remedy.passed)}`",
+            remedy.repo,
+            columns,
+            bar="  then this passed: `",
+            most=1,
         )
 
 

@@ -117,4 +117,10 @@ def _matched(did: "TaskSession") -> str:
     for word in did.words[:MOST_WORDS]:
         shown = word.found if word.found == word.asked else f"{word.found} (for {word.asked})"
         places.setdefault(word.fields[0], []).append(shown)
-    return " · ".join(f"{place}: {', '.join(words)}" for place, words in places.items())
+    from session_memory.views.matched_words import joined_pairs
+
+    return " · ".join(
+        f"{place}: {', '.join(joined)}"
+        for place, words in places.items()
+        if (joined := joined_pairs(words))
+    )
