@@ -1,6 +1,7 @@
 """``analyze``, ``digest``, ``patterns`` and ``retro`` as somebody meets them."""
 
 import json
+import re
 import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -75,6 +76,9 @@ def test_a_digest_is_shown_before_and_after_it_is_stored(run: Run, demo: object)
     assert page.startswith(f"A page per harbour\n  session   {uid}\n")
     for word in ("outcome", "cost", "time", "context", "asked"):
         assert f"  {word} " in page
+    (proof,) = re.findall(r"outcome .* \(events? (\d+)", page)
+    event = printed(run, "show", uid, "--around", proof)["events"]
+    assert after["digest"]["outcome"]["evidence"][0] in {one["event_uid"] for one in event}
 
 
 def test_paths_in_a_digest_are_relative_to_the_repository(run: Run, home: Path) -> None:

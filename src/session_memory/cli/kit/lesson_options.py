@@ -110,7 +110,10 @@ def remark_unread(settings: Settings, store: "Store") -> None:
     from session_memory.views.outdated import waiting
 
     if settings.chatty and (number := waiting(store)):
-        changed = f"{number:,} sessions are new or changed since the last analysis"
+        from session_memory.views.figures import plural
+
+        verb = "is" if number == 1 else "are"
+        changed = f"{plural(number, 'session')} {verb} new or changed since the last analysis"
         remark(settings, f"{changed}: session-memory analyze")
 
 

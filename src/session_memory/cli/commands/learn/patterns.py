@@ -119,11 +119,14 @@ def command(
 
 
 def _remark(settings: Settings, listing: "PatternList") -> None:
+    from session_memory.views.figures import plural
+
     if listing.unread:
-        changed = f"{listing.unread:,} sessions are new or changed since the last analysis"
-        remark(settings, f"{changed}: session-memory analyze")
+        verb = "is" if listing.unread == 1 else "are"
+        changed = f"{plural(listing.unread, 'session')} {verb} new or changed"
+        remark(settings, f"{changed} since the last analysis: session-memory analyze")
     elif not listing.total:
-        remark(settings, f"No pattern in {listing.sessions:,} analyzed sessions.")
+        remark(settings, f"No pattern in {plural(listing.sessions, 'analyzed session')}.")
     elif len(listing.patterns) < listing.total:
         shown = f"{len(listing.patterns):,} of {listing.total:,} patterns"
         remark(settings, f"{shown}; --limit 0 lists all. Next: session-memory patterns ID")
