@@ -127,7 +127,13 @@ def test_patterns_are_ranked_listed_and_shown(run: Run, planted: Path) -> None:
     worst = problems[0]
     assert printed(run, "patterns", worst["id"])["pattern"] == worst
     page = run("patterns", worst["id"][:8]).stdout
-    assert worst["title"] in page and "session-memory show claude:planted" in page
+    assert worst["title"] in page
+    shown = re.findall(r"session-memory show (\S+) --around (\S+)", page)
+    assert shown and all(
+        run("show", name, "--around", event).exit_code == 0 for name, event in shown
+    )
+    assert run("patterns", worst["id"], "--repo", "webshop").exit_code == 2
+    assert "No pattern matches, of 30 analyzed" in run("patterns", "--since", "1d").stderr
     assert run("patterns", "--limit", "3").stdout.count("\n") == 4
     good = printed(run, "patterns", "--polarity", "success", "--type", "recovery")["patterns"]
     assert {p["type"] for p in good} == {"recovery"}

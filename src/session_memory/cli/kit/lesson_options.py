@@ -42,7 +42,10 @@ def decision_options(function: Callable[..., Any]) -> Callable[..., Any]:
 def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """The options ``--target`` and ``--repo`` of commands about instruction files."""
     target = "An instruction file such as CLAUDE.md; repeatable. By default those of this project."
-    repo = "The repository of the file; by default that of most sessions in its directory."
+    repo = (
+        "The repository of the file; by default that of most sessions in its directory, or the"
+        " directory's name."
+    )
     kind = click.Path(dir_okay=False, path_type=Path)
     function = click.option(
         "--repo", shell_complete=complete_facet("repo"), metavar="NAME", help=repo

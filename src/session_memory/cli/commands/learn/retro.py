@@ -117,4 +117,6 @@ def command(
 def _uids(found: "Retro") -> set[str]:
     """Return the uids of the sessions that a retrospective names."""
     done = {work.session_uid for repo in found.repos for work in repo.done}
-    return done | {fixed.session_uid for repo in found.repos for fixed in repo.fixed}
+    problems = [problem for repo in found.repos for problem in repo.problems]
+    seen = {seen.session_uid for problem in problems for seen in problem.evidence}
+    return done | seen | {fixed.session_uid for repo in found.repos for fixed in repo.fixed}
