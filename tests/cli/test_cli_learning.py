@@ -160,9 +160,11 @@ def test_a_retrospective_is_written_in_three_forms(run: Run, planted: Path) -> N
     assert "session-memory show claude:planted" in markdown
     page = run("retro", "--days", DAYS, "--format", "html").stdout
     assert page.startswith("<!doctype html>") and page.endswith("</html>\n")
-    nothing = run("retro", "--repo", "nowhere")
+    nothing = run("retro")
     assert "No session was analyzed" in nothing.stdout
     assert "The newest session ended on 2026-" in nothing.stderr
+    unknown = run("retro", "--repo", "nowhere").stderr
+    assert "No session is of nowhere." in unknown and "stats repos" in unknown
 
 
 def test_a_retrospective_for_a_terminal_has_tables_and_no_markdown(run: Run, planted: Path) -> None:

@@ -1,8 +1,8 @@
-"""Read one call of a skill from standard input, and add it to the log.
+"""Add one call of a skill to the skill log.
 
-The call is a JSON object. It needs a session_id, and usually has skill, phase, project_root, input,
-attempts and final_status. Without a timestamp it gets the present time. When the exit status is 0,
-the call is on disk.
+The call is read from standard input, as a JSON object. It needs a session_id, and usually has
+skill, phase, project_root, input, attempts and final_status. Without a timestamp it gets the
+present time. When the exit status is 0, the call is on disk.
 """
 
 import json
