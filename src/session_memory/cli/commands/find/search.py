@@ -11,8 +11,9 @@ Hits are grouped by session, best first: titles and messages before summaries, t
 outputs, and newer before older. With --by session, whole sessions are ranked instead. Then the
 words may be in different messages of a session, and other forms and synonyms of them match as well.
 
-Of evicted sessions, whose logs are in the archive, only the titles are searched. If there are such
-sessions among those searched, the exit status is 3.
+Of evicted sessions, whose logs are in the archive, only the titles are searched, or with --by
+session the titles and what the analysis kept. If sessions were searched by their titles only, the
+exit status is 3.
 """
 
 from typing import TYPE_CHECKING, Any

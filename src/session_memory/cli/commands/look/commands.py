@@ -33,9 +33,9 @@ STATES = ("ok", "failed", "open")
     ),
     json_shape='{"commands": [{"session_uid", "event_uid", "seq", "ts", "tool", "command",'
     ' "state", "exit_code", "duration_ms", "is_test"}, …], "total", "total_exact"};'
-    ' where "total_exact" is false, --limit cut the list and "total" is only an estimate, with'
-    ' --text a lower bound; "evicted" is the number of evicted sessions that were left out,'
-    " if any.",
+    ' where "total_exact" is false, --limit cut the list and "total" is only an estimate, or with'
+    ' --text and for an evicted session a lower bound; "evicted" is the number of evicted'
+    " sessions that were left out, if any.",
 )
 @click.argument("session", metavar="[UID]", required=False, shell_complete=complete_uid)
 @filter_options
@@ -70,7 +70,9 @@ def command(
         remark(settings, _nothing(state, text))
     elif len(listing.commands) < listing.total:
         # The total is known only after all commands were read, with --text not even about.
-        whole = f" of about {listing.total:,}" if text is None else ""
+        # Nor is it known for an evicted session: then it is one more than the number listed.
+        is_known = text is None and listing.total > len(listing.commands) + 1
+        whole = f" of about {listing.total:,}" if is_known else ""
         shown = f"The first {len(listing.commands):,}{whole} commands"
         remark(settings, f"{shown}; --limit 0 lists all.")
     end_incomplete(settings, listing.evicted)
