@@ -195,4 +195,16 @@ def test_a_text_that_begins_with_dashes_is_a_text(demo: Any, run: Run) -> None:
     found = answer(run("fix", "--- FAIL: TestNothing (0.00s)", "--json"))
     assert "TestNothing" in found["asked"]
     assert run("fix", "--wrong", "x").exit_code == 2
+
+
+def test_a_word_is_excluded_without_quotes(demo: Any, run: Run) -> None:
+    quoted = answer(run("search", "harbour -page", "--json"))
+    assert quoted == answer(run("search", "harbour", "-page", "--json"))
+    assert quoted == answer(run("search", "-page", "harbour", "--limit", "20", "--json"))
+    assert quoted["total"] < answer(run("search", "harbour", "--json"))["total"]
+    # What follows an option is its value, and -q is an option.
+    assert answer(run("search", "--file", "-page", "-q", "--json"))["hits"] == []
+
+
+def test_a_wrong_option_is_no_text(demo: Any, run: Run) -> None:
     assert run("sessions", "--wrong x").exit_code == 2

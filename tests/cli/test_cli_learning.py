@@ -1,6 +1,7 @@
 """``analyze``, ``digest``, ``patterns`` and ``retro`` as somebody meets them."""
 
 import json
+import re
 import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -75,6 +76,9 @@ def test_a_digest_is_shown_before_and_after_it_is_stored(run: Run, demo: object)
     assert page.startswith(f"A page per harbour\n  session   {uid}\n")
     for word in ("outcome", "cost", "time", "context", "asked"):
         assert f"  {word} " in page
+    (proof,) = re.findall(r"outcome .* \(events? (\d+)", page)
+    event = printed(run, "show", uid, "--around", proof)["events"]
+    assert after["digest"]["outcome"]["evidence"][0] in {one["event_uid"] for one in event}
 
 
 def test_paths_in_a_digest_are_relative_to_the_repository(run: Run, home: Path) -> None:
@@ -123,7 +127,13 @@ def test_patterns_are_ranked_listed_and_shown(run: Run, planted: Path) -> None:
     worst = problems[0]
     assert printed(run, "patterns", worst["id"])["pattern"] == worst
     page = run("patterns", worst["id"][:8]).stdout
-    assert worst["title"] in page and "session-memory show claude:planted" in page
+    assert worst["title"] in page
+    shown = re.findall(r"session-memory show (\S+) --around (\S+)", page)
+    assert shown and all(
+        run("show", name, "--around", event).exit_code == 0 for name, event in shown
+    )
+    assert run("patterns", worst["id"], "--repo", "webshop").exit_code == 2
+    assert "No pattern matches, of 30 analyzed" in run("patterns", "--since", "1d").stderr
     assert run("patterns", "--limit", "3").stdout.count("\n") == 4
     good = printed(run, "patterns", "--polarity", "success", "--type", "recovery")["patterns"]
     assert {p["type"] for p in good} == {"recovery"}
@@ -150,9 +160,11 @@ def test_a_retrospective_is_written_in_three_forms(run: Run, planted: Path) -> N
     assert "session-memory show claude:planted" in markdown
     page = run("retro", "--days", DAYS, "--format", "html").stdout
     assert page.startswith("<!doctype html>") and page.endswith("</html>\n")
-    nothing = run("retro", "--repo", "nowhere")
+    nothing = run("retro")
     assert "No session was analyzed" in nothing.stdout
     assert "The newest session ended on 2026-" in nothing.stderr
+    unknown = run("retro", "--repo", "nowhere").stderr
+    assert "No session is of nowhere." in unknown and "stats repos" in unknown
 
 
 def test_a_retrospective_for_a_terminal_has_tables_and_no_markdown(run: Run, planted: Path) -> None:

@@ -139,7 +139,9 @@ def test_quiet_leaves_the_answer_alone(demo, run) -> None:
 
 @BOTH
 def test_no_match_and_no_sessions_are_told_apart(demo, run, tmp_path) -> None:
-    assert "None of the 8 sessions" in run("sessions", "--title", "nothing like it").stderr
+    assert (
+        "No session matches, of 8 sessions." in run("sessions", "--title", "nothing like it").stderr
+    )
     empty = str(tmp_path / "empty.db")
     run("sync", "--store", empty)
     assert "session-memory sync" in run("sessions", "--store", empty).stderr

@@ -230,6 +230,17 @@ def test_no_calls_is_an_empty_answer_with_a_way_on(run) -> None:
     assert json.loads(run("skills", "--json").stdout) == {"skills": []}
 
 
+def test_no_match_is_not_called_an_empty_log(append, run) -> None:
+    append()
+    run("sync")
+    assert "No skill call matches." in run("skills", "--skill", "other").stderr
+
+
+def test_an_entry_without_a_session_id_shows_an_example(run) -> None:
+    error = error_of(run("skill-log", "append", "--json", input='{"skill": "review"}'))
+    assert error["message"] == "session_id is missing" and '"session_id"' in error["hint"]
+
+
 def test_names_from_a_log_are_shown_made_safe(append, run) -> None:
     append(skill="evil\x1b[2J\u202ename", model_used="m\x07")
     run("sync")

@@ -107,9 +107,27 @@ def test_as_a_text_for_any_agent(claude: ClaudeHome, tmp_path: Path, own_home: P
     assert SECRET not in printed
 
 
-@pytest.mark.parametrize("words", [(), ("--to", "codex", "--as", "text")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("--to", "codex", "--as", "text"),
+        ("--as", "text", "--open"),
+        ("--as", "text", "--any-version"),
+    ],
+)
 def test_either_an_agent_or_a_text(words: tuple[str, ...], tmp_path: Path, own_home: Path) -> None:
     assert ran(tmp_path / "memory.db", "handoff", "x", *words).exit_code == 2
+
+
+def test_nothing_is_written_if_the_agent_cannot_be_started_in_the_directory(
+    claude: ClaudeHome, tmp_path: Path, own_home: Path, fake_codex: Path
+) -> None:
+    uid = filled(claude, tmp_path / "memory.db")
+    result = ran(tmp_path / "memory.db", "handoff", uid, "--to", "codex", "--open")
+    assert result.exit_code == 1
+    assert "the directory /home/mira/code/demo does not exist" in result.output
+    assert not list(own_home.rglob("rollout-*"))
 
 
 def test_an_agent_that_cannot_take_one_is_named(

@@ -120,6 +120,8 @@ def test_decisions_on_the_command_line_are_versions(world: World) -> None:
     world.run("lessons", "edit", world.lesson, "--resolution", "-", input="Run `uv sync`.\n")
     world.run("lessons", "edit", world.lesson, "--title", "Sync first", "--why", "shorter")
     world.run("lessons", "edit", world.lesson, "--everywhere")
+    world.run("lessons", "edit", world.lesson, "--everywhere", "--repo", "app", ok=2)
+    assert "No rejected lesson in" in world.run("lessons", "list", "--status", "rejected").stderr
     world.run("lessons", "reject", world.lesson, "--why", "solved")
     result = world.json("lessons", "show", world.lesson)
     assert [one["version"] for one in result["versions"]] == [1, 2, 3, 4, 5]

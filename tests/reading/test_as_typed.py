@@ -74,6 +74,22 @@ def test_show_begins_at_a_place(typed) -> None:
     assert seqs(typed("show", "typed000", "--from", "78", "--json")) == list(range(78, 82))
 
 
+def test_show_from_behind_the_end_shows_nothing(run, tmp_path: Path) -> None:
+    home = ClaudeHome(tmp_path / "home", cwd="/w")
+    log = home.session("has0kids")
+    log.prompt("one")
+    log.answer(text("done"))
+    kid = home.subagent(log, "a5")
+    kid.prompt("look around")
+    kid.answer(text("I looked around"))
+    home.write()
+    collected(home.path, tmp_path / "memory.db")
+    assert "I looked around" in run("show", "has0kids", "--from", "1").stdout
+    behind = run("show", "has0kids", "--from", "99")
+    assert "I looked around" not in behind.stdout
+    assert "No event from 99 on" in behind.stderr
+
+
 def test_a_place_behind_the_end_is_said(typed) -> None:
     result = typed("show", "typed000", "--around", "1000")
     assert result.exit_code == 1

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from session_memory.core.large_diffs import large_hunks
 from session_memory.core.patches import applied, compared
 from session_memory.testing.claude import ClaudeHome, call
 
@@ -50,3 +51,42 @@ def test_numbered_hunks_lead_exactly_from_old_to_new(old: str, new: str) -> None
     assert (lines == ()) == (old == new)
     if old and new and lines and lines[0].split()[1].startswith("-1"):
         assert applied(old, lines) == new
+
+
+def by_number(old: list[str], hunks: list[str]) -> list[str]:
+    """Apply hunks where their line numbers say, and check the old lines and the counts."""
+    new: list[str] = []
+    at = 0
+    while hunks:
+        numbers = [part.split(",") for part in hunks[0].strip("@ ").split()]
+        (start, *size), (new_start, *new_size) = ((n[0][1:], *n[1:]) for n in numbers)
+        length, new_length = (int(one[0]) if one else 1 for one in (size, new_size))
+        begin = int(start) - (length > 0)
+        new += old[at:begin]
+        assert len(new) == int(new_start) - (new_length > 0)
+        end = next((n for n, line in enumerate(hunks) if n and line.startswith("@@")), len(hunks))
+        body, hunks = hunks[1:end], hunks[end:]
+        assert [line[1:] for line in body if line[0] != "+"] == old[begin : begin + length]
+        new += (added := [line[1:] for line in body if line[0] != "-"])
+        assert len(added) == new_length
+        at = begin + length
+    return new + old[at:]
+
+
+LONG = st.lists(st.sampled_from("abcdefghijklmnop"), max_size=40)
+
+
+@settings(deadline=None)
+@given(LONG, LONG, st.integers(0, 60))
+def test_hunks_of_long_texts_give_the_new_text(old: list[str], new: list[str], most: int) -> None:
+    lines = large_hunks(old, new, most=most, context=3)
+    assert (lines == []) == (old == new)
+    assert by_number(old, lines) == new
+
+
+def test_a_change_of_a_long_file_shows_only_the_changed_lines() -> None:
+    old = ["}" if n % 3 else f"line {n}" for n in range(5_000)]
+    new = [*old[:10], "first", *old[10:2_451], *old[2_452:4_900], "last", *old[4_900:]]
+    lines = compared("\n".join(old), "\n".join(new), numbered=True)
+    changed = [line for line in lines if line[0] in "+-"]
+    assert changed == ["+first", "-line 2451", "+last"]

@@ -68,5 +68,5 @@ def test_the_page_says_that_nobody_carries_the_plan_out(claude: ClaudeHome) -> N
     with Memory(":memory:") as memory:
         collect(memory.store, claude.write())
         memory.analyze()
-        lines = list(_head(memory.session("claude:planning").digest().digest, None))
+        lines = list(_head(memory.session("claude:planning").digest().digest, None, []))
     assert any("in no session of this store" in line for line in lines)

@@ -158,6 +158,9 @@ def test_python_and_the_command_set_and_list_tasks(
     assert run("task", uid, "x", "--reset", ok=2) == {}
     assert run("task", "--none", ok=2) == {}
     assert run("task", "--limit", "2")["total"] == 4
+    assert run("task", uid, "--repo", "app", ok=2) == run("task", uid, "--limit", "2", ok=2) == {}
+    none = CliRunner().invoke(main, ["task", "--repo", "elsewhere", "--store", place])
+    assert "No session of elsewhere names a task." in none.stderr
     assert len(run("sessions", "--task", "app#12")["sessions"]) == 3  # type: ignore[arg-type]
     assert run("cost", "--by", "task")["by"] == "task"
     shown = CliRunner().invoke(main, ["task", "--store", place]).stdout

@@ -234,6 +234,7 @@ def test_lines_are_printed_with_their_sessions(work: Work, monkeypatch: pytest.M
     wrong = CliRunner().invoke(main, [*store, "why", "area.py:9"])
     assert "area.py has 2 lines" in wrong.output
     assert CliRunner().invoke(main, [*store, "why", "no-such-thing"]).exit_code == 1
+    assert CliRunner().invoke(main, [*store, "why", "area.py:2-1"]).exit_code == 2
 
 
 @sqlite_only

@@ -13,7 +13,7 @@ from session_memory.core.lazy_patterns import lazy_pattern
 
 CONTEXT = 3
 # Comparing can take quadratic time. If the number of old lines times the number of new lines is
-# larger than this, the diff is all old lines, then all new lines.
+# larger than this, lines that occur once divide the texts, and the parts are compared.
 MOST_COMPARED = 4_000_000
 MOST_PATCHES = 200
 UNENDED = "\\ No newline at end of file"
@@ -50,8 +50,9 @@ def compared(old: str, new: str, *, numbered: bool = False) -> tuple[str, ...]:
 
 def _hunks_between(before: list[str], after: list[str]) -> list[str]:
     if len(before) * len(after) > MOST_COMPARED:
-        hunk = f"@@ -1,{len(before)} +1,{len(after)} @@"
-        return [hunk, *(f"-{line}" for line in before), *(f"+{line}" for line in after)]
+        from session_memory.core.large_diffs import large_hunks  # noqa: PLC0415
+
+        return large_hunks(before, after, most=MOST_COMPARED, context=CONTEXT)
     from difflib import unified_diff  # noqa: PLC0415
 
     return list(unified_diff(before, after, n=CONTEXT, lineterm=""))[2:]

@@ -10,7 +10,7 @@ import msgspec
 
 from session_memory.core.lesson_errors import BrokenMarkers
 
-BEGIN = b"<!-- BEGIN session-memory lessons (undo with: session-memory revert) -->"
+BEGIN = b"<!-- BEGIN session-memory lessons (undo with: session-memory lessons revert) -->"
 END = b"<!-- END session-memory lessons -->"
 _ENDS = (b"\n", b"\r")
 _MARKER = re.compile(rb"^[ \t]*<!-- (BEGIN|END) session-memory lessons\b[^\r\n]*", re.MULTILINE)

@@ -47,9 +47,13 @@ def resume(store: Store, session: Session, here: str) -> Resume:
     """Return the command that resumes ``session``. ``here`` is the name of this machine."""
     name = short_names(store, [session.session_uid])[session.session_uid]
     if session.relation == "subagent":
+        parent = session.parent_uid
+        is_stored = parent is not None and store.sessions.row(parent) is not None
         raise CannotResume(
             f"{session.session_uid} is a subagent and cannot be resumed alone",
-            f"Open the session that started it: session-memory open {session.parent_uid}",
+            f"Open the session that started it: session-memory open {parent}"
+            if is_stored
+            else f"Read it instead: session-memory show {name}",
         )
     agent, native = about(session.flavor), session.native_session_id
     command = agent.resume_command

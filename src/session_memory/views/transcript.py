@@ -80,6 +80,7 @@ class Transcript:
         reader = EventReader(read, session, self._options, depth)
         turns = TurnCounter(self._store, session, depth)
         first, last = (self._options.first, self._options.last) if not depth else (None, None)
+        is_shown = first is None
         for seq, owner, event in self._events(read, session):
             if last is not None and seq > last:
                 return
@@ -100,6 +101,9 @@ class Transcript:
                 for child in started:
                     waiting.remove(child)
                     yield from self._child(child, depth + 1)
+        if not is_shown:
+            # The session ends before ``first``.
+            return
         for child in waiting:
             yield from self._child(child, depth + 1)
         if not self._options.kinds:

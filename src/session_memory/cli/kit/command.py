@@ -4,6 +4,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ RESUMABLE = "session_memory.cli.resumable"
 Examples = Sequence[tuple[str, str]]
 # A word with a dash first and a blank inside is a text: no option has a blank in its name.
 _DASHED_TEXT = re.compile(r"-[^\s=]*\s")
+# So is a word such as ``-test``, by which a search leaves out a word: no option is called like it.
+_DASHED_WORD = re.compile(r"-[^-\s][^\s]+")
 
 
 class Command(click.Command):
@@ -54,10 +57,22 @@ class Command(click.Command):
         An error that a user pastes may begin with ``--- FAIL:``.
         """
         takes_text = any(isinstance(p, click.Argument) and p.nargs == -1 for p in self.params)
-        texts = [one for one in args if _DASHED_TEXT.match(one)] if takes_text else []
-        if not texts or "--" in args:
+        if not takes_text or "--" in args:
             return args
-        return [*(one for one in args if one not in texts), "--", *texts]
+        flags = {"-" + "".join(order) for order in permutations("qh")}
+        valued = {
+            name
+            for one in self.params
+            if isinstance(one, click.Option) and not (one.is_flag or one.count)
+            for name in one.opts
+        }
+        others: list[str] = []
+        texts: list[str] = []
+        for before, word in zip(["", *args], args, strict=False):
+            is_word = _DASHED_WORD.fullmatch(word) and word not in flags
+            is_text = before not in valued and (is_word or _DASHED_TEXT.match(word))
+            (texts if is_text else others).append(word)
+        return [*others, "--", *texts] if texts else args
 
     def _refuse_repeated(self, ctx: click.Context, args: list[str]) -> None:
         """Raise if an option with one value is given twice: the last value would win silently."""

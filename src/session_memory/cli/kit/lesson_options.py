@@ -42,7 +42,10 @@ def decision_options(function: Callable[..., Any]) -> Callable[..., Any]:
 def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """The options ``--target`` and ``--repo`` of commands about instruction files."""
     target = "An instruction file such as CLAUDE.md; repeatable. By default those of this project."
-    repo = "The repository of the file; by default that of most sessions in its directory."
+    repo = (
+        "The repository of the file; by default that of most sessions in its directory, or the"
+        " directory's name."
+    )
     kind = click.Path(dir_okay=False, path_type=Path)
     function = click.option(
         "--repo", shell_complete=complete_facet("repo"), metavar="NAME", help=repo
@@ -110,7 +113,10 @@ def remark_unread(settings: Settings, store: "Store") -> None:
     from session_memory.views.outdated import waiting
 
     if settings.chatty and (number := waiting(store)):
-        changed = f"{number:,} sessions are new or changed since the last analysis"
+        from session_memory.views.figures import plural
+
+        verb = "is" if number == 1 else "are"
+        changed = f"{plural(number, 'session')} {verb} new or changed since the last analysis"
         remark(settings, f"{changed}: session-memory analyze")
 
 

@@ -26,6 +26,10 @@ NARROW = 80
 MOST_DAYS = 4000
 
 
+# The end of such a name tells it from others: the number of a pull request, the last directory.
+_CUT_IN_THE_MIDDLE = ("session", "repo", "task", "branch", "pr")
+
+
 def report_lines(
     report: "CostReport",
     rows: "list[CostRow]",
@@ -53,7 +57,12 @@ def _table(
     figures = () if narrow else _FIGURES
     trees = ["with subagents"] if report.by == "session" else []
     columns = [
-        Column(report.by, flexible=True, middle=report.by in ("session", "repo"), least=17),
+        Column(
+            report.by,
+            flexible=report.by != "block",
+            middle=report.by in _CUT_IN_THE_MIDDLE,
+            least=26 if report.by in ("branch", "pr") else 17,
+        ),
         *([Column("title", flexible=True, least=30)] if report.by == "session" else []),
         *([] if narrow or report.by in ("model", "session") else [Column("models", flexible=True)]),
         *(Column(name, right=True, spare=_SPARE[name]) for name in figures),

@@ -64,7 +64,8 @@ def _repo_lines(repo: "RepoRetro", columns: int, labels: "SessionLabels") -> Ite
         for number, (pattern, suggestion) in enumerate(
             zip(repo.problems, repo.suggestions, strict=True), start=1
         ):
-            yield from _problem(f"{number}. ", pattern, suggestion, repo.repo, columns)
+            look = _shortened(suggestion.look, pattern, labels)
+            yield from _problem(f"{number}. ", pattern, suggestion, repo.repo, look, columns)
 
 
 def _work(work: "RetroSession", labels: "SessionLabels") -> tuple[str | Cell, ...]:
@@ -79,8 +80,22 @@ def _work(work: "RetroSession", labels: "SessionLabels") -> tuple[str | Cell, ..
     )
 
 
+def _shortened(
+    commands: Iterable[str], pattern: "Pattern", labels: "SessionLabels"
+) -> Iterator[str]:
+    """Yield the commands that show the evidence with the short names of the sessions."""
+    known = set(pattern.session_uids)
+    for line in commands:
+        yield " ".join(labels.name(word) if word in known else word for word in line.split(" "))
+
+
 def _problem(
-    mark: str, pattern: "Pattern", suggestion: "Suggestion", repo: str, columns: int
+    mark: str,
+    pattern: "Pattern",
+    suggestion: "Suggestion",
+    repo: str,
+    look: Iterable[str],
+    columns: int,
 ) -> Iterator[str]:
     # Paths are shown without the directory of the repository, which the heading names.
     yield from _item(mark, safe(below_repo(plain(pattern.detail), repo)), columns)
@@ -88,7 +103,7 @@ def _problem(
     yield from _item("   ", safe(seen), columns)
     yield from _item("   ", safe(below_repo(plain(suggestion.text), repo)), columns)
     accept = f"session-memory lessons accept {pattern.id}" if suggestion.is_lesson else pattern.id
-    for line in (*suggestion.look, accept):
+    for line in (*look, accept):
         yield click.style(f"   {safe(line)}", dim=True)
 
 

@@ -1,9 +1,10 @@
 """The report of an export of training data, as lines: examples, reasons, masked secrets."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from session_memory.cli.kit.output import Column, table, terminal_width
+from session_memory.cli.lines.folding import wrapped
 from session_memory.views.figures import plural
 
 if TYPE_CHECKING:
@@ -33,11 +34,17 @@ def lines(report: "TrainingReport") -> Iterator[str]:
         ]
         yield from table(columns, rows, terminal_width())
     for kind, reasons in report.dropped.items():
-        reasons_text = ", ".join(f"{count:,} {reason}" for reason, count in reasons.items())
-        yield f"left out of {kind}: {reasons_text}"
+        yield from _counts(f"left out of {kind}", reasons)
     if report.secrets:
-        reasons_text = ", ".join(f"{count:,} {kind}" for kind, count in report.secrets.items())
-        yield f"masked: {reasons_text}"
+        yield from _counts("masked", report.secrets)
+
+
+def _counts(title: str, counts: Mapping[str, int]) -> Iterator[str]:
+    """Yield ``title: 2 (reason), 1 (reason)``, wrapped to the width of the terminal."""
+    text = ", ".join(f"{count:,} ({name})" for name, count in counts.items())
+    columns = terminal_width()
+    first, *others = wrapped(f"{title}: {text}", columns and columns - 2)
+    yield from (first, *(f"  {other}" for other in others))
 
 
 def _scores(report: "TrainingReport", kind: str) -> str:

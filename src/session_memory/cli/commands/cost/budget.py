@@ -55,7 +55,12 @@ class Dollars(click.ParamType[float]):
 @click.option(
     "--month", type=Dollars(), metavar="DOLLARS", help="The limit for a month; 0 for none."
 )
-@click.option("--tz", type=Zone(), metavar="ZONE", help="Time zone for days and months.")
+@click.option(
+    "--tz",
+    type=Zone(),
+    metavar="ZONE",
+    help="Time zone for days and months.  [default: this machine's]",
+)
 @click.pass_context
 def command(
     ctx: click.Context, action: str, day: float | None, month: float | None, tz: tzinfo | None

@@ -65,9 +65,9 @@ ALL = ""
     ' "records": [{"usage_id", "event_uid", "parts", "microdollars", "rule", …}, …], "totals",'
     ' "branches", "subagents", "with_subagents", …}; without UID: {"rows": [{"flavor", "model",'
     ' "per", "figures", "compared", "reported", "ours", "difference", "zero", "unpriced",'
-    ' "responses"}, …], "differences": [{"session_uid", …}, …], "notes", "prices"}.'
-    ' --prices: {"prices", "rows": [{"model", "provider", "since", …}, …]}, in picodollars for a'
-    " token, which is the same number as microdollars for a million tokens.",
+    ' "unpriced_reported", "responses"}, …], "differences": [{"session_uid", …}, …], "notes",'
+    ' "prices"}. --prices: {"prices", "rows": [{"model", "provider", "since", …}, …]}, in'
+    " picodollars for a token, which is the same number as microdollars for a million tokens.",
 )
 @click.option(
     "--by",

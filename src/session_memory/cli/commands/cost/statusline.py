@@ -2,7 +2,8 @@
 
 Reads the JSON that the agent passes on standard input. The line has the cost of the session with
 its subagents, of today and of the current five-hour block, and what was spent of each limit of the
-budget. An error is shown in the line, and the exit status is 0 then, too. docs/cost.md shows how to
+budget. Of a session that is not collected yet, it shows what the agent itself says, with a ~ in
+front. An error is shown in the line, and the exit status is 0 then, too. docs/cost.md shows how to
 set it up.
 """
 
@@ -26,15 +27,17 @@ from session_memory.render.text import safe
     ),
     json_shape='{"model", "session", "agent_microdollars", "today", "block", "block_left_ms",'
     ' "budget"}; amounts are {"microdollars", "unpriced_tokens"}; "session" is null if it is not'
-    ' collected yet, and "agent_microdollars" what the agent itself says; "budget" is as in the'
-    " command budget.",
+    ' collected yet, "block" if no block is active; "agent_microdollars" is what the agent itself'
+    ' says; "budget" is as in the command budget, but with empty "prices".',
 )
 @click.option(
     "--flavor",
     metavar="NAME",
     help="The agent that shows the line; by default the one whose status bar runs a program.",
 )
-@click.option("--tz", type=Zone(), metavar="ZONE", help="Time zone for days.")
+@click.option(
+    "--tz", type=Zone(), metavar="ZONE", help="Time zone for days.  [default: this machine's]"
+)
 @click.pass_obj
 def command(settings: Settings, flavor: str | None, tz: tzinfo | None) -> None:
     try:

@@ -58,7 +58,8 @@ _HOW_SURE = {"likely": " (likely)", "possible": " (possibly)"}
     ' call worked later) or null (not resolved); "again" is the call that failed; "said" is what'
     ' the agent said before the change; "certainty" is certain, likely or possible; "passed" is the'
     " check that succeeded after the change, empty if none is known; "
-    '"others", if "kind" is null: how many other sessions had this error and did not resolve it.',
+    '"ended_at" is in milliseconds since 1970; "others", if "kind" is null: how many other sessions'
+    " had this error and did not resolve it.",
 )
 @click.argument("words", nargs=-1, required=True, metavar="TEXT|-")
 @limit_option(5)

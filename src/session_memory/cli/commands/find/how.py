@@ -37,7 +37,8 @@ MOST_WORDS = 5
     json_shape='{"task", "sessions": [{"session_uid", "name", "flavor", "repo", "title",'
     ' "ended_at", "outcome", "fit", "why", "words": [{"asked", "found", "fields"}, …], "excerpt":'
     ' {"field", "text"}, "commands": [TEXT, …], "files": [PATH, …], "commits": [TEXT, …], "answer",'
-    ' "microdollars", "unpriced_tokens", "is_analyzed"}, …]}; "fit" is 0 to 1. "evicted"'
+    ' "microdollars", "unpriced_tokens", "is_analyzed"}, …]}; "fit" is 0 to 1; "ended_at" is in'
+    ' milliseconds since 1970. "evicted"'
     " counts evicted sessions (their logs are in the archive) of which only the titles were"
     " searched; then the exit status is 3.",
 )

@@ -2,18 +2,18 @@
 
 All words must be in one title or one event: a message, a thought, a summary or note of the agent, a
 call, or the output of a tool. Case and accents do not matter. "Quotes" make a phrase. -word
-excludes a word, and -repo:NAME excludes what the filter repo:NAME matches. If the first word begins
-with a dash, put all options and then -- before it. Narrow the search with options, or with filters
-among the words (flavor: repo: model: kind: tool: file: outcome: branch: session: class: since:
-until:). If a filter is given more than once, one of its values must match. cmd:word finds the word
-in calls only.
+excludes a word, and -repo:NAME excludes what the filter repo:NAME matches. Narrow the search with
+options, or with filters among the words (flavor: repo: model: kind: tool: file: outcome: branch:
+session: class: since: until:). If a filter is given more than once, one of its values must match.
+cmd:word finds the word in calls only.
 
 Hits are grouped by session, best first: titles and messages before summaries, then calls, then
 outputs, and newer before older. With --by session, whole sessions are ranked instead. Then the
 words may be in different messages of a session, and other forms and synonyms of them match as well.
 
-Of evicted sessions, whose logs are in the archive, only the titles are searched. If there are such
-sessions among those searched, the exit status is 3.
+Of evicted sessions, whose logs are in the archive, only the titles are searched, or with --by
+session the titles and what the analysis kept. If sessions were searched by their titles only, the
+exit status is 3.
 """
 
 from typing import TYPE_CHECKING, Any

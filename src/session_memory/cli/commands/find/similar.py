@@ -68,7 +68,7 @@ def command(settings: Settings, words: tuple[str, ...], text: str | None, limit:
             similar = memory.similar(session, text=text, limit=limit)
         except UnknownSession as error:
             again = f"session-memory similar --text {shlex.quote(session or '')}"
-            error.hint = f"{error.hint} As a text: {again}"
+            error.hint = f"List sessions: session-memory sessions. As a text: {again}"
             raise
         store = memory.store
         uid = None if session is None else memory.session(session).uid

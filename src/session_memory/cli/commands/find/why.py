@@ -62,8 +62,10 @@ def command(settings: Settings, place: str) -> None:
 
 def _parsed(place: str) -> tuple[Path, int | None, int | None]:
     if not Path(place).exists() and (found := _PLACE.fullmatch(place)):
-        last = found["last"]
-        return Path(found["path"]), int(found["first"]), int(last) if last else None
+        first, last = int(found["first"]), int(found["last"]) if found["last"] else None
+        if last is not None and last < first:
+            raise click.UsageError(f"the lines end before they begin: {first}-{last}")
+        return Path(found["path"]), first, last
     return Path(place), None, None
 
 

@@ -2,8 +2,9 @@
 
 The analysis notes what stands out in each session, such as an error that came back. Similar notes
 are one pattern. Problems come first, then successes, each by rank. Rank = sessions × (1 + D), where
-D is the number of binary digits of tokens / 1000. So frequency counts more than cost. "basis" says
-whether the tokens were measured or estimated. The cost is the part of the sessions' cost that
+D is the number of binary digits of tokens / 1000. So frequency counts more than cost. An
+instruction that a person repeats has no tokens; it ranks as if it had 8,000. "basis" says whether
+the tokens were measured or estimated. The cost is the part of the sessions' cost that
 belongs to these tokens. --since and --until select sessions by their end.
 """
 
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from session_memory.cli.kit.command import limit_option, make_command
 from session_memory.cli.kit.completion import complete_facet
@@ -101,14 +103,18 @@ def command(
     settings: Settings, /, name: str | None, kind: str | None, limit: int, **filters: Any
 ) -> None:
     from session_memory.views.learning import find_pattern, pattern_dict
+    from session_memory.views.short_names import short_names
 
+    if name is not None:
+        _refuse_filters()
     with settings.memory() as memory:
         if name is not None:
             pattern = find_pattern(memory.store, name)
             if settings.as_json:
                 print_learned({"pattern": pattern_dict(pattern)})
             else:
-                print_lines(safe(line) for line in _page(pattern))
+                names = short_names(memory.store, pattern.session_uids)
+                print_lines(safe(line) for line in _page(pattern, names))
             return
         listing = memory.patterns(type=kind, limit=limit, **filters)
     if settings.as_json:
@@ -118,12 +124,25 @@ def command(
     _remark(settings, listing)
 
 
+def _refuse_filters() -> None:
+    """Raise if the user gave an option of the list with an ID, which would ignore it."""
+    ctx = click.get_current_context()
+    for name in ("since", "until", "repo", "kind", "polarity", "noise", "limit"):
+        if ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE:
+            option = "type" if name == "kind" else name
+            raise click.UsageError(f"--{option} is for the list of patterns: leave out ID", ctx)
+
+
 def _remark(settings: Settings, listing: "PatternList") -> None:
+    from session_memory.views.figures import plural
+
     if listing.unread:
-        changed = f"{listing.unread:,} sessions are new or changed since the last analysis"
-        remark(settings, f"{changed}: session-memory analyze")
+        verb = "is" if listing.unread == 1 else "are"
+        changed = f"{plural(listing.unread, 'session')} {verb} new or changed"
+        remark(settings, f"{changed} since the last analysis: session-memory analyze")
     elif not listing.total:
-        remark(settings, f"No pattern in {listing.sessions:,} analyzed sessions.")
+        analyzed = plural(listing.sessions, "analyzed session")
+        remark(settings, f"No pattern matches, of {analyzed}.")
     elif len(listing.patterns) < listing.total:
         shown = f"{len(listing.patterns):,} of {listing.total:,} patterns"
         remark(settings, f"{shown}; --limit 0 lists all. Next: session-memory patterns ID")
@@ -155,7 +174,7 @@ def _cells(pattern: "Pattern") -> list[str | Cell]:
     ]
 
 
-def _page(pattern: "Pattern") -> Iterator[str]:
+def _page(pattern: "Pattern", names: dict[str, str]) -> Iterator[str]:
     from session_memory.learn.advice import advice, how, title
     from session_memory.pricing import Amount, shown
     from session_memory.views.figures import count, local, plural
@@ -174,6 +193,8 @@ def _page(pattern: "Pattern") -> Iterator[str]:
     for evidence in pattern.evidence:
         # The id of an event is from a log, and may be any text.
         around = shlex.quote(evidence.event_uid)
-        yield f"  session-memory show {evidence.session_uid} --around {around}"
+        uid = evidence.session_uid
+        yield f"  session-memory show {names.get(uid, uid)} --around {around}"
     if not pattern.evidence:
-        yield from (f"  session-memory show {uid}" for uid in pattern.session_uids[-10:])
+        newest = pattern.session_uids[-10:]
+        yield from (f"  session-memory show {names.get(uid, uid)}" for uid in newest)

@@ -94,7 +94,7 @@ def command(
         else:
             found = memory.retro(session)
         labels = session_labels(memory.store, _uids(found))
-        newest = memory.sessions(limit=1).first()
+        newest = memory.sessions(repo=repo, limit=1).first()
     style = style or ("text" if terminal_width() else "markdown")
     if settings.as_json or style == "json":
         print_learned(found.to_dict())
@@ -110,6 +110,8 @@ def command(
     if not found.repos and newest is not None and newest.ended_at:
         day = newest.ended_at[:10]
         remark(settings, f"The newest session ended on {day}: session-memory retro --since {day}")
+    elif not found.repos and newest is None and repo is not None:
+        remark(settings, f"No session is of {repo}. List repositories: session-memory stats repos")
     if found.evicted:
         click.get_current_context().exit(PROBLEMS)
 
@@ -117,4 +119,6 @@ def command(
 def _uids(found: "Retro") -> set[str]:
     """Return the uids of the sessions that a retrospective names."""
     done = {work.session_uid for repo in found.repos for work in repo.done}
-    return done | {fixed.session_uid for repo in found.repos for fixed in repo.fixed}
+    problems = [problem for repo in found.repos for problem in repo.problems]
+    seen = {seen.session_uid for problem in problems for seen in problem.evidence}
+    return done | seen | {fixed.session_uid for repo in found.repos for fixed in repo.fixed}

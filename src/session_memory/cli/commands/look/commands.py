@@ -33,8 +33,9 @@ STATES = ("ok", "failed", "open")
     ),
     json_shape='{"commands": [{"session_uid", "event_uid", "seq", "ts", "tool", "command",'
     ' "state", "exit_code", "duration_ms", "is_test"}, …], "total", "total_exact"};'
-    ' where "total_exact" is false, --limit cut the list and "total" is approximate; "evicted" is'
-    " the number of evicted sessions that were left out, if any.",
+    ' where "total_exact" is false, --limit cut the list and "total" is only an estimate, or with'
+    ' --text and for an evicted session a lower bound; "evicted" is the number of evicted'
+    " sessions that were left out, if any.",
 )
 @click.argument("session", metavar="[UID]", required=False, shell_complete=complete_uid)
 @filter_options
@@ -68,8 +69,10 @@ def command(
     if not listing.total:
         remark(settings, _nothing(state, text))
     elif len(listing.commands) < listing.total:
-        # With --text the total is known only after all commands were read.
-        whole = f" of {listing.total:,}" if text is None else ""
+        # The total is known only after all commands were read, with --text not even about.
+        # Nor is it known for an evicted session: then it is one more than the number listed.
+        is_known = text is None and listing.total > len(listing.commands) + 1
+        whole = f" of about {listing.total:,}" if is_known else ""
         shown = f"The first {len(listing.commands):,}{whole} commands"
         remark(settings, f"{shown}; --limit 0 lists all.")
     end_incomplete(settings, listing.evicted)

@@ -89,12 +89,12 @@ def _lines(answer: "SessionDiff") -> Iterator[str]:
 
 def _stat(answer: "SessionDiff") -> Iterator[str]:
     columns = (
-        Column("file", flexible=True),
+        Column("file", flexible=True, middle=True, least=50),
         Column("what"),
         Column("edits", right=True),
         Column("+", right=True),
         Column("-", right=True),
-        Column("note", flexible=True),
+        Column("note", flexible=True, spare=1, least=20),
     )
     rows = [_row(file) for file in answer.files]
     if rows:

@@ -23,6 +23,7 @@ from session_memory.render.text import cut, safe, width
 
 if TYPE_CHECKING:
     from session_memory.learn.digest import Digest, ErrorSnippet, FileUse
+    from session_memory.store import Store
     from session_memory.views.learning import DigestShown
 
 MOST = 10
@@ -55,16 +56,39 @@ def command(settings: Settings, session: str) -> None:
         shown = memory.session(session).digest()
         store = memory.store
         uid = shown.digest.session_uid
+        evidence = [] if settings.as_json else _evidence(memory.store, shown.digest)
         title = session_labels(memory.store, [uid]).title(uid)
     if settings.as_json:
         print_learned(shown.to_dict())
         return
-    print_lines(_fitting(_lines(shown, title), terminal_width()))
+    print_lines(_fitting(_lines(shown, title, evidence), terminal_width()))
     if shown.is_outdated:
         remark(settings, _outdated(shown))
     elif not shown.is_stored:
         remark(settings, "Not stored yet. Store it: session-memory analyze")
     remark_page(settings, store, uid, "digest")
+
+
+def _evidence(store: "Store", digest: "Digest") -> list[str]:
+    """Name the events that prove the outcome as ``show --around`` takes them: by their numbers.
+
+    The events of an evicted session keep their ids, because numbers need the archive. So does an
+    event that the session no longer has.
+    """
+    from session_memory.core.errors import UnknownEvent
+    from session_memory.views.event_lookup import find_event
+
+    uid, evidence = digest.session_uid, digest.outcome.evidence
+    session = store.sessions.get(uid)
+    if session is None or session.evicted_at is not None:
+        return list(evidence)
+    names = []
+    for event in evidence:
+        try:
+            names.append(str(find_event(store, uid, event)))
+        except UnknownEvent:
+            names.append(event)
+    return names
 
 
 def _fitting(lines: Iterable[str], columns: int | None) -> Iterator[str]:
@@ -83,14 +107,14 @@ def _outdated(shown: "DigestShown") -> str:
     return "An older version made the stored digest. Store this one: session-memory analyze"
 
 
-def _lines(shown: "DigestShown", title: str) -> Iterator[str]:
+def _lines(shown: "DigestShown", title: str, evidence: list[str]) -> Iterator[str]:
     from session_memory.derive.agents import about
 
     digest = shown.digest
     agent = about(digest.session_uid.partition(":")[0])
     yield title or digest.title or ""
     yield f"  session   {digest.session_uid}"
-    yield from _head(digest, shown.continued_in)
+    yield from _head(digest, shown.continued_in, evidence)
     repo = digest.repo
     yield from _part("Errors", [_error(one, repo) for one in digest.error_snippets])
     yield from _part("Tests", [below_repo(line, repo) for line in _tests(digest)])
@@ -107,12 +131,13 @@ def _lines(shown: "DigestShown", title: str) -> Iterator[str]:
     yield from _part("Stands out", signals)
 
 
-def _head(digest: "Digest", continued_in: str | None) -> Iterator[str]:
+def _head(digest: "Digest", continued_in: str | None, evidence: list[str]) -> Iterator[str]:
     from session_memory.pricing import Amount, shown
     from session_memory.views.figures import count, duration, plural
 
     outcome, cost, time = digest.outcome, digest.cost, digest.time
-    proof = f" ({', '.join(outcome.evidence)})" if outcome.evidence else ""
+    events = "event" if len(evidence) == 1 else "events"
+    proof = f" ({events} {', '.join(evidence)})" if evidence else ""
     yield f"  outcome   {outcome.outcome}, by {outcome.reason}{proof}"
     if continued_in is not None:
         yield f"  goes on   in {continued_in}"
@@ -124,7 +149,8 @@ def _head(digest: "Digest", continued_in: str | None) -> Iterator[str]:
     split = ", ".join(f"{who} {duration(spent / 1000)}" for who, spent in ms.items())
     yield f"  time      {split}"
     grown = digest.context
-    yield f"  context   {count(grown.first)} to {count(grown.peak)}, compacted {grown.compactions}×"
+    tokens = f"{count(grown.first)} to {count(grown.peak)} tokens"
+    yield f"  context   {tokens}, compacted {grown.compactions}×"
     marks = digest.markers
     figures = (
         plural(marks.error, "error"),

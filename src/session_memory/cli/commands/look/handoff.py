@@ -97,12 +97,16 @@ def command(
     **limits: Any,
 ) -> None:
     if (to is None) == (form is None):
-        raise click.UsageError("Name the agent with --to, or print a text with --as text.")
+        raise click.UsageError("give one of --to AGENT and --as text")
+    if to is None and (run or any_version):
+        raise click.UsageError(f"{'--open' if run else '--any-version'} needs --to AGENT")
     with settings.memory() as memory:
         stored = _stored(memory, session)
         if to is None:
             _print_text(settings, stored.handoff_text(**limits))
             return
+        if run:
+            _check_directory(limits["cwd"] or stored.record.cwd)
         handoff = stored.handoff(to, any_version=any_version, **limits)
     if run:
         _run(handoff)
@@ -154,8 +158,17 @@ def _remarks(handoff: "Handoff", limits: dict[str, Any]) -> list[str]:
     if handoff.images:
         lines.append(f"{plural(handoff.images, 'picture')} left out.")
     if not Path(handoff.cwd).is_dir():
-        lines.append(f"The directory does not exist: {handoff.cwd}. Name another one: --cwd DIR")
+        lines.append(
+            f"The directory does not exist: {handoff.cwd}. Name another one: --cwd DIRECTORY"
+        )
     return lines
+
+
+def _check_directory(cwd: str | None) -> None:
+    """Raise if the agent cannot be started there: before the new session is written."""
+    if cwd is not None and not Path(cwd).is_dir():
+        hint = "Name the directory to continue in: --cwd DIRECTORY"
+        raise CannotHandOver(f"the directory {cwd} does not exist", hint)
 
 
 def _run(handoff: "Handoff") -> None:

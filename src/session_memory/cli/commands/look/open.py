@@ -50,6 +50,8 @@ def command(settings: Settings, session: str, run: bool, on_web: bool) -> None:
     from session_memory.views.lookup import find_session
     from session_memory.views.resuming import resume
 
+    if run and on_web:
+        raise click.UsageError("give one of --run and --web")
     with settings.opened() as store:
         uid = find_session(store, session)
         found = store.sessions.get(uid)

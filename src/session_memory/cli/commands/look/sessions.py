@@ -1,9 +1,10 @@
 """List sessions, newest first.
 
 A subagent is left out if the session that started it is listed: "+3 subagents" after the title is
-their number. A wide terminal also shows their cost. --all, --parent and --json list them. Tokens
-and cost in the columns are those of the session without its subagents. The column "in" counts
-tokens that were sent to the model uncached, "cache" those read from or written to its cache.
+their number. If that session is not in the store, only its newest subagent is listed, with "+3
+more". A wide terminal also shows the cost of those left out. --all, --parent and --json list them.
+Tokens and cost in the columns are those of the session without its subagents. The column "in"
+counts tokens that were sent to the model uncached, "cache" those read from or written to its cache.
 """
 
 from collections.abc import Iterator
@@ -102,7 +103,9 @@ def command(settings: Settings, /, tz: tzinfo | None, every: bool, **filters: An
     if not listing.stored:
         remark(settings, "No sessions yet. Collect them: session-memory sync")
     elif not listing.total:
-        remark(settings, f"None of the {listing.stored:,} sessions matches.")
+        from session_memory.views.figures import plural
+
+        remark(settings, f"No session matches, of {plural(listing.stored, 'session')}.")
     elif left_out := list(_left_out(listing)):
         for line in (*left_out, "Next: session-memory show SESSION"):
             remark(settings, line)

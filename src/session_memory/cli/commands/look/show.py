@@ -4,8 +4,8 @@ UID is the session's uid or native id (the id that its agent gave it), or the fi
 characters of it. To name a subagent, give its parent's id and its own with a colon between. A
 title, or its beginning, names a session as well.
 
-A subagent is shown below the call that started it, and the cost of a turn below the turn. Branches
-that a rewind abandoned are marked.
+A subagent is shown below the call that started it, or at the end if the log does not name the call.
+The cost of a turn is shown below the turn. Branches that a rewind abandoned are marked.
 
 The agent's bookkeeping is left out: snapshots of files, changes of modes, queue operations,
 instructions for the model. Slash commands are shown as they were typed. --all shows everything as
@@ -63,8 +63,8 @@ AROUND = 10
     type=click.Choice(LEVELS),
     default="tool",
     show_default=True,
-    help="user: only prompts. assistant: also answers. tool: also calls, with shortened output."
-    " full: whole output.",
+    help="user: prompts and decisions. assistant: also answers. tool: also calls, with shortened"
+    " output. full: whole output.",
 )
 @click.option(
     "--kind", "kinds", multiple=True, metavar="KIND", help="Only events of this kind; repeatable."

@@ -85,6 +85,7 @@ def command(
 def _show(settings: Settings, report: "StatsReport") -> None:
     from session_memory.cli.lines.bars import signs
     from session_memory.cli.lines.stats import report_lines
+    from session_memory.views.figures import plural
 
     if not report.stored:
         remark(settings, "No sessions yet. Collect them: session-memory sync")
@@ -92,4 +93,5 @@ def _show(settings: Settings, report: "StatsReport") -> None:
     lines = list(report_lines(report, terminal_width(), signs()))
     print_lines(lines)
     if not lines:
-        remark(settings, f"None of the {report.stored:,} sessions matches, or none has such data.")
+        of = plural(report.stored, "session")
+        remark(settings, f"No session matches, or none has such data, of {of}.")

@@ -11,13 +11,16 @@ import click
 
 from session_memory.cli.kit.calling import how_to_call
 from session_memory.cli.kit.command import make_command
-from session_memory.cli.kit.output import print_json, print_lines
+from session_memory.cli.kit.output import print_json, print_lines, terminal_width
 from session_memory.cli.kit.settings import Settings
+from session_memory.cli.lines.folding import wrapped
 from session_memory.render.paths import short_path
 from session_memory.render.text import safe
 
 if TYPE_CHECKING:
     from session_memory.views.overview import NextStep, Overview
+
+MARGIN = 16
 
 
 @make_command(
@@ -30,7 +33,9 @@ if TYPE_CHECKING:
     ' {FLAVOR: N, …}, "log_flavors": [FLAVOR, …], "cost": {"today": {"microdollars",'
     ' "unpriced_tokens"}, "month": {…}}, "collected_at", "never_analyzed", "to_analyze",'
     ' "expiring": [{"flavor", "files", "at_risk", "bytes_at_risk", "days_left"}, …], "next":'
-    ' [{"command", "why"}, …]}',
+    ' [{"command", "why"}, …]}; "agents" counts the stored sessions, "log_flavors" are the agents'
+    ' with logs on this machine; "expiring" are logs that an agent will delete soon, "at_risk"'
+    " those of them that the store does not have.",
 )
 @click.pass_obj
 def command(settings: Settings) -> None:
@@ -87,8 +92,11 @@ def _lines(found: "Overview", place: str) -> Iterator[str]:
             ("Not analyzed", f"{plural(found.to_analyze, 'session')} new or changed{never}")
         )
     rows += [("Deleted soon", line) for line in expiry_lines(found.expiring)]
+    columns = terminal_width()
     for title, text in rows:
-        yield f"{click.style(f'{title:<14}', bold=True)}  {safe(text)}"
+        first, *others = wrapped(safe(text), columns and columns - MARGIN)
+        yield f"{click.style(f'{title:<14}', bold=True)}  {first}"
+        yield from (f"{'':<{MARGIN}}{other}" for other in others)
 
 
 def _next_lines(steps: "list[NextStep]", settings: Settings) -> Iterator[str]:

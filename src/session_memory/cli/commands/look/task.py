@@ -9,6 +9,7 @@ every sync and rebuild. A subagent without a task has the one of its parent.
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from session_memory.cli.kit.command import limit_option, make_command
 from session_memory.cli.kit.completion import complete_facet, complete_uid
@@ -57,6 +58,8 @@ def command(
         raise click.UsageError("give one of REF, --none and --reset")
     if session is None and (is_none or reset):
         raise click.UsageError("name a session")
+    if session is not None:
+        _refuse_list_options()
     with settings.memory() as memory:
         if session is None:
             _list(settings, memory, repo, limit)
@@ -72,6 +75,14 @@ def command(
     remark_page(settings, store, uid)
 
 
+def _refuse_list_options() -> None:
+    """Raise if the user gave an option of the list with a session, which would ignore it."""
+    ctx = click.get_current_context()
+    for name in ("repo", "limit"):
+        if ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--{name} is for the list of tasks: leave out UID", ctx)
+
+
 def _list(settings: Settings, memory: "Memory", repo: str | None, limit: int) -> None:
     from session_memory.cli.lines.tasks import task_lines
 
@@ -80,7 +91,8 @@ def _list(settings: Settings, memory: "Memory", repo: str | None, limit: int) ->
         print_json(listing.to_dict())
         return
     if not listing.tasks:
-        remark(settings, "No session names a task. Set one: session-memory task UID REF")
+        where = "" if repo is None else f" of {repo}"
+        remark(settings, f"No session{where} names a task. Set one: session-memory task UID REF")
         return
     print_lines(task_lines(listing, terminal_width()))
     if len(listing.tasks) < listing.total:

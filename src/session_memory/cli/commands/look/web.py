@@ -2,8 +2,8 @@
 
 The server listens on this machine only. The printed address contains a token, which the browser
 then keeps. A request without the token gets no data. New lines of your agents' logs appear while
-you look. Ctrl-C ends the server. If a server runs for this store already, its page is opened,
-unless --port asks for a second one.
+you look. Ctrl-C ends the server. If a server runs for this store already, its page is opened, and
+--mcp and --no-watch do not change it. --port starts a second server.
 """
 
 from typing import TYPE_CHECKING
@@ -57,7 +57,8 @@ def command(settings: Settings, port: int, is_quiet: bool, is_still: bool, mcp: 
     # A service may serve the page already. With --port the user wants a second server.
     if others is not None and not port and others.answers():
         _show(settings, others.address_of(f"/?{PARAMETER}={others.token}"), others.port, is_quiet)
-        remark(settings, "The server runs already.")
+        second = " For a second one with these options, give --port." if mcp or is_still else ""
+        remark(settings, f"The server runs already.{second}")
         return
     server = WebServer(
         lambda: Memory(where, settings.config, create=False),

@@ -79,6 +79,8 @@ def command(
 ) -> None:
     from session_memory.learn.curate import edit
 
+    if everywhere and (repos or flavors):
+        raise click.UsageError("give --everywhere, or --repo and --flavor, not both")
     changes: dict[str, Any] = {key: _read(text) for key, text in texts.items() if text is not None}
     if repos or everywhere:
         changes["repos"] = repos

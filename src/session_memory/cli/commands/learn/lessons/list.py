@@ -56,10 +56,9 @@ def command(ctx: click.Context, status: str | None, directory: Path | None) -> N
         if listing.rows:
             print_lines(table(columns, map(_cells, listing.rows), terminal_width()))
         else:
-            where = short_path(listing.directory)
-            remark(
-                settings, f"No lessons in {where}. Make one from a pattern: session-memory patterns"
-            )
+            what = "lesson" if status is None else f"{status} lesson"
+            empty = f"No {what} in {short_path(listing.directory)}."
+            remark(settings, f"{empty} Make one from a pattern: session-memory patterns")
         for problem in listing.problems:
             click.secho(safe(f"problem: {problem}"), err=True, fg="yellow")
     if listing.problems:

@@ -36,16 +36,18 @@ if TYPE_CHECKING:
 @click.pass_obj
 def command(settings: Settings, name: str, directory: Path | None) -> None:
     from session_memory.views.lessons import show_lesson
+    from session_memory.views.short_names import short_names
 
     with opened_lessons(settings, directory) as opened:
         page = show_lesson(opened.lessons, opened.applied, opened.store, name)
+        names = short_names(opened.store, [uid for uid, _ in page.row.lesson.events])
     if settings.as_json:
         print_learned(page.to_dict())
         return
-    print_lines(_lines(page))
+    print_lines(_lines(page, names))
 
 
-def _lines(page: "LessonPage") -> Iterator[str]:
+def _lines(page: "LessonPage", names: dict[str, str]) -> Iterator[str]:
     from session_memory.views.figures import local, plural
 
     lesson = page.row.lesson
@@ -71,7 +73,7 @@ def _lines(page: "LessonPage") -> Iterator[str]:
     yield from (safe(f"  session-memory patterns {shown.id}") for shown in lesson.patterns)
     for uid, event in lesson.events:
         # The id of an event is from a log, and may be any text.
-        yield safe(f"  session-memory show {uid} --around {shlex.quote(event)}")
+        yield safe(f"  session-memory show {names.get(uid, uid)} --around {shlex.quote(event)}")
     yield ""
     yield click.style("Decisions", bold=True)
     for one in page.decisions:

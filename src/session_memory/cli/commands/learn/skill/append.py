@@ -1,8 +1,8 @@
-"""Read one call of a skill from standard input, and add it to the log.
+"""Add one call of a skill to the skill log.
 
-The call is a JSON object. It needs a session_id, and usually has skill, phase, project_root, input,
-attempts and final_status. Without a timestamp it gets the present time. When the exit status is 0,
-the call is on disk.
+The call is read from standard input, as a JSON object. It needs a session_id, and usually has
+skill, phase, project_root, input, attempts and final_status. Without a timestamp it gets the
+present time. When the exit status is 0, the call is on disk.
 """
 
 import json
@@ -19,6 +19,7 @@ from session_memory.cli.kit.skill_log_directory import directory_option, opened_
 from session_memory.render.paths import short_path
 
 LARGEST = 200_000_000
+HINT = 'Give one entry on standard input, such as {"session_id": "nightly-7", "skill": "review"}.'
 
 
 @make_command(
@@ -31,11 +32,15 @@ LARGEST = 200_000_000
 @directory_option
 @click.pass_obj
 def command(settings: Settings, directory: Path | None) -> None:
+    from session_memory.core.errors import InvalidRecord
     from session_memory.core.schema import Entry
     from session_memory.core.time import now
 
     body = sys.stdin.buffer.read(LARGEST + 1)
-    entry = Entry.from_dict({"timestamp": now(), **_read_entry(body)})
+    values = _read_entry(body)
+    if "session_id" not in values:
+        raise InvalidRecord("session_id is missing", HINT, field="session_id")
+    entry = Entry.from_dict({"timestamp": now(), **values})
     log = opened_log(settings, directory)
     log.append(entry)
     path = log.path_of(entry.session_id)
@@ -48,13 +53,12 @@ def command(settings: Settings, directory: Path | None) -> None:
 def _read_entry(body: bytes) -> dict[str, Any]:
     from session_memory.core.errors import InvalidRecord
 
-    hint = "Give one entry, a JSON object, on standard input."
     if len(body) > LARGEST:
-        raise InvalidRecord(f"the entry has more than {LARGEST:,} bytes", hint, field="Entry")
+        raise InvalidRecord(f"the entry has more than {LARGEST:,} bytes", HINT, field="Entry")
     try:
         entry = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise InvalidRecord(f"the entry is not JSON: {error}", hint, field="Entry") from None
+        raise InvalidRecord(f"the entry is not JSON: {error}", HINT, field="Entry") from None
     if not isinstance(entry, dict):
-        raise InvalidRecord("the entry is not a JSON object", hint, field="Entry")
+        raise InvalidRecord("the entry is not a JSON object", HINT, field="Entry")
     return entry

@@ -89,7 +89,10 @@ def command(
         return
     print_lines(_lines(listing))
     if not listing.skills and not listing.evicted:
-        remark(settings, "No skill calls. Log them with: session-memory skill append")
+        if skill is None and model is None and windows == ("all",):
+            remark(settings, "No skill calls. Log them with: session-memory skill append")
+        else:
+            remark(settings, "No skill call matches. List all: session-memory skill stats")
     end_incomplete(settings, listing.evicted)
 
 

@@ -1,4 +1,7 @@
-"""Show what an export of training data would contain, and why the rest is left out."""
+"""Show what an export of training data would contain.
+
+It also says how many examples are left out, and why. Nothing is written.
+"""
 
 from typing import Any
 
