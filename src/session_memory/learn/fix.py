@@ -29,7 +29,7 @@ MOST_SESSIONS = 40
 SHORTEST_LINE = 8
 # A description may call things by other names than the error, so it matches less. In a pasted error
 # that is no more alike than this, only words that many errors have are the same.
-LEAST_ALIKE = 0.25
+LEAST_ALIKE = 0.3
 LEAST_ALIKE_PASTED = 0.4
 # If the same error was found, a similar error is shown only if it matches the question at least so
 # much: as a whole (`likeness`) and by its own line (`own`). If only a nearly same error was found
