@@ -95,7 +95,18 @@ def test_list_shows_subagents_when_asked(live: SessionStore, run: Any) -> None:
 
 def test_nothing_is_nothing(live: SessionStore, run: Any) -> None:
     result = run("live", "list", "--cwd", "/nowhere")
-    assert result.exit_code == 0 and "No live sessions" in result.stderr
+    assert result.exit_code == 0 and "No live session matches" in result.stderr
+
+
+@pytest.mark.no_store
+def test_a_list_without_sessions_says_where_they_come_from(home: Path, run: Any) -> None:
+    write_empty_store(home / ".session-memory" / "memory.db")
+    assert "No live sessions. docs/live.md" in run("live", "list").stderr
+
+
+def test_a_list_that_ends_at_its_limit_says_so(live: SessionStore, run: Any) -> None:
+    assert "--limit 0 lists all" in run("live", "list", "--limit", "2").stderr
+    assert run("live", "list", "--limit", "3").stderr == ""
 
 
 def test_show_has_messages_folds_and_open_calls(live: SessionStore, run: Any) -> None:
