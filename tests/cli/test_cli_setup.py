@@ -30,6 +30,11 @@ def test_the_example_changes_nothing_until_a_setting_is_uncommented(tmp_path, ru
 
 
 @pytest.mark.only("sqlite")
+def test_the_example_is_json_too_when_asked(run) -> None:
+    example = json.loads(run("config", "--example", "--json").stdout)["example"]
+    assert example == run("config", "--example").stdout
+
+
 def test_the_settings_in_effect_name_store_and_roots(home, run) -> None:
     answer = json.loads(run("config", "--json").stdout)
     assert answer["exists"] is False

@@ -68,7 +68,9 @@ SECONDS_TO_END = 5
     metavar="DIR",
     help="Write the retrospective of each week to this directory; includes --analyze.",
 )
-@click.option("--web", "serves", is_flag=True, help="Serve the web page too.")
+@click.option(
+    "--web", "serves", is_flag=True, help="Serve the web page too; session-memory web opens it."
+)
 @click.option(
     "--poll",
     is_flag=True,
