@@ -242,6 +242,20 @@ def test_what_cannot_be_done_says_why_and_changes_nothing(
 
 
 @BOTH
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("rewind", ONE, "99"), f"session-memory live show {ONE} --which path"),
+        (("undo", ONE), f"session-memory live undo {ONE} --compaction"),
+        (("undo", ONE, "--compaction"), f"See the compactions: session-memory live show {ONE}"),
+    ],
+)
+def test_a_hint_has_a_command_for_this_session(
+    words: Any, hint: str, live: SessionStore, run: Any
+) -> None:
+    assert hint in run("live", *words).stderr
+
+
 def test_an_archived_session_refuses_to_move(live: SessionStore, run: Any) -> None:
     live.archive_session(ONE)
     for words in (("rewind", ONE, "1"), ("repair", ONE), ("compact", ONE, "--keep", "0")):

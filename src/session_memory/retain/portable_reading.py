@@ -98,7 +98,8 @@ class PortableFile:
             msgspec.MsgspecError,
             RecursionError,
         ) as error:
-            raise _not_an_export(self._path, str(error)) from error
+            reason = f"it is no portable file, or it is damaged ({error})"
+            raise _not_an_export(self._path, reason) from error
 
     def _entries(self, archive: tarfile.TarFile) -> Iterator[ImportedSource]:
         manifest, row, seen = None, None, 0

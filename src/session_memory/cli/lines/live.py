@@ -31,7 +31,7 @@ def session_lines(rows: "list[SessionRow]", limit: int | None) -> Iterator[str]:
         Column("when"),
         Column("status"),
         Column("model", flexible=True),
-        Column("cwd", flexible=True),
+        Column("cwd", flexible=True, middle=True),
         Column("title", flexible=True),
     )
     cells = (
