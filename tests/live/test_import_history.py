@@ -197,6 +197,8 @@ def test_the_command_imports_all_sessions_of_homes_and_databases(tmp_path: Path)
     assert shown.exit_code == 1 and "--all" in shown.output
     both = CliRunner().invoke(main, [*items, "--id", "x"])
     assert both.exit_code == 2
+    uid = CliRunner().invoke(main, ["live", "import", "mycode:x", "--session", "x", *where])
+    assert uid.exit_code == 2 and "--session is for a database" in uid.output
 
 
 def test_the_command_takes_a_path_relative_to_the_directory(

@@ -268,3 +268,13 @@ def test_a_rebuild_counts_only_what_it_derived(machine: Machine) -> None:
     machine.run("retain")
     assert "Derived 0 sessions with 0 events again from 0 sources." in machine.run("rebuild")
     assert machine.json("rebuild")["sources"] == 0
+
+
+def test_a_quiet_dry_run_prints_the_plan_and_nothing_else(machine: Machine) -> None:
+    assert "Would be forgotten: 1 session." in machine.run("forget", UID, "--dry-run", "-q")
+    machine.run("analyze")
+    assert "please xylophone-quartet" in machine.run("retain", "--dry-run", "-q")
+    assert "1 unchanged" in machine.run("sync", "--dry-run", "-q")
+    machine.run("pin", UID)
+    assert f"{UID} is pinned" in machine.run("pin", "-q")
+    assert machine.run("forget", UID, "--yes", "-q") == ""

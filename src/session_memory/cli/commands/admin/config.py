@@ -123,6 +123,8 @@ def command(settings: Settings, example: bool, only_path: bool, retention: str |
     from session_memory.store.address import shown
     from session_memory.views.retention import TURN_ON_RETENTION
 
+    if example + only_path + (retention is not None) > 1:
+        raise click.UsageError("give one of --example, --path and --retention")
     if example:
         print_json({"example": EXAMPLE}) if settings.as_json else click.echo(EXAMPLE, nl=False)
         return

@@ -27,6 +27,7 @@ from session_memory.views.figures import plural
 if TYPE_CHECKING:
     from session_memory.retain.forget import ForgetResult
     from session_memory.retain.forget_plan import ForgetPlan
+    from session_memory.retain.proof import Proof
     from session_memory.store import Store
 
 SHOWN = 10
@@ -213,11 +214,15 @@ def _show(
             {"dry_run": done is None, "forgotten": values.pop("uids"), **values, "proof": proof}
         )
         return
-    if settings.quiet:
-        return
-    _print_plan(plan, "Would be forgotten" if done is None else "Forgotten", titles)
+    if done is None or not settings.quiet:
+        _print_plan(plan, "Would be forgotten" if done is None else "Forgotten", titles)
     if done is not None:
-        proof = done.proof
+        _print_proof(done.proof, quiet=settings.quiet)
+
+
+def _print_proof(proof: "Proof", *, quiet: bool) -> None:
+    """Print what was searched and, even with ``quiet``, what is left."""
+    if not quiet:
         click.echo(
             f"Searched {plural(proof.files, 'file')} and {plural(proof.packs, 'pack')} for"
             f" {plural(proof.samples, 'sample')} of their text:"
@@ -227,9 +232,9 @@ def _show(
             click.echo(f"{_are(proof.held_by_others)} in other sessions too, which keep them.")
         elif not proof.samples:
             click.echo("Their texts are too short for samples: only rows and names were checked.")
-        for place in proof.found:
-            click.secho(f"  still in {safe(place)}", fg="red")
-        _print_unswept(proof.unswept)
+    for place in proof.found:
+        click.secho(f"  still in {safe(place)}", fg="red")
+    _print_unswept(proof.unswept)
 
 
 def _are(samples: int) -> str:

@@ -43,7 +43,8 @@ def command(settings: Settings, sessions: tuple[str, ...]) -> None:
         return
     if not rows:
         remark(settings, "No session is pinned.")
-    for uid, row in rows if not settings.quiet else ():
+    # The list is the answer, so it is printed with --quiet, too.
+    for uid, row in rows if not (uids and settings.quiet) else ():
         title = f": {row.title}" if row is not None and row.title else ""
         click.echo(safe(f"{uid} is pinned{_until(pins[uid])}{title}"))
 

@@ -105,7 +105,7 @@ def command(
         print_json(result.to_dict())
         return
     outcome, soon = result.outcome, list(result.expiry)
-    if settings.quiet:
+    if settings.quiet and not dry_run:
         return
     has_caps = not result.is_off and max_age is None
     click.echo(_stored(state, has_caps=has_caps))

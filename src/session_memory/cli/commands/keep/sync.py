@@ -217,6 +217,8 @@ def _show(
         print_json({**result.to_dict(), **more.to_dict()})
         return
     if settings.quiet:
+        if dry_run:
+            click.echo(sync_summary(result, store, dry_run=True))
         return
     if not result.discovered:
         click.echo("No agent logs found. Looked in:")

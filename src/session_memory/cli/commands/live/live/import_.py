@@ -108,6 +108,8 @@ def _import_one(
     if path.exists():
         history = history_at(path, session)
     else:
+        if session is not None:
+            raise click.UsageError(f"--session is for a database, and there is no file {what}")
         with settings.opened(config) as store:
             history = collected_history(store, find_session(store, what))
     with SessionStore.open(settings.where(config)) as live:
