@@ -261,6 +261,11 @@ def test_help_for_an_unknown_command_suggests_near_ones(run) -> None:
     assert run("help", "--", "--json").exit_code == 2
 
 
+def test_help_for_an_unknown_command_of_a_group_points_to_the_group(run) -> None:
+    assert "See: session-memory lake --help" in run("help", "lake", "zzzz").stderr
+    assert "See: session-memory --help" in run("help", "zzzz").stderr
+
+
 def test_a_group_without_a_command_shows_its_help(run) -> None:
     result = run("store")
     assert result.exit_code == 2

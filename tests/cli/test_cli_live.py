@@ -95,7 +95,18 @@ def test_list_shows_subagents_when_asked(live: SessionStore, run: Any) -> None:
 
 def test_nothing_is_nothing(live: SessionStore, run: Any) -> None:
     result = run("live", "list", "--cwd", "/nowhere")
-    assert result.exit_code == 0 and "No live sessions" in result.stderr
+    assert result.exit_code == 0 and "No live session matches" in result.stderr
+
+
+@pytest.mark.no_store
+def test_a_list_without_sessions_says_where_they_come_from(home: Path, run: Any) -> None:
+    write_empty_store(home / ".session-memory" / "memory.db")
+    assert "No live sessions. docs/live.md" in run("live", "list").stderr
+
+
+def test_a_list_that_ends_at_its_limit_says_so(live: SessionStore, run: Any) -> None:
+    assert "--limit 0 lists all" in run("live", "list", "--limit", "2").stderr
+    assert run("live", "list", "--limit", "3").stderr == ""
 
 
 def test_show_has_messages_folds_and_open_calls(live: SessionStore, run: Any) -> None:
@@ -231,6 +242,20 @@ def test_what_cannot_be_done_says_why_and_changes_nothing(
 
 
 @BOTH
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("rewind", ONE, "99"), f"session-memory live show {ONE} --which path"),
+        (("undo", ONE), f"session-memory live undo {ONE} --compaction"),
+        (("undo", ONE, "--compaction"), f"See the compactions: session-memory live show {ONE}"),
+    ],
+)
+def test_a_hint_has_a_command_for_this_session(
+    words: Any, hint: str, live: SessionStore, run: Any
+) -> None:
+    assert hint in run("live", *words).stderr
+
+
 def test_an_archived_session_refuses_to_move(live: SessionStore, run: Any) -> None:
     live.archive_session(ONE)
     for words in (("rewind", ONE, "1"), ("repair", ONE), ("compact", ONE, "--keep", "0")):

@@ -306,7 +306,7 @@ def test_problems_have_their_file_and_byte(demo, run) -> None:
     assert problem["path"].endswith("20f6e9c3-57ab-4e81-9d0c-b4a871f3d5e2.jsonl")
     assert problem["offset"] > 0 and problem["length"] > 0
     assert str(problem["offset"]) in run("problems").stdout
-    assert "1 problem: 1 malformed line." in run("problems").stderr
+    assert "1 problem: 1 × malformed line." in run("problems").stderr
     assert "No problems." in run("problems", "--path", "elsewhere").stderr
 
 

@@ -37,6 +37,21 @@ def test_it_is_shown_before_it_is_written_and_written_when_confirmed(run, home: 
     assert stat.S_IMODE((home / ".config").stat().st_mode) == 0o700
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("status", "--start"),
+        ("status", "--dry-run"),
+        ("install", "--stop"),
+        ("uninstall", "--every", "hour"),
+        ("uninstall", "--no-analyze"),
+    ],
+)
+def test_an_option_of_another_action_is_refused(words, run, home: Path) -> None:
+    result = run("service", *words)
+    assert result.exit_code == 2 and " is for service " in result.stderr
+
+
 def test_a_dry_run_writes_nothing(run, home: Path) -> None:
     shown = json.loads(run("service", "install", "--dry-run", "--json").stdout)
     assert (shown["written"], shown["path"]) == (False, str(home / UNIT))

@@ -30,6 +30,17 @@ def test_the_example_changes_nothing_until_a_setting_is_uncommented(tmp_path, ru
 
 
 @pytest.mark.only("sqlite")
+def test_the_example_is_json_too_when_asked(run) -> None:
+    example = json.loads(run("config", "--example", "--json").stdout)["example"]
+    assert example == run("config", "--example").stdout
+
+
+def test_two_questions_to_config_are_refused(run) -> None:
+    for words in (("--path", "--example"), ("--path", "--retention", "on")):
+        result = run("config", *words)
+        assert result.exit_code == 2 and "give one of" in result.stderr
+
+
 def test_the_settings_in_effect_name_store_and_roots(home, run) -> None:
     answer = json.loads(run("config", "--json").stdout)
     assert answer["exists"] is False

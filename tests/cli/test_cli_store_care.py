@@ -119,6 +119,28 @@ def test_an_export_brings_everything_to_another_store(demo, run, tmp_path, finge
     assert run("export", file).exit_code == 1
 
 
+@pytest.mark.parametrize(
+    "words", [("--all",), ("--no-children",), ("--inherited",), ("--depth", "user")]
+)
+def test_an_option_that_changes_nothing_in_a_portable_file_is_refused(
+    words, demo, run, tmp_path
+) -> None:
+    file = tmp_path / "all.smx"
+    result = run("export", *words, str(file))
+    assert result.exit_code == 2 and f"{words[0]} is only for transcripts" in result.stderr
+    assert not file.exists()
+
+
+@pytest.mark.parametrize("share", [0.02, 0.3, 0.7, 0.99])
+def test_a_file_that_is_cut_off_anywhere_is_refused_whole(share, demo, run, tmp_path) -> None:
+    file = tmp_path / "all.smx"
+    run("export", str(file))
+    whole = file.read_bytes()
+    file.write_bytes(whole[: int(len(whole) * share)])
+    result = run("import", str(file), "--store", str(tmp_path / "other.db"))
+    assert result.exit_code == 1 and "it is no portable file, or it is damaged" in result.stderr
+
+
 def test_some_sessions_are_exported_alone(demo, run, tmp_path) -> None:
     file, other = str(tmp_path / "one.smx"), str(tmp_path / "other.db")
     assert run("export", file, "5b0c", "--quiet").stdout == ""

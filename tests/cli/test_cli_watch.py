@@ -144,3 +144,8 @@ def test_an_agent_nobody_knows_is_an_error(run) -> None:
 
 def test_an_interval_that_would_never_rest_is_refused(run) -> None:
     assert run("watch", "--interval", "0").exit_code == 2
+
+
+def test_a_pause_between_analyses_is_refused_without_analyses(run) -> None:
+    result = run("watch", "--analyze-every", "5")
+    assert result.exit_code == 2 and "--analyze-every needs --analyze" in result.stderr

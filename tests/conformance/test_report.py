@@ -110,3 +110,10 @@ def test_the_reason_why_a_release_does_not_install_names_no_directory() -> None:
 def test_the_network_is_left_out_where_the_machine_allows_it() -> None:
     words, environment = words_without_network(["true"])
     assert words[-1] == "true" and "PATH" in environment
+
+
+def test_a_version_of_an_agent_that_does_not_run_is_refused(tmp_path: Path) -> None:
+    words = ["conformance", "pi", "--version", "claude=1", "--scratch", str(tmp_path)]
+    result = CliRunner().invoke(main, words)
+    assert result.exit_code == 2
+    assert "--version names claude, but this runs pi" in result.stderr

@@ -168,6 +168,8 @@ def test_the_command_begins_a_live_session(tmp_path: Path) -> None:
     assert json.loads(result.stdout)["messages"] == 8
     again = CliRunner().invoke(main, items)
     assert again.exit_code == 1
+    hint = f"Bring it up to date: session-memory live import --all {path}."
+    assert json.loads(again.stdout or again.stderr)["error"]["hint"].startswith(hint)
     with SessionStore.open(place) as live:
         live.repair(ROOT)
         live.append_message(ROOT, role="user", content="go on")
@@ -195,3 +197,19 @@ def test_the_command_imports_all_sessions_of_homes_and_databases(tmp_path: Path)
     assert shown.exit_code == 1 and "--all" in shown.output
     both = CliRunner().invoke(main, [*items, "--id", "x"])
     assert both.exit_code == 2
+    uid = CliRunner().invoke(main, ["live", "import", "mycode:x", "--session", "x", *where])
+    assert uid.exit_code == 2 and "--session is for a database" in uid.output
+
+
+def test_the_command_takes_a_path_relative_to_the_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(DATA / "mycode" / "0.21.0" / "home", home)
+    (session,) = (home / ".mycode" / "sessions").iterdir()
+    monkeypatch.chdir(home)
+    path = str(session.relative_to(home))
+    items = ["live", "import", path, "--store", str(tmp_path / "memory.db"), "--json"]
+    result = CliRunner().invoke(main, items)
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["session_id"] == session.name

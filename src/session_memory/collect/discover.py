@@ -67,7 +67,8 @@ def roots(
     _refuse_unknown(config)
     for root in given:
         if not root.exists():
-            raise SourceUnreadable(str(root), "there is no such directory")
+            hint = "Name a directory that exists, or see where logs are: session-memory config"
+            raise SourceUnreadable(str(root), "there is no such directory", hint)
     found = []
     for flavor in only or loadable_flavors():
         source = config.source(flavor)

@@ -180,6 +180,8 @@ def with_settings(history: History, settings: dict[str, dict[str, Any]]) -> Hist
 
 def history_at(path: Path, session: str | None = None) -> History:
     """Read the history of a session from its runtime's own directory, log or database."""
+    # A relative path is never one of an agent's logs: their patterns have the directories above.
+    path = path.absolute()
     able = [agent for agent in agents() if agent.history is not None]
     for agent in able:
         ref = agent.log_at(path) if agent.log_at is not None else None

@@ -204,8 +204,8 @@ class NotEmpty(StoreError):
 
     hint = "Choose an empty target."
 
-    def __init__(self, path: str) -> None:
-        super().__init__(f"{path} is not empty")
+    def __init__(self, path: str, hint: str | None = None) -> None:
+        super().__init__(f"{path} is not empty", hint)
 
 
 class CopyUnfinished(StoreError):

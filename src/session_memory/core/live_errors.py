@@ -70,11 +70,11 @@ class SpawnTooDeep(LiveError, ValueError):
 class NotOnPath(LiveError, ValueError):
     """The message is not on the path from the session's first message to its head."""
 
-    hint = "Give the seq of a message that is listed by: session-memory live show SESSION"
-
     def __init__(self, session: str, seq: object) -> None:
         super().__init__(
-            f"message {short_repr(seq)} is not on the path of session {short_repr(session)}"
+            f"message {short_repr(seq)} is not on the path of session {short_repr(session)}",
+            "Give the number of a message that is listed by:"
+            f" session-memory live show {session} --which path",
         )
 
 
@@ -132,17 +132,16 @@ class CannotFold(LiveError, ValueError):
 class CannotUnfold(LiveError, ValueError):
     """This compaction cannot be undone now."""
 
-    hint = "Undo the newest compaction first. List them with: session-memory live show SESSION"
-
     def __init__(self, session: str, fold: object, reason: str) -> None:
         what = "a compaction" if fold is None else f"compaction {fold}"
-        super().__init__(f"cannot undo {what} of {short_repr(session)}: {reason}")
+        newest = "" if fold is None else "Undo the newest compaction first. "
+        hint = f"{newest}See the compactions: session-memory live show {session}"
+        super().__init__(f"cannot undo {what} of {short_repr(session)}: {reason}", hint)
 
 
 class NothingToUndo(LiveError):
     """The session has no rewind or clear that is still to be undone."""
 
-    hint = "To undo a compaction: session-memory live undo SESSION --compaction"
-
     def __init__(self, session: str) -> None:
-        super().__init__(f"session {short_repr(session)} has no rewind or clear to undo")
+        hint = f"To undo a compaction: session-memory live undo {session} --compaction"
+        super().__init__(f"session {short_repr(session)} has no rewind or clear to undo", hint)

@@ -59,7 +59,7 @@ def rebuild(
         work = _Rebuilding(store, now, domain_of, on_source, skipped)
         work.run()
         ensure_index(store)
-    return RebuildReport(len(work.read), skipped)
+    return RebuildReport(len(work.read_again), skipped)
 
 
 class _Rebuilding:
@@ -227,6 +227,11 @@ class _Rebuilding:
             # session is derived.
             store.sessions.keep_parent(session)
         self.read |= sources
+
+    @property
+    def read_again(self) -> set[int]:
+        """The sources that were read, without those of evicted sessions: they have no log here."""
+        return self.read - self._evicted.keys()
 
     def _in_order(self, sources: set[int]) -> list[SourceRow]:
         rows = map(self._store.sources.get, sources)

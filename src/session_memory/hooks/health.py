@@ -24,9 +24,9 @@ _REMEDIES = {
     "the store has the schema of a newer": "Update session-memory, or the hooks' path to it.",
     "the store is damaged": "Check it: session-memory store verify",
     "the search index is not complete": "Complete it: session-memory store reindex",
-    "standard input has no JSON": "Install the hooks again: session-memory install --status",
+    "standard input has no JSON": "Install the hooks again: session-memory install AGENT",
     "no answer within": "Rarely, that is normal: the machine was busy.",
-    "unknown agent or event": "Install the hooks again: session-memory install --status",
+    "unknown agent or event": "Install the hooks again: session-memory install AGENT",
 }
 _ANY = "Try it by hand: docs/hooks.md"
 
@@ -56,7 +56,7 @@ def hook_checks(now: float | None = None) -> Iterator[Check]:
         return
     last = sorted(recent, key=lambda one: one.at)[-1]
     when = age(last.at * 1000, int(now * 1000))
-    what = visible(f"{last.agent} {last.event}")
+    what = visible(f"{last.agent} {last.event}".strip()) or "without arguments"
     text = f"{plural(len(recent), 'failure')} within {DAYS} days, the last {when} ({what})"
     remedies = (hint for start, hint in _REMEDIES.items() if last.reason.startswith(start))
     yield Check("hooks", "warn", f"{text}: {visible(last.reason)}", next(remedies, _ANY))

@@ -139,7 +139,7 @@ class Operations(OpenMemory):
         from session_memory.retain.demo_sources import DEMO_HOST, is_demo_path
 
         if not all(is_demo_path(row.path) for row in self.store.sources.every()):
-            raise NotEmpty(self.place)
+            raise NotEmpty(self.place, "Name a new store: session-memory demo --store NEW.db")
         self._complete_index()
         config = Config()
         where = roots(config, demo_roots())

@@ -191,9 +191,6 @@ def describe(store: Store, config: Config, selection: Selection, uids: list[str]
 
 
 def _unreachable(store: Store, selection: Selection, archive: Archive | None) -> Iterator[str]:
-    for row in (*selection.whole, *selection.shared):
-        if Path(row.path).exists():
-            yield f"{row.path}: the agent's own log, which we never change"
     for row in selection.whole:
         eviction = store.retention.evicted_source(row.id)
         if eviction and eviction.file and not is_available(archive, eviction.file):
@@ -209,6 +206,10 @@ def _unreachable(store: Store, selection: Selection, archive: Archive | None) ->
         "copies made with store backup, store copy, export, train export, lake export --to or"
         " restore-native, wherever they are, and archives that archive_dir no longer names"
     )
+    # The logs come last: there may be many, and a terminal shows only the first lines.
+    for row in (*selection.whole, *selection.shared):
+        if Path(row.path).exists():
+            yield f"{row.path}: the agent's own log, which session-memory never changes"
 
 
 def is_available(archive: Archive | None, name: str) -> bool:

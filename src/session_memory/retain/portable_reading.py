@@ -8,6 +8,7 @@ import io
 import re
 import tarfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -73,32 +74,26 @@ class PortableFile:
         self._limits = ImportLimits.of(path.stat().st_size) if is_limited else None
         self.count = self.bytes = 0
         self.names: dict[str, str] = {}
-        for source in self.sources():
-            self.count += 1
-            self.bytes += source.row.kept
-            while source.body.read(PIECE):
-                pass
+        # Reading a body goes on in the archive, so a file that is cut off is noticed here.
+        with _unreadable_is_no_export(path):
+            for source in self.sources():
+                self.count += 1
+                self.bytes += source.row.kept
+                while source.body.read(PIECE):
+                    pass
 
     def sources(self) -> Iterator[ImportedSource]:
         """Each source with its bytes. Raises if the file is not a valid export."""
-        try:
-            with (
-                zstd.open(self._path, "rb", options=UNPACKING) as packed,
-                tarfile.open(
-                    fileobj=_Limited(packed, self._path, self._limits),
-                    mode="r|",
-                    tarinfo=_PlainEntry,
-                ) as archive,
-            ):
-                yield from self._entries(archive)
-        except (
-            zstd.ZstdError,
-            tarfile.TarError,
-            EOFError,
-            msgspec.MsgspecError,
-            RecursionError,
-        ) as error:
-            raise _not_an_export(self._path, str(error)) from error
+        with (
+            _unreadable_is_no_export(self._path),
+            zstd.open(self._path, "rb", options=UNPACKING) as packed,
+            tarfile.open(
+                fileobj=_Limited(packed, self._path, self._limits),
+                mode="r|",
+                tarinfo=_PlainEntry,
+            ) as archive,
+        ):
+            yield from self._entries(archive)
 
     def _entries(self, archive: tarfile.TarFile) -> Iterator[ImportedSource]:
         manifest, row, seen = None, None, 0
@@ -230,6 +225,21 @@ def _wrong_text(row: SourceRow) -> str:
     if ".." in PurePosixPath(row.home_path).parts or _ABSOLUTE.match(row.home_path):
         return f"{short_repr(row.home_path)} is not below a home directory"
     return ""
+
+
+@contextmanager
+def _unreadable_is_no_export(path: Path) -> Iterator[None]:
+    """Turn what a damaged file makes the libraries raise into an error about the file."""
+    try:
+        yield
+    except (
+        zstd.ZstdError,
+        tarfile.TarError,
+        EOFError,
+        msgspec.MsgspecError,
+        RecursionError,
+    ) as error:
+        raise _not_an_export(path, f"it is no portable file, or it is damaged ({error})") from error
 
 
 def _not_an_export(path: Path, reason: str) -> SessionMemoryError:

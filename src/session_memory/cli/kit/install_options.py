@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from session_memory.cli.kit.confirm import confirm
 from session_memory.cli.kit.output import print_json, remark
 from session_memory.cli.kit.settings import Settings
 from session_memory.render.text import safe
@@ -102,7 +103,7 @@ def carry_out(
                 click.echo(line)
     written = bool(changes) and not dry_run
     if written:
-        _confirm(settings, yes)
+        confirm(settings, "Write this?", yes=yes)
     if not dry_run:
         Installer(os.environ).carry_out(plan)
     if settings.as_json:
@@ -111,14 +112,3 @@ def carry_out(
     elif not changes:
         remark(settings, "Nothing to do.")
     return written
-
-
-def _confirm(settings: Settings, yes: bool) -> None:
-    if yes:
-        return
-    if settings.as_json:
-        raise click.UsageError("with --json, give --yes or --dry-run")
-    try:
-        click.confirm("Write this?", abort=True)
-    except click.Abort:
-        raise click.UsageError("nothing was changed; answer yes, or give --yes") from None

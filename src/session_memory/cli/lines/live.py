@@ -9,7 +9,7 @@ from session_memory.cli.kit.output import Cell, Column, table
 from session_memory.cli.lines.json_outline import outline
 from session_memory.core.time import format_time
 from session_memory.render.text import cut, safe, width
-from session_memory.views.figures import local
+from session_memory.views.figures import local, plural
 
 if TYPE_CHECKING:
     from session_memory.live.rows import MessageRow, SessionRow
@@ -31,7 +31,7 @@ def session_lines(rows: "list[SessionRow]", limit: int | None) -> Iterator[str]:
         Column("when"),
         Column("status"),
         Column("model", flexible=True),
-        Column("cwd", flexible=True),
+        Column("cwd", flexible=True, middle=True),
         Column("title", flexible=True),
     )
     cells = (
@@ -60,7 +60,7 @@ def view_lines(view: "LiveSessionView", limit: int | None, *, full: bool) -> Ite
 
 def _header(view: "LiveSessionView") -> Iterator[str]:
     row, usage = view.session, view.usage
-    calls = f"{usage['llm_calls']} calls in {usage['sends']} sends"
+    calls = f"{plural(usage['llm_calls'], 'call')} in {plural(usage['sends'], 'send')}"
     tokens = f"{usage['prompt_tokens']:,} in, {usage['completion_tokens']:,} out"
     forked = f"{row.forked_from} at message {row.forked_at}" if row.forked_from else None
     undone = sum(fold.is_undone for fold in view.compactions)

@@ -100,7 +100,9 @@ EXAMPLE = """\
     ),
     json_shape='{"path", "exists", "store", "roots": [{"flavor", "path", "exists"}, …],'
     ' "settings": {"store", "host", "sources", "exclude", "domains", "redact", "jobs", "prices",'
-    ' "budget", "retention", "lessons"}}; with --retention {"path", "retention"}',
+    ' "budget", "retention", "lessons"}}; with --retention {"path", "retention"},'
+    ' with --path {"path"}, with --example {"example"}. The first "store" is the store in use, that'
+    ' in "settings" is what the file says.',
 )
 @click.option(
     "--example",
@@ -121,8 +123,10 @@ def command(settings: Settings, example: bool, only_path: bool, retention: str |
     from session_memory.store.address import shown
     from session_memory.views.retention import TURN_ON_RETENTION
 
+    if example + only_path + (retention is not None) > 1:
+        raise click.UsageError("give one of --example, --path and --retention")
     if example:
-        click.echo(EXAMPLE, nl=False)
+        print_json({"example": EXAMPLE}) if settings.as_json else click.echo(EXAMPLE, nl=False)
         return
     path = settings.config or config_path()
     if only_path:

@@ -4,8 +4,9 @@ Installs the newest releases of the agents from npm or PyPI into a scratch direc
 runs without your settings and without a network. A server on this machine takes the place of the
 model, and gives the answers of a script. If the machine cannot cut off the network, proxy settings
 lead nowhere instead. Then the agents' logs are collected, and requests, tokens, prompts, calls,
-errors and parents are compared with the script. Needs npm, Linux, about 3 GB and one to two minutes
-for each agent and scenario.
+errors and parents are compared with the script. Needs npm, Linux, about 3 GB, and
+from some seconds to two minutes for each agent and scenario. An agent that is not installed yet
+takes longer, and for that the network is needed.
 
 The exit status is 1 if something differs, or if an agent cannot be installed. Authors of adapters
 use --record: it keeps the logs of every scenario together with what must be read from them.
@@ -87,7 +88,7 @@ def command(
         str(directory),
         _known("agent", agents, AGENTS),
         _known("scenario", scenarios, NAMES),
-        _versions(versions, AGENTS),
+        _versions(versions, agents, AGENTS),
         str(record.absolute()) if record else "",
     )
     directory.mkdir(parents=True, exist_ok=True)
@@ -120,9 +121,13 @@ def _known(kind: str, given: tuple[str, ...], names: tuple[str, ...]) -> tuple[s
     return given or names
 
 
-def _versions(given: tuple[str, ...], agents: tuple[str, ...]) -> dict[str, str]:
+def _versions(
+    given: tuple[str, ...], agents: tuple[str, ...], known: tuple[str, ...]
+) -> dict[str, str]:
     versions = dict(text.partition("=")[::2] for text in given)
-    _known("agent", tuple(versions), agents)
+    _known("agent", tuple(versions), known)
+    if other := [name for name in versions if name not in (agents or known)]:
+        raise click.UsageError(f"--version names {other[0]}, but this runs {', '.join(agents)}")
     if missing := [name for name, version in versions.items() if not version]:
         raise click.UsageError(f"--version takes AGENT=VERSION, not {missing[0]}")
     return versions

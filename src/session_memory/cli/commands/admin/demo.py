@@ -2,9 +2,9 @@
 
 Session Memory comes with small sessions of nearly all agents in two projects: with subagents, a
 fork, a rewind, a compaction and a broken line. None of your own logs is read. With --store the
-sessions are collected into that store, which must have no others. Otherwise, if sync
---demo-if-empty has collected them, that store is shown. Otherwise they are collected into a store
-that is deleted afterwards.
+sessions are collected into that store, which must have no others. Without --store, the store that
+sync --demo-if-empty has collected them into is shown, if there is one. Otherwise they are collected
+into a store that is deleted afterwards. They never go into the store of SESSION_MEMORY_STORE.
 """
 
 import tempfile

@@ -29,7 +29,7 @@ def command(ctx: click.Context, words: tuple[str, ...]) -> None:
         group = inner.command
         if not isinstance(group, click.Group):
             raise click.UsageError(f"{inner.command_path} has no commands", ctx)
-        refuse_unknown(group, ctx, word, words[: number + 1])
+        refuse_unknown(group, inner, word, words[: number + 1])
         found = group.get_command(inner, word)
         if found is None:
             raise click.UsageError(f"{word} is an option, not a command", ctx)

@@ -55,8 +55,9 @@ def command(settings: Settings, reason: str | None, path: str | None, limit: int
     if not listing.total:
         remark(settings, "No problems.")
         return
-    sums = ", ".join(f"{number:,} {reason}" for reason, number in listing.reasons.items())
-    remark(settings, f"{plural(listing.total, 'problem')}: {sums}.")
+    sums = ", ".join(f"{number:,} × {reason}" for reason, number in listing.reasons.items())
+    more = " --limit 0 lists all." if listing.total > len(listing.problems) else ""
+    remark(settings, f"{plural(listing.total, 'problem')}: {sums}.{more}")
 
 
 def _lines(problems: "list[Problem]") -> Iterator[str]:
@@ -66,7 +67,7 @@ def _lines(problems: "list[Problem]") -> Iterator[str]:
         Column("reason"),
         Column("byte", right=True),
         Column("length", right=True, spare=1),
-        Column("file", flexible=True, middle=True, least=30),
+        Column("file", flexible=True, middle=True, least=42),
         Column("detail", flexible=True),
     )
     rows = (

@@ -100,6 +100,7 @@ def command(
     from session_memory.views.lookup import find_session
     from session_memory.views.secrets import list_secrets
     from session_memory.views.sessions import Filter
+    from session_memory.views.short_names import short_names
 
     _refuse_unknown(kind)
     given = any(value is not None for value in filters.values())
@@ -107,11 +108,12 @@ def command(
     with settings.opened() as store, progress(settings, "Searching") as bar:
         uid = find_session(store, session) if session else None
         listing = list_secrets(store, sessions, uid=uid, kind=kind, limit=limit, progress=bar)
+        names = short_names(store, {one.session_uid for one in listing.findings if one.session_uid})
     if settings.as_json:
         print_json(listing.to_dict())
         end_incomplete(settings, listing.evicted)
         return
-    print_lines(_lines(listing.findings))
+    print_lines(_lines(listing.findings, names))
     remark(settings, _sums(listing))
     end_incomplete(settings, listing.evicted)
 
@@ -127,7 +129,7 @@ def _refuse_unknown(kind: str | None) -> None:
         raise click.BadParameter(f"unknown kind of secret {kind!r}.{close}", param_hint="--kind")
 
 
-def _lines(findings: "list[Finding]") -> Iterator[str]:
+def _lines(findings: "list[Finding]", names: dict[str, str]) -> Iterator[str]:
     columns = (
         Column("session", flexible=True),
         Column("event", right=True),
@@ -138,7 +140,7 @@ def _lines(findings: "list[Finding]") -> Iterator[str]:
     )
     rows = (
         (
-            Cell(_session(finding), {"fg": "cyan"}),
+            Cell(names.get(finding.session_uid or "", short_path(finding.path)), {"fg": "cyan"}),
             "-" if finding.seq is None else str(finding.seq),
             Cell(finding.kind, {"fg": "red" if finding.genuine else "yellow"}),
             str(finding.number or "-"),
@@ -150,13 +152,11 @@ def _lines(findings: "list[Finding]") -> Iterator[str]:
     return table(columns, rows, terminal_width()) if findings else iter(())
 
 
-def _session(finding: "Finding") -> str:
-    return finding.session_uid or short_path(finding.path)
-
-
 def _sums(listing: "SecretList") -> str:
+    if not listing.total and not listing.bytes:
+        return "Nothing was searched: no log of a session matches."
     if not listing.total:
-        return f"No secrets in {size(listing.bytes)}."
+        return f"No secrets in {size(listing.bytes)} of logs."
     most = list(listing.kinds.items())[:MOST_KINDS]
     kinds = ", ".join(f"{number:,} {kind}" for kind, number in most)
     if len(most) < len(listing.kinds):

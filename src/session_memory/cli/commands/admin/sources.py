@@ -101,7 +101,10 @@ def command(
         print_json(listing.to_dict())
         return
     print_lines(_lines(listing.sources))
-    remark(settings, f"{plural(listing.total, 'source')}.")
+    more = listing.total > len(listing.sources)
+    shown = f"{len(listing.sources):,} of " if more else ""
+    all_of_them = " --limit 0 lists all." if more else ""
+    remark(settings, f"{shown}{plural(listing.total, 'source')}.{all_of_them}")
 
 
 def _lines(sources: "list[Source]") -> Iterator[str]:

@@ -1,15 +1,16 @@
 """Write sessions to a file: portable, Markdown, HTML or JSONL.
 
 A portable file is for another store: session-memory import of this or a later version reads it. It
-has the logs of the sessions as their agents wrote them, and the names that you gave to sessions.
+has the logs of the sessions and their subagents as the agents wrote them, and the names that you
+gave to sessions.
 Without UID, it has all sessions except evicted ones (their logs are in the archive; restore brings
 them back). With --redact secrets are masked, and the logs can no longer be written back as they
 were. A live session has no log: its rows are written, and after an import it can be continued as a
 live session.
 
 A transcript is for reading: a Markdown or HTML file has one session with its subagents, a JSONL
-file any number. Secrets are masked unless you give --no-redact. The HTML page loads nothing and
-runs nothing.
+file any number. Without -o it is printed. Secrets are masked unless you give --no-redact. The HTML
+page loads nothing and runs nothing.
 
 Only you can read the file. A file that exists is not overwritten. If FILE is -, the answer goes to
 standard output. If a log is damaged in the store, a portable file leaves it out, and the damaged
@@ -40,6 +41,13 @@ if TYPE_CHECKING:
 STDOUT = "-"
 FORMATS = ("portable", "markdown", "html", "jsonl")
 LEVELS = ("user", "assistant", "tool", "full")
+WHOLE = "a portable file has whole logs"
+TRANSCRIPT_OPTIONS = {
+    "level": "--depth",
+    "inherited": "--inherited",
+    "everything": "--all",
+    "no_children": "--no-children",
+}
 
 
 @make_command(
@@ -52,9 +60,10 @@ LEVELS = ("user", "assistant", "tool", "full")
         ("export --format jsonl 5b0c6a1e 91d4f0a7", "for a script, one JSON object per line"),
         ("export -o - > everything.smx", "to standard output"),
     ),
-    json_shape='{"path", "sources", "bytes"}, "damaged" if something is damaged, "evicted" with the'
-    ' number of evicted sessions that were left out, if any; of a transcript {"path", "format",'
-    ' "sessions", "bytes"}',
+    json_shape='{"path", "sources", "bytes"}, where "bytes" are those of the logs, "damaged" if'
+    ' something is damaged, "evicted" with the number of evicted sessions that were left out, if'
+    ' any; of a transcript {"path", "format", "sessions", "bytes"}, where "bytes" are those of the'
+    " file",
 )
 @click.argument("words", nargs=-1, metavar="[FILE] [UID]...", shell_complete=complete_uid)
 @click.option(
@@ -72,17 +81,21 @@ LEVELS = ("user", "assistant", "tool", "full")
     type=click.Choice(LEVELS),
     default="full",
     show_default=True,
-    help="How much a transcript has; show --help explains the values.",
+    help="How much a transcript has; only for transcripts. show --help explains the values.",
 )
-@click.option("--inherited", is_flag=True, help="Add events that a fork copied from its parent.")
+@click.option(
+    "--inherited",
+    is_flag=True,
+    help="Add events that a fork copied from its parent, to a transcript.",
+)
 @click.option(
     "--all",
     "everything",
     is_flag=True,
-    help="Add the agent's bookkeeping, such as snapshots and changes of modes. A JSONL file always"
-    " has it.",
+    help="Add the agent's bookkeeping, such as snapshots and changes of modes, to a transcript. A"
+    " JSONL file always has it.",
 )
-@click.option("--no-children", is_flag=True, help="Leave out subagents.")
+@click.option("--no-children", is_flag=True, help="Leave subagents out of a transcript.")
 @click.option("--redact", is_flag=True, help="Mask secrets in a portable file.")
 @click.option("--no-redact", is_flag=True, help="Do not mask secrets in a transcript.")
 @click.pass_obj
@@ -99,6 +112,7 @@ def command(
     no_redact: bool,
 ) -> None:
     if kind == "portable":
+        _refuse_options_of_transcripts()
         if not words and output is None:
             raise click.UsageError("give the file to write, as in: session-memory export all.smx")
         file, sessions = (output, words) if output else (words[0], words[1:])
@@ -134,6 +148,15 @@ def command(
         click.echo(f"Wrote {size(done.bytes)} of {kind} to {safe(short_path(done.path))}.")
 
 
+def _refuse_options_of_transcripts() -> None:
+    """Refuse options that change nothing in a portable file: it has whole logs."""
+    ctx = click.get_current_context()
+    for name, option in TRANSCRIPT_OPTIONS.items():
+        if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            why = "without UID, a portable file has all sessions" if name == "everything" else WHOLE
+            raise click.UsageError(f"{option} is only for transcripts (--format): {why}")
+
+
 def _portable(
     settings: Settings, file: str, sessions: tuple[str, ...], *, is_named: bool, redacted: bool
 ) -> None:
@@ -149,7 +172,7 @@ def _portable(
     if settings.as_json:
         print_json(done.to_dict() | as_json(damage))
     elif not settings.quiet:
-        what = f"{plural(done.sources or 0, 'source')} ({size(done.bytes)})"
+        what = f"{plural(done.sources or 0, 'source')} ({size(done.bytes)} of logs)"
         click.echo(f"Exported {what} to {safe(short_path(done.path))}.")
     if damage:
         if not settings.as_json:

@@ -3,19 +3,22 @@
 Give UIDs, or --repo and --before, which select all sessions that match both. Deletes the sessions
 and their subagents from the database with its free pages and write-ahead log, the index, digests,
 lessons, the Parquet files (lake) and the archive. Then searches all these files, compressed data
-included, for samples of their text; if any is found, the exit status is 1. Only hashes of ids and
-paths are kept, so that a later sync skips them. Forks keep the events they share. Lists what it
-cannot delete: the agents' own logs, backups, exports.
+included, for samples of their text. If any is found, or something could not be cleared from the
+disk, the exit status is 1. Only hashes of ids and paths are kept, so that a later sync skips them.
+Forks keep the events they share. Lists what it cannot delete: the agents' own logs, backups,
+exports.
 """
 
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.completion import complete_facet, complete_uid
+from session_memory.cli.kit.confirm import confirm
 from session_memory.cli.kit.failures import FAILED
-from session_memory.cli.kit.output import print_json
+from session_memory.cli.kit.output import Column, print_json, print_lines, table, terminal_width
 from session_memory.cli.kit.settings import Settings
 from session_memory.render.paths import pasteable, short_path
 from session_memory.render.text import safe
@@ -24,6 +27,7 @@ from session_memory.views.figures import plural
 if TYPE_CHECKING:
     from session_memory.retain.forget import ForgetResult
     from session_memory.retain.forget_plan import ForgetPlan
+    from session_memory.retain.proof import Proof
     from session_memory.store import Store
 
 SHOWN = 10
@@ -41,8 +45,9 @@ SHOWN = 10
     ' "held_by_others", "files", "packs", "found": [PLACE, …], "unswept": [TEXT, …]} or null};'
     ' "shared" logs have other sessions too, "keep" are forks that keep shared events,'
     ' "unreachable" is what cannot be deleted; of the proof, "samples" were searched for,'
-    ' "held_by_others" of them are in other sessions too, "found" is where some are left, "unswept"'
-    ' what is not cleared from the disk yet. With --lift: {"lifted": [UID, …]}.',
+    ' "held_by_others" of them are in other sessions too and may be found there, "found" is where'
+    ' others are left, "unswept" what is not cleared from the disk yet. With --lift: {"lifted":'
+    " [UID, …]}, empty if the session was not forgotten.",
 )
 @click.argument("sessions", nargs=-1, metavar="[UID]...", shell_complete=complete_uid)
 @click.option(
@@ -61,10 +66,12 @@ SHOWN = 10
 )
 @click.option("--without-subagents", is_flag=True, help="Keep the subagents of the sessions.")
 @click.option(
-    "--lift", metavar="UID", help="Let a later sync collect this session again; give the whole uid."
+    "--lift",
+    metavar="UID",
+    help="Let a later sync collect this session again, but not its subagents; give the whole uid.",
 )
 @click.option("--dry-run", is_flag=True, help="Only say what would be deleted.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask; needed with --json.")
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -86,6 +93,10 @@ def command(
     if sessions and (repo is not None or before is not None):
         # Together, these would also delete sessions that the user did not name.
         raise click.UsageError("give sessions, or --repo and --before, not both")
+    if lift is not None and (sessions or repo is not None or before is not None or dry_run):
+        raise click.UsageError(
+            "--lift deletes nothing: give it without sessions, --repo, --before and --dry-run"
+        )
     config = settings.configuration()
     with settings.opened(config) as store:
         if lift is not None:
@@ -99,17 +110,15 @@ def command(
             ctx.exit(FAILED if left else 0)
         uids = with_relatives(store, named, subagents=not without_subagents, forks=with_forks)
         if not uids:
-            raise click.UsageError("no session matches; list them with: session-memory sessions")
+            _refuse_nothing(repo, before)
         plan = plan_of(store, config, uids)
         plan.unreachable[:0] = map(_with_lesson, files_with_lessons_of(store, config, uids))
         if dry_run:
-            _show(settings, plan, None)
+            _show(settings, plan, None, _titles(store, plan))
             return
         if not (yes or settings.as_json):
-            _print_plan(plan, "would be forgotten")
-            click.confirm(f"Forget {plural(len(uids), 'session')} for good?", abort=True)
-        elif not yes:
-            raise click.UsageError("with --json nobody is asked: give --yes to confirm")
+            _print_plan(plan, "Would be forgotten", _titles(store, plan))
+        confirm(settings, f"Forget {plural(len(uids), 'session')} for good?", yes=yes)
         with store.db.operation_lock(shared=False):
             # A subagent may have been collected while we waited for the user's answer.
             uids = with_relatives(store, uids, subagents=not without_subagents, forks=with_forks)
@@ -119,7 +128,7 @@ def command(
             forget_in_lessons(store, config, uids)
             done = forget(store, config, uids, now_ms())
         done.plan.unreachable[:0] = map(_with_lesson, held)
-    _show(settings, done.plan, done)
+    _show(settings, done.plan, done, {})
     if done.proof.found or done.proof.unswept:
         ctx.exit(FAILED)
 
@@ -167,6 +176,20 @@ def _named(
     return uids
 
 
+def _refuse_nothing(repo: str | None, before: str | None) -> NoReturn:
+    if repo is None and before is None:
+        raise click.UsageError("give the sessions to forget, or --repo or --before")
+    from session_memory.core.errors import StoreError
+
+    raise StoreError("no session matches", "List them with: session-memory sessions --all")
+
+
+def _titles(store: "Store", plan: "ForgetPlan") -> dict[str, str]:
+    """Return the titles of the sessions that are listed, by uid."""
+    rows = (store.sessions.row(uid) for uid in plan.uids[:SHOWN])
+    return {row.uid: row.title or "" for row in rows if row is not None}
+
+
 def _lift(settings: Settings, store: "Store", uid: str) -> None:
     from session_memory.retain.forget import allow_again
 
@@ -176,10 +199,12 @@ def _lift(settings: Settings, store: "Store", uid: str) -> None:
     elif known:
         click.echo(safe(f"The next session-memory sync collects {uid} again."))
     else:
-        click.echo(safe(f"{uid} was not forgotten."))
+        click.echo(safe(f"{uid} was not forgotten. Give the whole uid, as forget printed it."))
 
 
-def _show(settings: Settings, plan: "ForgetPlan", done: "ForgetResult | None") -> None:
+def _show(
+    settings: Settings, plan: "ForgetPlan", done: "ForgetResult | None", titles: dict[str, str]
+) -> None:
     if settings.as_json:
         import msgspec
 
@@ -189,29 +214,41 @@ def _show(settings: Settings, plan: "ForgetPlan", done: "ForgetResult | None") -
             {"dry_run": done is None, "forgotten": values.pop("uids"), **values, "proof": proof}
         )
         return
-    if settings.quiet:
-        return
-    _print_plan(plan, "would be forgotten" if done is None else "forgotten")
+    if done is None or not settings.quiet:
+        _print_plan(plan, "Would be forgotten" if done is None else "Forgotten", titles)
     if done is not None:
-        proof = done.proof
+        _print_proof(done.proof, quiet=settings.quiet)
+
+
+def _print_proof(proof: "Proof", *, quiet: bool) -> None:
+    """Print what was searched and, even with ``quiet``, what is left."""
+    if not quiet:
         click.echo(
             f"Searched {plural(proof.files, 'file')} and {plural(proof.packs, 'pack')} for"
-            f" {plural(proof.samples, 'sample')} of their text: {len(proof.found)} found."
+            f" {plural(proof.samples, 'sample')} of their text:"
+            f" {'some are' if proof.found else 'none is'} left."
         )
         if proof.held_by_others:
-            click.echo(f"{proof.held_by_others:,} of the samples are in other sessions too.")
+            click.echo(f"{_are(proof.held_by_others)} in other sessions too, which keep them.")
         elif not proof.samples:
             click.echo("Their texts are too short for samples: only rows and names were checked.")
-        for place in proof.found:
-            click.secho(f"  still in {safe(place)}", fg="red")
-        _print_unswept(proof.unswept)
+    for place in proof.found:
+        click.secho(f"  still in {safe(place)}", fg="red")
+    _print_unswept(proof.unswept)
 
 
-def _print_plan(plan: "ForgetPlan", done: str) -> None:
-    for uid in plan.uids[:SHOWN]:
-        click.echo(safe(f"{uid} {done}"))
+def _are(samples: int) -> str:
+    return "1 of the samples is" if samples == 1 else f"{samples:,} of the samples are"
+
+
+def _print_plan(plan: "ForgetPlan", done: str, titles: dict[str, str]) -> None:
+    click.echo(f"{done}: {plural(len(plan.uids), 'session')}.")
+    columns = (Column(""), Column("", flexible=True))
+    rows = [(f"  {uid}", titles.get(uid, "")) for uid in plan.uids[:SHOWN]]
+    # The table has no titles of columns, so its first line is empty.
+    print_lines(islice(table(columns, rows, terminal_width()), 1, None))
     if len(plan.uids) > SHOWN:
-        click.echo(f"… and {len(plan.uids) - SHOWN:,} more {done}")
+        click.echo(f"  … and {len(plan.uids) - SHOWN:,} more; all of them with --json")
     if plan.keep:
         click.echo(safe(f"These forks keep the events they share: {', '.join(plan.keep[:SHOWN])}"))
     for path in plan.shared[:SHOWN]:

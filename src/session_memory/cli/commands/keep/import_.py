@@ -72,6 +72,8 @@ def command(ctx: click.Context, file: str, no_limits: bool) -> None:
         )
     for problem in done.problems:
         remark(settings, f"Refused: {problem}")
+    if done.sessions:
+        remark(settings, "Next: session-memory analyze")
     if done.refused:
         ctx.exit(PROBLEMS)
 

@@ -2,16 +2,18 @@
 
 Retention, which moves old sessions to the archive, leaves them alone. Sessions from the same logs,
 and subagents, are kept with them. Without UID, lists the pinned sessions. A session that
-session-memory restore brought back is pinned for as long as a new session would stay in the store.
+session-memory restore brought back is pinned for as long as a new session would stay in the store;
+its line says until when.
 """
 
 import click
 
 from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.completion import complete_uid
-from session_memory.cli.kit.output import print_json
+from session_memory.cli.kit.output import print_json, remark
 from session_memory.cli.kit.settings import Settings
 from session_memory.render.text import safe
+from session_memory.views.figures import local
 
 
 @make_command(
@@ -33,9 +35,21 @@ def command(settings: Settings, sessions: tuple[str, ...]) -> None:
         with store.transaction():
             for uid in uids:
                 store.retention.pin(uid, now)
-        pinned = sorted(store.retention.pins(now))
+        pins = store.retention.pins(now)
+        pinned = sorted(pins)
+        rows = [(uid, store.sessions.row(uid)) for uid in uids or pinned]
     if settings.as_json:
         print_json({"pinned": pinned})
         return
-    for uid in (uids or pinned) if not settings.quiet else ():
-        click.echo(safe(f"{uid} is pinned"))
+    if not rows:
+        remark(settings, "No session is pinned.")
+    # The list is the answer, so it is printed with --quiet, too.
+    for uid, row in rows if not (uids and settings.quiet) else ():
+        title = f": {row.title}" if row is not None and row.title else ""
+        click.echo(safe(f"{uid} is pinned{_until(pins[uid])}{title}"))
+
+
+def _until(end: int | None) -> str:
+    from session_memory.core.time import format_time
+
+    return "" if end is None else f" until {local(format_time(end), '%Y-%m-%d')}"

@@ -41,6 +41,7 @@ def command(ctx: click.Context, sessions: tuple[str, ...], everything: bool) -> 
     config = settings.configuration()
     with settings.opened(config) as store:
         uids = None if everything else [find_session(store, one) for one in sessions]
+        present = _present(uids)
         restored = restore(store, config, uids, now_ms(), failed if everything else None)
     if settings.as_json:
         import msgspec
@@ -52,10 +53,7 @@ def command(ctx: click.Context, sessions: tuple[str, ...], everything: bool) -> 
         click.echo(safe(f"{uid} is back"))
     total = size(sum(one.bytes for one in restored))
     count = sum(len(one.sessions) for one in restored)
-    remark(
-        settings,
-        f"{plural(count, 'session')}, {total}." if restored or failed else "No session is evicted.",
-    )
+    remark(settings, f"{plural(count, 'session')}, {total}." if restored or failed else present)
     if count:
         remark(settings, "Next: session-memory analyze")
     for one in failed:
@@ -63,3 +61,11 @@ def command(ctx: click.Context, sessions: tuple[str, ...], everything: bool) -> 
     if failed:
         remark(settings, "Check the archive: session-memory archive verify")
         ctx.exit(PROBLEMS)
+
+
+def _present(uids: list[str] | None) -> str:
+    """Return what to say if nothing had to be restored."""
+    if uids is None:
+        return "No session is evicted."
+    these = "The session is" if len(uids) == 1 else "These sessions are"
+    return f"{these} not evicted: nothing to restore."

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import click
 
 from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.confirm import confirm
 from session_memory.cli.kit.output import (
     Column,
     print_json,
@@ -34,6 +35,7 @@ from session_memory.views.figures import local, plural, size
 
 if TYPE_CHECKING:
     from session_memory.retain.retention_run import Eviction
+    from session_memory.store import Store
     from session_memory.views.retention import RetentionStatus
 
 SHOWN = 20
@@ -51,7 +53,8 @@ SHOWN = 20
     json_shape='{"backstop_evicted", "budget_evicted", "overflow_analyzed", "overflow_data_loss",'
     ' "bytes_freed", "final_usage_bytes", "over_soft_cap", "over_hard_cap", "tier2_over_cap",'
     ' "waiting_for_analysis", "waiting_bytes", "too_small", "too_small_bytes", "dry_run", "is_off",'
-    ' "archive", "evicted": [{"sessions": [UID, …], "why", "bytes", "last_at"}, …], "expiry":'
+    ' "archive", "evicted": [{"sessions": [UID, …], "why": "age" | "soft cap" | "hard cap"'
+    ' | "data loss", "bytes", "last_at"}, …], "expiry":'
     ' [{"flavor", "files", "at_risk", "bytes_at_risk", "days_left"}, …]}; the first four,'
     ' "waiting_for_analysis" and "too_small" are sessions: "backstop_evicted" were too old,'
     ' "budget_evicted" over the soft cap, "overflow_analyzed" over the hard cap,'
@@ -71,7 +74,7 @@ SHOWN = 20
 @click.option(
     "--without-archive", is_flag=True, help="Delete the logs instead of archiving them. Asks first."
 )
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask; only --without-archive asks.")
 @click.pass_obj
 def command(
     settings: Settings, max_age: int | None, dry_run: bool, without_archive: bool, yes: bool
@@ -85,19 +88,24 @@ def command(
         retention_status,
     )
 
-    if without_archive and not (yes or dry_run):
-        click.confirm("Logs of evicted sessions will be deleted for good. Continue?", abort=True)
+    if without_archive:
+        question = "Logs of evicted sessions will be deleted for good. Continue?"
+        confirm(settings, question, yes=yes or dry_run)
     with settings.memory() as memory:
         result = memory.retain(
             max_age_days=max_age, dry_run=dry_run, archive=False if without_archive else None
         )
         state = retention_status(memory.store, memory.config, now_ms())
         limits = memory.config.retention
+        names = {
+            one.sessions[0]: _named(memory.store, one.sessions)
+            for one in (result.outcome.gone[:SHOWN] if dry_run else ())
+        }
     if settings.as_json:
         print_json(result.to_dict())
         return
     outcome, soon = result.outcome, list(result.expiry)
-    if settings.quiet:
+    if settings.quiet and not dry_run:
         return
     has_caps = not result.is_off and max_age is None
     click.echo(_stored(state, has_caps=has_caps))
@@ -109,12 +117,12 @@ def command(
         return
     if result.is_off:
         click.echo(f"Retention is off. With the suggested limits ({limit_words(limits)}):")
-    if not state.after_sync:
-        remark(settings, f"Retention does not run by itself. {TURN_ON_RETENTION}")
     for line in (*retention_sentences(outcome, dry_run=dry_run), *expiry_lines(soon)):
         click.echo(safe(line))
     if dry_run and outcome.gone:
-        _print_plan(outcome.gone)
+        _print_plan(outcome.gone, names)
+    if not state.after_sync:
+        remark(settings, f"Retention does not run by itself. {TURN_ON_RETENTION}")
 
 
 def _stored(state: "RetentionStatus", *, has_caps: bool) -> str:
@@ -126,17 +134,21 @@ def _stored(state: "RetentionStatus", *, has_caps: bool) -> str:
     )
 
 
-def _print_plan(gone: "list[Eviction]") -> None:
+def _print_plan(gone: "list[Eviction]", names: dict[str, tuple[str, str]]) -> None:
     columns = (
         Column("last"),
         Column("bytes", right=True),
         Column("why"),
-        Column("session", flexible=True),
+        Column("session"),
+        Column("title", flexible=True),
     )
-    rows = [(_day(one.last_at), size(one.bytes), one.why, _named(one.sessions)) for one in gone]
-    print_lines(table(columns, rows[:SHOWN], terminal_width()))
-    if len(rows) > SHOWN:
-        click.echo(f"… and {len(rows) - SHOWN:,} more; all of them with --json")
+    rows = (
+        (_day(one.last_at), size(one.bytes), one.why, *names[one.sessions[0]])
+        for one in gone[:SHOWN]
+    )
+    print_lines(table(columns, rows, terminal_width()))
+    if len(gone) > SHOWN:
+        click.echo(f"… and {len(gone) - SHOWN:,} more; all of them with --json")
 
 
 def _day(moment: int) -> str:
@@ -145,6 +157,11 @@ def _day(moment: int) -> str:
     return local(format_time(moment), "%Y-%m-%d")
 
 
-def _named(uids: tuple[str, ...]) -> str:
+def _named(store: "Store", uids: tuple[str, ...]) -> tuple[str, str]:
+    """Return the short name and the title of the first session, with the number of the others."""
+    from session_memory.views.short_names import short_names
+
+    row = store.sessions.row(uids[0])
+    title = row.title if row is not None and row.title else ""
     more = f" and {len(uids) - 1} more" if len(uids) > 1 else ""
-    return f"{uids[0]}{more}"
+    return f"{short_names(store, uids[:1])[uids[0]]}{more}", title

@@ -3,7 +3,7 @@
 Reads only what was added since the last run, and never changes the logs. It can be stopped at any
 time; the next run continues where it stopped. If retention is turned on, it moves old sessions to
 the archive once a day. The exit status is 3 if a log could not be read, or has new lines that could
-not.
+not be read.
 """
 
 from pathlib import Path
@@ -42,9 +42,10 @@ if TYPE_CHECKING:
     ),
     json_shape='{"discovered", "ingested", "unchanged", "failed", "problems", "sessions",'
     ' "events", "bytes", "seconds"}; the first four count sources (files and the like), and the'
-    ' first is the sum of the next three; "problems" counts all that are in the store. --analyze'
-    ' adds "analysis", which is what analyze --json prints, --retro'
-    ' "retro": the path of the file, or null if there was nothing to write.'
+    ' first is the sum of the next three, except with --dry-run, where "ingested", "sessions",'
+    ' "events" and "bytes" are 0; "problems" counts all that are in the store. --analyze adds'
+    ' "analysis", which is what analyze --json prints, --retro "retro": the path of the file, or'
+    " null if there was nothing to write."
     ' "adapters": {NAME: REASON} is there if some are broken, "demo_removed" if an older version'
     ' had put demo sessions into the store, and "demo": {"store", …} if --demo-if-empty collected'
     " the demo.",
@@ -216,6 +217,8 @@ def _show(
         print_json({**result.to_dict(), **more.to_dict()})
         return
     if settings.quiet:
+        if dry_run:
+            click.echo(sync_summary(result, store, dry_run=True))
         return
     if not result.discovered:
         click.echo("No agent logs found. Looked in:")
@@ -230,12 +233,15 @@ def _show(
         click.echo(analysis_summary(more.analysis))
     if more.retro is not None:
         click.echo(safe(f"Wrote {short_path(more.retro.path)}."))
+    elif more.wants_retro:
+        words = "it was written before, or no session ended last week"
+        remark(settings, f"No retrospective was written: {words}.")
     click.echo(callable_text(_next(result, dry_run)))
 
 
 def _next(result: "SyncResult", dry_run: bool) -> str:
     """Return the last line of the answer: a command that can be run as it is."""
-    if dry_run:
+    if dry_run and result.discovered > result.unchanged:
         return "Next: session-memory sync"
     if result.failed or result.new_problems:
         problems = "What could not be read: session-memory problems"

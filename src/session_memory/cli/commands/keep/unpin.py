@@ -1,4 +1,7 @@
-"""Let retention move pinned sessions to the archive again."""
+"""Let retention move pinned sessions to the archive again.
+
+This also ends the pin of a session that session-memory restore brought back.
+"""
 
 import click
 
@@ -24,6 +27,7 @@ def command(settings: Settings, sessions: tuple[str, ...]) -> None:
 
     with settings.opened() as store:
         uids = [find_session(store, one) for one in sessions]
+        before = store.retention.pins(now_ms())
         with store.transaction():
             for uid in uids:
                 store.retention.unpin(uid)
@@ -32,4 +36,4 @@ def command(settings: Settings, sessions: tuple[str, ...]) -> None:
         print_json({"pinned": pinned})
         return
     for uid in uids if not settings.quiet else ():
-        click.echo(safe(f"{uid} is no longer pinned"))
+        click.echo(safe(f"{uid} {'is no longer' if uid in before else 'was not'} pinned"))

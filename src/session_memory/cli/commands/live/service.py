@@ -3,8 +3,8 @@
 Writes a systemd user unit or a launchd agent that runs session-memory watch --analyze with the
 present store and configuration. With --every it writes a timer that runs session-memory sync
 --analyze instead, and with --manager cron it only prints the line for a crontab. If retention is
-turned on, the service evicts old sessions as well: it moves their logs to the archive. The files
-are shown first. Nothing is started without --start.
+turned on, the service evicts old sessions as well: it moves their logs to the archive. install
+shows the files first, and asks before it writes them. Nothing is started without --start.
 """
 
 import os
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from session_memory.cli.kit.command import PROGRAM, make_command
+from session_memory.cli.kit.confirm import confirm
 from session_memory.cli.kit.output import print_json, remark
 from session_memory.cli.kit.settings import Settings
 from session_memory.render.paths import short_path
@@ -29,6 +30,17 @@ if TYPE_CHECKING:
 EVERY = ("15min", "hour", "day", "week")
 ACTIONS = ("install", "uninstall", "status")
 MANAGERS = ("systemd", "launchd", "cron")
+# Options of some actions, by the names of their parameters.
+OPTIONS = {
+    "dry_run": ("--dry-run", ("install", "uninstall")),
+    "yes": ("--yes", ("install", "uninstall")),
+    "start": ("--start", ("install",)),
+    "stop": ("--stop", ("uninstall",)),
+    "analyze": ("--analyze", ("install",)),
+    "retros": ("--retro", ("install",)),
+    "serves": ("--web", ("install",)),
+    "every": ("--every", ("install",)),
+}
 
 
 @make_command(
@@ -45,13 +57,14 @@ MANAGERS = ("systemd", "launchd", "cron")
     json_shape='install: {"manager", "path", "text", "files": [{"path", "text"}, …], "written",'
     ' "next"}; uninstall: {"manager", "path", "removed", "next"}; status: {"manager", "path",'
     ' "installed", "timer", "analyzes", "running", "why", "last_collected_at",'
-    ' "waiting_for_analysis"}. "next" are commands to run now.',
+    ' "waiting_for_analysis"}. "next" are commands to run now; "why": what the manager says if it'
+    ' does not run; "waiting_for_analysis" counts sessions.',
 )
 @click.argument("action", type=click.Choice(ACTIONS))
 @click.option("--dry-run", is_flag=True, help="Only show what would be done.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--start", is_flag=True, help="Start the service now and at every login.")
-@click.option("--stop", is_flag=True, help="Stop the service before its file is removed.")
+@click.option("--start", is_flag=True, help="install: start it now and at every login.")
+@click.option("--stop", is_flag=True, help="uninstall: stop it before its file is removed.")
 @click.option(
     "--analyze/--no-analyze",
     default=True,
@@ -72,7 +85,7 @@ MANAGERS = ("systemd", "launchd", "cron")
     "--every",
     type=click.Choice(EVERY),
     help="Run a sync at this interval, instead of a watch that always runs; day: at noon, week:"
-    " on Monday at noon.",
+    " on Monday at noon. With --manager cron the default is hour.",
 )
 @click.option(
     "--manager",
@@ -93,6 +106,7 @@ def command(
     every: str | None,
     manager: str | None,
 ) -> None:
+    _refuse_options_of_others(action)
     if retros is not None and not analyze:
         raise click.UsageError("a retrospective needs the analysis: leave out --no-analyze")
     if serves and (every is not None or manager == "cron"):
@@ -112,6 +126,15 @@ def command(
         _status(settings, plan)
 
 
+def _refuse_options_of_others(action: str) -> None:
+    """Refuse options that have no effect with this action."""
+    ctx = click.get_current_context()
+    for name, (option, actions) in OPTIONS.items():
+        given = ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+        if given and action not in actions:
+            raise click.UsageError(f"{option} is for service {' and '.join(actions)}")
+
+
 def _install(settings: Settings, plan: "Plan", *, dry_run: bool, yes: bool, start: bool) -> None:
     from session_memory.cli.kit.own_file import refuse_foreign, write_own
     from session_memory.cli.kit.service_files import MARK, starting
@@ -124,7 +147,7 @@ def _install(settings: Settings, plan: "Plan", *, dry_run: bool, yes: bool, star
     written = not dry_run
     if written:
         names = " and ".join(short_path(file.path) for file in plan.files)
-        _confirm(settings, yes, f"Write this to {names}?")
+        confirm(settings, f"Write this to {names}?", yes=yes)
         for file in plan.files:
             write_own(file.path, file.text, MARK)
         remark(settings, f"Written: {names}")
@@ -158,7 +181,7 @@ def _uninstall(settings: Settings, plan: "Plan", *, dry_run: bool, yes: bool, st
     removed = bool(there) and not dry_run
     names = " and ".join(short_path(path) for path in there or [plan.path])
     if removed:
-        _confirm(settings, yes, f"Remove {names}?")
+        confirm(settings, f"Remove {names}?", yes=yes)
         left = _stopped(plan, left, stop)
         for path in there:
             remove_own(path, MARK)
@@ -235,18 +258,7 @@ def _show_cron_line(settings: Settings, action: str, work: "Work") -> None:
     remark(settings, "Add this line to your crontab: crontab -e")
 
 
-# ---------------------------------------------------------------- asking and running
-
-
-def _confirm(settings: Settings, yes: bool, question: str) -> None:
-    if yes:
-        return
-    if settings.as_json:
-        raise click.UsageError("with --json, give --yes or --dry-run")
-    try:
-        click.confirm(safe(question), abort=True)
-    except click.Abort:
-        raise click.UsageError("nothing was changed; answer yes, or give --yes") from None
+# ---------------------------------------------------------------- running
 
 
 def _run_all(commands: Sequence[Sequence[str]]) -> list[list[str]]:

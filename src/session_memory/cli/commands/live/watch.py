@@ -18,6 +18,7 @@ import click
 
 from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.log_options import log_options
+from session_memory.cli.kit.output import remark
 from session_memory.cli.kit.reader import reader_is_gone
 from session_memory.cli.kit.settings import Settings
 from session_memory.cli.kit.web_page import running_server
@@ -68,7 +69,9 @@ SECONDS_TO_END = 5
     metavar="DIR",
     help="Write the retrospective of each week to this directory; includes --analyze.",
 )
-@click.option("--web", "serves", is_flag=True, help="Serve the web page too.")
+@click.option(
+    "--web", "serves", is_flag=True, help="Serve the web page too; session-memory web opens it."
+)
 @click.option(
     "--poll",
     is_flag=True,
@@ -100,6 +103,7 @@ def command(
     from session_memory.memory import Memory
     from session_memory.memory.upkeep import Upkeep
 
+    _refuse_pause(analyzes=analyze or retros is not None)
     config = settings.configuration()
     where = settings.where(config)
     with (
@@ -128,6 +132,12 @@ def command(
                 follow.stop()
 
 
+def _refuse_pause(*, analyzes: bool) -> None:
+    source = click.get_current_context().get_parameter_source("analyze_every")
+    if source is click.core.ParameterSource.COMMANDLINE and not analyzes:
+        raise click.UsageError("--analyze-every needs --analyze")
+
+
 @contextmanager
 def _page_served(settings: Settings, store: "Store", where: str) -> "Iterator[None]":
     """Serve the web page in a thread. Its address has the token, so it is not printed."""
@@ -135,6 +145,7 @@ def _page_served(settings: Settings, store: "Store", where: str) -> "Iterator[No
     from session_memory.web.running import mark_of
     from session_memory.web.serving import WebServer
 
+    remark(settings, "Open the web page: session-memory web")
     if running_server(store) is not None:
         # Another process serves the page of this store.
         yield

@@ -57,10 +57,12 @@ def command(ctx: click.Context) -> None:
             "sessions": store.sessions.count(),
             "events": store.events.count(),
         }
+        evicted = store.retention.count_evicted()
     if settings.as_json:
         print_json({**figures, "skipped": done.skipped})
     else:
-        made = f"{plural(figures['sessions'], 'session')} with {plural(figures['events'], 'event')}"
+        here = plural(figures["sessions"] - evicted, "session")
+        made = f"{here} with {plural(figures['events'], 'event')}"
         click.echo(f"Derived {made} again from {plural(done.sources, 'source')}.")
     if done.skipped:
         ctx.exit(PROBLEMS)

@@ -45,8 +45,8 @@ def command(ctx: click.Context) -> None:
             click.echo("The archive is empty: no session was evicted.")
             return
         verdict = "everything is as it was written" if not found.findings else "something is wrong"
-        read = f"Read {plural(found.files, 'file')} back for {plural(found.sources, 'source')}"
-        click.echo(f"{read} evicted: {verdict}.")
+        read = f"Read {plural(found.files, 'archive file')} back"
+        click.echo(f"{read} for {plural(found.sources, 'evicted log')}: {verdict}.")
         for finding in found.findings:
             click.secho(f"  {safe(finding)}", fg="red")
     if found.findings:

@@ -2,7 +2,9 @@
 
 The tables are sessions/, events/ and usage/, with partitions flavor=…/month=…. All rows of a
 session are in the month in which it started. Only changed partitions are written. Secrets are not
-masked. Needs DuckDB and PyArrow, which the extra "lake" of session-memory installs.
+masked. The default place is lake/NAME beside the store, where NAME is the name of the store's file
+without .db. If archive_dir is set in [retention], it is the directory lake in it. Needs DuckDB and
+PyArrow, which the extra "lake" of session-memory installs.
 """
 
 from pathlib import Path
@@ -12,19 +14,19 @@ import click
 from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.output import print_json, remark
 from session_memory.cli.kit.settings import Settings
-from session_memory.render.paths import short_path
+from session_memory.render.paths import pasteable, short_path
 from session_memory.render.text import safe
 from session_memory.views.figures import plural
 
 
 @make_command(
     examples=(
-        ("lake export", "to the default place, beside the archive"),
+        ("lake export", "to the default place"),
         ("lake export --to /data/lake", "to another directory"),
     ),
     json_shape='{"sessions", "removed", "unchanged", "without_events", "partitions", "events",'
     ' "directory"}; "sessions" were written, "removed" are no longer in the store, "without_events"'
-    " were evicted (moved to the archive) before their first export.",
+    " of the written ones were evicted (moved to the archive) before their first export.",
 )
 @click.option("--to", metavar="DIR", help="Write to this directory instead of the default place.")
 @click.pass_obj
@@ -51,7 +53,6 @@ def command(settings: Settings, to: str | None) -> None:
     if done.without_events:
         without = f"{plural(done.without_events, 'session')} evicted, without events"
         remark(settings, f"{without}. Get them back: session-memory restore --all")
-    remark(
-        settings,
-        'Query it: session-memory lake sql "select flavor, count(*) from events group by 1"',
-    )
+    elsewhere = f" --lake {pasteable(to)}" if to else ""
+    question = '"select flavor, count(*) from events group by 1"'
+    remark(settings, f"Query it: session-memory lake sql {question}{elsewhere}")

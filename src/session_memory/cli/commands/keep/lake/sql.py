@@ -23,6 +23,7 @@ from session_memory.cli.kit.output import Column, print_lines, remark, table, te
 from session_memory.cli.kit.settings import Settings
 from session_memory.core.text import visible
 from session_memory.render.json_text import to_json
+from session_memory.render.paths import pasteable
 
 SHOWN = 1000
 _FORMULA = ("=", "+", "-", "@")
@@ -47,7 +48,12 @@ _FORMULA = ("=", "+", "-", "@")
     help="Print CSV with a header, for a spreadsheet. Invisible characters are escaped, and a quote"
     " is put before formulas. --json has the values unchanged.",
 )
-@click.option("--lake", "directory", metavar="DIR", help="The directory of the Parquet files.")
+@click.option(
+    "--lake",
+    "directory",
+    metavar="DIR",
+    help="The directory of the Parquet files, if lake export --to wrote them.",
+)
 @click.pass_obj
 def command(settings: Settings, question: str, as_csv: bool, directory: str | None) -> None:
     from session_memory.core.errors import LakeError
@@ -61,7 +67,9 @@ def command(settings: Settings, question: str, as_csv: bool, directory: str | No
     else:
         place = Path(directory).expanduser()
     if place is None or not lake.is_there(place):
-        raise LakeError(f"there is no lake at {place}", "Make it with: session-memory lake export")
+        to = "" if directory is None else f" --to {pasteable(directory)}"
+        hint = f"Make it with: session-memory lake export{to}"
+        raise LakeError(f"there is no lake at {place}", hint)
     with ask(place, question) as answer:
         rows = ([_plain(value) for value in row] for row in answer.rows)
         if settings.as_json:

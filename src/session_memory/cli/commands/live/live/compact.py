@@ -13,6 +13,7 @@ from session_memory.cli.kit.live_session import opened_session, session_argument
 from session_memory.cli.kit.output import print_json, remark
 from session_memory.cli.kit.settings import Settings
 from session_memory.render.text import safe
+from session_memory.views.figures import plural
 
 LONGEST_NOTE = 1_000_000
 
@@ -57,9 +58,8 @@ def command(settings: Settings, session: str, keep: int, note: TextIO | None) ->
         remark(settings, "Nothing to fold: the session has only the exchanges to keep.")
     elif not settings.quiet:
         undo = f"undo with: session-memory live undo {session_id} --compaction"
-        click.echo(
-            safe(f"{len(done.members)} messages are folded behind message {done.note_seq}; {undo}")
-        )
+        folded = f"Folded {plural(len(done.members), 'message')} behind message {done.note_seq}"
+        click.echo(safe(f"{folded}; {undo}"))
 
 
 def _read(note: TextIO | None) -> str | None:

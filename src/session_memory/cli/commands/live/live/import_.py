@@ -6,8 +6,10 @@ changed. The live session and its origin are one session: nothing is listed or c
 
 With --all and PATHs, all sessions in these directories and databases are imported. With --all
 alone, these are all sessions in the usual places of mycode and power-loop, and sessions that were
-collected before and whose logs are gone. Run it again to import what is new. A live session that
-was continued or closed since its import stays as it is.
+collected before and whose logs are gone. Run it with --all again to import what is new. A live
+session that was continued or closed since its import stays as it is.
+
+Without --all, a session that was imported before is refused, unless --id gives another id.
 """
 
 from pathlib import Path
@@ -19,6 +21,7 @@ from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.failures import PROBLEMS
 from session_memory.cli.kit.output import print_json, remark
 from session_memory.cli.kit.settings import Settings
+from session_memory.render.paths import pasteable
 from session_memory.views.figures import plural
 
 if TYPE_CHECKING:
@@ -38,7 +41,7 @@ if TYPE_CHECKING:
     json_shape='{"session_id", "messages", "folds", "rewinds", "plain_notes", "left_out", "state"}:'
     " the new live session and its counts; plain_notes counts summaries kept as normal messages;"
     " left_out is {STATE: N}: N messages that the other runtime did not send to the model any more;"
-    ' STATE is its own word for them. "state" is one of the next five names.'
+    ' STATE is its own word for them. "state" is "new".'
     ' With --all: {"new", "grown", "unchanged", "continued",'
     ' "changed", "messages", "folds", "rewinds", "plain_notes", "left_out",'
     ' "failed": [{"session_uid", "reason"}, …]}; the first five count sessions.'
@@ -95,6 +98,7 @@ def _import_one(
     settings: Settings, what: str, session: str | None, new_id: str | None
 ) -> "ImportedSession":
     from session_memory.collect.live_histories import collected_history, history_at
+    from session_memory.core.live_errors import SessionExists
     from session_memory.live.import_history import import_history
     from session_memory.live.store import SessionStore
     from session_memory.views.lookup import find_session
@@ -104,10 +108,18 @@ def _import_one(
     if path.exists():
         history = history_at(path, session)
     else:
+        if session is not None:
+            raise click.UsageError(f"--session is for a database, and there is no file {what}")
         with settings.opened(config) as store:
             history = collected_history(store, find_session(store, what))
     with SessionStore.open(settings.where(config)) as live:
-        return import_history(live, history, new_id)
+        try:
+            return import_history(live, history, new_id)
+        except SessionExists as error:
+            error.hint = "Bring it up to date: session-memory live import --all"
+            error.hint += f" {pasteable(str(path))}." if path.exists() else "."
+            error.hint += " Import it a second time: give another --id."
+            raise
 
 
 def _show_one(settings: Settings, done: "ImportedSession") -> None:

@@ -47,8 +47,12 @@ def command(
         print_json(listing.to_dict())
         return
     print_lines(session_lines(listing.sessions, terminal_width()))
-    if not listing.sessions:
+    if not listing.sessions and (cwd or status):
+        remark(settings, "No live session matches. List all: session-memory live list --subagents")
+    elif not listing.sessions:
         remark(settings, "No live sessions. docs/live.md shows how a runtime makes one.")
+    elif len(listing.sessions) == limit:
+        remark(settings, "There may be more: --limit 0 lists all.")
 
 
 def _directory(cwd: str | None) -> str | None:

@@ -20,11 +20,13 @@ from session_memory.cli.kit.settings import Settings
         ("live show sess_4f1c --json", "for a script"),
     ),
     json_shape='{"session": SESSION, "head", "messages": [{"session_id", "seq", "role", "name",'
-    ' "content", "tool_calls", "tool_call_id", "round_index", "state", "meta", "created_at"}, …],'
+    ' "content", "tool_calls", "tool_call_id", "round_index", "state", "meta", "created_at",'
+    ' "stands_after"}, …],'
     ' "compactions": [{"compact_seq", "note_seq", "from_seq", "to_seq", "members", "is_undone",'
     ' …}, …], "pending": [{"call_id", "name", "arguments", "seq"}, …], "usage": {"sends",'
     ' "llm_calls", "prompt_tokens", "completion_tokens", …}, "children": [ID, …]}; the "state" of a'
-    " message is active, compacted_out (folded) or rewound.",
+    ' message is active, compacted_out (folded) or rewound; "stands_after": after which number the'
+    " message stands, if this is not the one before; times in milliseconds.",
 )
 @session_argument
 @which_option

@@ -32,7 +32,8 @@ LOOK_UP_S = 1.0
         ("live tail sess_4f1c --after 120 --json", "continue after message 120"),
     ),
     json_shape='One message per line: {"session_id", "seq", "role", "name", "content",'
-    ' "tool_calls", "tool_call_id", "round_index", "state", "meta", "created_at"}; "state" is'
+    ' "tool_calls", "tool_call_id", "round_index", "state", "meta", "created_at",'
+    ' "stands_after"}; "state" is'
     ' always "active": live show --which all says which messages were rewound or compacted.',
 )
 @session_argument

@@ -1,0 +1,22 @@
+"""Ask the user before something is written or deleted."""
+
+import click
+
+from session_memory.cli.kit.settings import Settings
+from session_memory.render.text import safe
+
+
+def confirm(settings: Settings, question: str, *, yes: bool) -> None:
+    """Ask ``question``, unless ``yes`` is given. Any other answer than yes is a usage error.
+
+    Nothing may have been changed yet. Ctrl-C has the same message: it does not say that the command
+    was interrupted, because a user would then look for what was half done.
+    """
+    if yes:
+        return
+    if settings.as_json:
+        raise click.UsageError("with --json, give --yes or --dry-run")
+    try:
+        click.confirm(safe(question), abort=True)
+    except click.Abort:
+        raise click.UsageError("nothing was changed; answer yes, or give --yes") from None
