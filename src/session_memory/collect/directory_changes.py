@@ -20,9 +20,9 @@ STEP_MS = 50
 DEBOUNCE_MS = 200
 TICK_MS = 100
 # After this many seconds without a change, the process wakes up less often: a change is then
-# noticed after 0.6 seconds at most, and directories that appear after a second.
+# noticed after 0.7 seconds at most, and directories that appear after a second.
 QUIET_AFTER_S = 5.0
-QUIET_STEP_S = 0.3
+QUIET_STEP_S = 0.36
 QUIET_TICK_S = 1.0
 # Without events a watch looks at all sources this often, or less often if a look takes so long that
 # it would keep a processor busy.
