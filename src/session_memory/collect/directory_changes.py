@@ -19,8 +19,8 @@ from session_memory.collect.stop_flag import StopFlag
 STEP_MS = 50
 DEBOUNCE_MS = 200
 TICK_MS = 100
-# After this many seconds without a change, the process wakes up less often: a change is then
-# noticed after 0.7 seconds at most, and directories that appear after a second.
+# After this many seconds without a change, the process wakes up less often. Then it notices a
+# change within 0.7 seconds, and a new directory within a second.
 QUIET_AFTER_S = 5.0
 QUIET_STEP_S = 0.36
 QUIET_TICK_S = 1.0

@@ -230,7 +230,8 @@ class _Rebuilding:
 
     @property
     def read_again(self) -> set[int]:
-        """The sources that were read, without those of evicted sessions: they have no log here."""
+        """The ids of the sources whose logs were read. The logs of evicted sessions are in the
+        archive, so their sources are left out."""
         return self.read - self._evicted.keys()
 
     def _in_order(self, sources: set[int]) -> list[SourceRow]:

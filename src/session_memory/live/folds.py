@@ -67,9 +67,9 @@ class FoldOperations(MessageOperations):
         """Replace the context's messages from ``from_seq`` to ``to_seq`` by a note.
 
         ``members`` lists the messages to fold if some in between stay, such as instructions.
-        Without it, a call is folded only with its result: if only one of the two is in the range,
-        both stay, or, if nothing else is in the range, both are folded. If the message ``from_seq``
-        or ``to_seq`` is folded already, the range begins or ends with the note in its place.
+        Without it, a call is folded only together with its result. If only one of the two is in
+        the range, both stay in the context. If the range holds nothing else, both are folded. If
+        ``from_seq`` or ``to_seq`` is folded already, the range begins or ends with its note.
         Messages that others append meanwhile are not folded. Returns ``(compact_seq, note_seq)``.
         """
         for field, tokens in (("before_tokens", before_tokens), ("after_tokens", after_tokens)):

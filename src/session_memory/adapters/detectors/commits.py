@@ -28,8 +28,9 @@ UNDECIDED = lazy_pattern(
     r"|everything up-to-date|pull request \S{0,200} ?already exists|already exists:\s*https?://",
     re.IGNORECASE,
 )
-# What git prints about a branch that a push updated or made, and the address with which the program
-# of a host answers a new pull request. Other commands of the call may print errors beside it.
+# The output of a push that succeeded, and of a command that opened a pull request. git prints a
+# line for each branch; ``gh`` and the like print the address of the pull request. The call may run
+# other commands too, and these may print errors.
 ARRIVED = lazy_pattern(
     r"^[ \t+*]{0,4}(?:[0-9a-f]{7,40}\.{2,3}[0-9a-f]{7,40}|\[new (?:branch|tag)\])[ \t]+\S+ -> \S+"
     r"|^https?://\S{1,200}/(?:pull|pulls|merge_requests)/\d+\s*\Z",

@@ -145,8 +145,10 @@ def is_unsolved(answer: str) -> bool:
 
 
 def is_unread_call(answer: str) -> bool:
-    """Whether the answer ends with a tool call as text: the agent's program did not recognize it,
-    so nothing was done."""
+    """Whether the answer ends with a tool call that the model wrote as plain text.
+
+    The agent did not recognize such a call, so the tool did not run.
+    """
     return _UNREAD_CALL.search(answer) is not None
 
 

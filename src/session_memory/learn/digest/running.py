@@ -56,7 +56,8 @@ class RunningCalls:
         self._last: FinishedCall | None = None
 
     def started(self, finished: FinishedCall) -> None:
-        """Note a finished call that is no poll. Its command may still run."""
+        """Remember a call that started a command. The call has a result, but the command may still
+        run. Polls, which ask for the rest of an output, go to `asked_by`."""
         self._last = None
         if finished.is_shell and not finished.failed and finished.result.exit_code is None:
             self._recent.append(finished)

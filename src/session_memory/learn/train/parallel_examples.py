@@ -159,7 +159,7 @@ def worker(setting: ExampleSetting) -> Callable[[ExampleOrder], Iterator[tuple[i
     def answers(order: ExampleOrder) -> Iterator[tuple[int, list[Found]]]:
         for place, session in enumerate(order.sessions, order.first):
             if session.evicted_at is not None:
-                # Only the parent process knows where the archive is.
+                # The log is in the archive. A worker does not know the directory of the archive.
                 raise NeedsParent
             found = [
                 _without_text(one, with_row=setting.with_rows)
