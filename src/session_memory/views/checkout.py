@@ -11,8 +11,9 @@ LONGEST_CONFIG = 1 << 18
 
 
 def light_names(directory: str) -> list[str]:
-    """Return the likely names of the repository at ``directory``: its remote's, its directory's.
+    """Return the likely names of the repository that ``directory`` is in.
 
+    First the name in the URL of its remote, then the name of the directory of its main checkout.
     The result is empty outside of a repository.
     """
     root = root_of(directory)

@@ -19,8 +19,9 @@ _SHORTEST = 12
 def continued_in(store: Store, digest: Digest) -> str | None:
     """Return the uid of the session that carries out the plan of this digest's session, or None.
 
-    Some agents log another text than the plan that was shown. Then the result is the only session
-    that began with a plan in the same directory within two minutes.
+    Some agents log another text than the plan that was shown, so that no text is equal. Then the
+    session that began with a plan in the same directory within two minutes is returned, if it is
+    the only one.
     """
     row = store.sessions.row(digest.session_uid)
     if digest.outcome.reason != "plan" or row is None or row.ended_at is None:

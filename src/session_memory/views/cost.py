@@ -124,7 +124,7 @@ class CostReport(msgspec.Struct, frozen=True):
 def cost_report(store: Store, filters: CostFilter, *, now: int | None = None) -> CostReport:
     """Build a cost report. Periods are in the order of time, other rows by cost, highest first."""
     if filters.tz is None:
-        # Sums are saved for the local time zone only. Others are seldom asked for twice.
+        # Sums are saved for the local time zone only. Reports in other zones are seldom repeated.
         keep_figures(store, offsets(None))
     with store.db.snapshot():
         usage = usage_filter(store, filters)
@@ -226,7 +226,7 @@ def _with_subagents(store: Store, rows: list[CostRow], root: str | None) -> list
     """Add to each session's row its cost with the subagents that match the filters.
 
     A session without usage of its own gets a row if its subagents have usage. Sessions above
-    ``root`` get none.
+    ``root`` get no row.
     """
     below, facts = subagents(store), session_facts(store)
     own = {str(row.key): row for row in rows}

@@ -81,7 +81,7 @@ def _turn(
 
 
 def _largest(blocks: Sequence[CostBlock]) -> str:
-    """Return the ``look`` that cost most, without detours and subagents: they have own blocks."""
+    """Return the ``look`` that cost most. Detours and subagents do not count."""
     sums: dict[str, int] = {}
     for block in blocks:
         sums[block.look] = sums.get(block.look, 0) + block.microdollars

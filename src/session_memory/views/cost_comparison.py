@@ -28,10 +28,10 @@ class ComparedCost(msgspec.Struct, frozen=True, kw_only=True):
     """The costs that an agent logged for one model, beside ours. Amounts are in micro-dollars.
 
     ``per`` says whether the agent logs a cost per ``response`` or per ``session``. ``compared`` is
-    the number of figures in the sum ``reported``; ``ours`` is our amount for the same. ``zero``
-    counts figures of $0 where ours is more. ``unpriced`` counts figures for models that we have no
-    price for; their sum is ``unpriced_reported``. ``responses`` counts all responses, also those
-    without a figure.
+    the number of figures in the sum ``reported``; ``ours`` is our amount for the same responses or
+    sessions. ``zero`` counts figures of $0 where our amount is more. ``unpriced`` counts figures
+    for models that we have no price for; their sum is ``unpriced_reported``. ``responses`` counts
+    all responses, also those without a figure.
     """
 
     flavor: str

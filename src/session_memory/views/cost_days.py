@@ -13,7 +13,7 @@ HOUR_MS = 3_600_000
 WEEK_MS = 7 * 86_400_000
 BLOCK_HOURS = 5
 _EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
-# Offsets are computed only for these years. A time outside is from a wrong clock.
+# Changes of the offset are looked for between these years. Other times are from a wrong clock.
 _FIRST_MS = 946_684_800_000  # 2000
 _LAST_MS = 4_102_444_800_000  # 2100
 

@@ -66,8 +66,8 @@ class CostLinks:
 
     @cached_property
     def _pulls(self) -> dict[str, str]:
-        """The pull request of each session: the last one that it opened, or the one that another
-        session opened for the same branch."""
+        """The pull request of each session: the last one that it or its subagents opened, else one
+        that another session opened for the same branch, unless that is a main branch."""
         own: dict[str, str] = {}
         for uid, text in self._opening_results():
             if found := list(_PULL.finditer(text)):

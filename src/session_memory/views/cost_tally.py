@@ -12,7 +12,8 @@ from session_memory.store.usage import BUCKETS
 
 
 class CostTally(msgspec.Struct, frozen=True, kw_only=True):
-    """The sum of charges. ``buckets`` are tokens in the order of ``BUCKETS``."""
+    """The sum of charges. ``buckets`` are the numbers of tokens (and of web searches) in the order
+    of ``BUCKETS``."""
 
     buckets: tuple[int, ...] = (0,) * len(BUCKETS)
     microdollars: int = 0

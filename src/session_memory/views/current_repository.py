@@ -48,8 +48,8 @@ class CurrentRepository:
 
     def changes_since(self, asked: Iterable[FileThen]) -> dict[FileThen, str]:
         """Say what happened to files since a moment: ``unchanged since``, ``2 commits since``,
-        ``no commit since`` or ``gone now``. Files outside of this repository are left out. If git
-        gives no answer, files that were written since are left out, too."""
+        ``no commit since`` or ``gone now``. Files outside of this repository are left out, and all
+        after the first 20. If git gives no answer, files that were written since are left out."""
         if self.root is None:
             return {}
         known = {one: inside for one in asked if (inside := self._inside(one.path)) is not None}

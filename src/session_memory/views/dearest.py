@@ -51,11 +51,14 @@ def dearest_sessions(
 
 
 def dearest_listed(store: Store, filters: Filter, limit: int) -> list[Session]:
-    """Return the first ``limit`` sessions of a folded list, those first that cost most together
-    with the subagents that they stand for."""
+    """Return the ``limit`` most expensive sessions of a folded list, the most expensive first.
+
+    A folded list leaves out subagents whose session is listed. Their cost counts for the session.
+    """
     pages, conditions = SessionPages(store.db), conditions_of(store, filters)
     totals = _family_totals(store)
-    # A session without subagents that is among the first by its total is so by its own cost, too.
+    # These are the best sessions by their own cost. For sessions without subagents, own cost and
+    # total are equal, so no session without subagents is missed.
     alone = list_sessions(store, filters, sort="cost", limit=limit).sessions
     unknown = [one.session_uid for one in alone if one.session_uid not in totals]
     for uid, amount in session_amounts(store, unknown).items():
@@ -74,8 +77,12 @@ def dearest_listed(store: Store, filters: Filter, limit: int) -> list[Session]:
 
 
 def _family_totals(store: Store) -> dict[str, int]:
-    """Return the cost with subagents of each session that has or is a subagent, and perhaps of
-    others. A subagent whose parent is not in the store stands for its siblings."""
+    """Return the cost with subagents of each session that has subagents or is one, and perhaps of
+    other sessions.
+
+    A subagent whose parent is not in the store gets the sum of all subagents of that parent,
+    because the folded list shows only one of them.
+    """
     clock = offsets(None)
     keep_figures(store, clock)
     with store.db.snapshot():

@@ -1,6 +1,7 @@
 """The report of ``doctor``: agents' logs, logs that will be deleted, adapters, and the store.
 
-Each check is one line: ``ok``, ``warn`` (look at it) or ``bad`` (it does not work), with a hint.
+Each check has a text, a status and perhaps a hint. The status is ``ok``, ``warn`` (look at it) or
+``bad`` (it does not work).
 """
 
 import shutil
@@ -63,7 +64,7 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def log_roots(config: Config, store: Store | None, host: str) -> list[RootState]:
-    """Look at the directories in which agents keep logs: how many there are, and what is kept."""
+    """Examine the directories with logs of agents: how many logs there are, which the store has."""
     known_at: KnownAt = partial(store.sources.known_at, host) if store else lambda paths: {}
     now_s = time.time()
     in_repositories = repository_roots(store, config) if store else ()
@@ -273,7 +274,8 @@ def _space(found: "tuple[Path, int] | None") -> Iterator[Check]:
 def _retention(
     limits: RetentionConfig, facts: dict[str, Any], space: "tuple[Path, int] | None"
 ) -> Iterator[Check]:
-    """Suggest retention if the store is large or the disk nearly full, and it is off."""
+    """Report whether retention is on. If not, and the store is large or the disk nearly full,
+    suggest to turn it on."""
     if "bytes" not in facts:
         return
     if limits.after_sync:

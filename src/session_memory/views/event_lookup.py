@@ -7,7 +7,7 @@ from session_memory.store import Store
 from session_memory.store.record_keys import place_key, record_key
 
 SHORTEST = 4
-# Larger numbers are not in any store, and databases refuse them.
+# A number with more digits is no ``seq`` of any event, and databases refuse it.
 MOST_DIGITS = 18
 
 

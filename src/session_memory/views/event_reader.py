@@ -50,7 +50,7 @@ class EventReader:
     def of(self, seq: int, owner: str | None, event: SessionEvent) -> TranscriptEvent | None:
         """Return the item for the event at ``seq``. An inherited event belongs to ``owner``.
 
-        None for bookkeeping and for an event without text, unless the options ask for them.
+        None for bookkeeping and for an event with nothing to read, unless the options ask for it.
         """
         is_kept = self._options.is_complete or (seq == self._options.kept and not self._depth)
         if not is_kept and is_bookkeeping(event):
@@ -151,7 +151,7 @@ def _is_empty(shown: TranscriptEvent) -> bool:
 
 
 def title_of(event: SessionEvent, sort: str, arguments: Any) -> str:
-    """Return the line that stands for an event."""
+    """Return the title of an event: one line of text."""
     return (
         _search(event, sort, arguments)
         or event.summary
@@ -182,7 +182,7 @@ def _unsaid(event: SessionEvent, sort: str) -> str:
 
 
 def _given(event: SessionEvent, sort: str, arguments: Any) -> str:
-    """Return a call's arguments as its title, such as ``n=1``; empty if it names a file."""
+    """Return a call's arguments as its title, such as ``n=1``; empty if the call names a file."""
     if sort != "call" or event.path or not isinstance(arguments, dict):
         return ""
     shown = (f"{name}={_brief(value)}" for name, value in islice(arguments.items(), MOST_GIVEN))

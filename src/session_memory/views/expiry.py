@@ -27,8 +27,8 @@ class Expiring(msgspec.Struct, frozen=True):
 
 
 class RootState(msgspec.Struct, frozen=True, kw_only=True):
-    """One directory where an agent keeps its logs. ``retention_days`` is the agent's own setting:
-    it deletes older logs. ``kept`` counts the files that the store has whole."""
+    """One directory where an agent keeps its logs. ``retention_days`` is a setting of the agent,
+    which deletes logs that are older. ``kept`` counts the files that the store has whole."""
 
     flavor: str
     path: str

@@ -18,7 +18,7 @@ DEEPEST = 100
 
 
 class AbandonedBranch(msgspec.Struct, frozen=True):
-    """Events that a rewind left behind. They were done and paid for."""
+    """The events that one rewind left behind. Their responses are part of the session's cost."""
 
     branch: str
     events: int

@@ -17,7 +17,8 @@ from session_memory.views.session_pages import FACETS, MOST_VALUES
 
 MOST_HITS = 2000
 CLASS = "class"
-"""The facet that counts hits: where they were found. All others count sessions."""
+"""The facet that counts hits by the class of their text, such as prompts. All other facets count
+sessions."""
 
 Counts = list[tuple[str, int]]
 

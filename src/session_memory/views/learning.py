@@ -102,8 +102,8 @@ def list_patterns(
 ) -> PatternList:
     """List patterns, the highest rank first. ``limit`` 0 lists all.
 
-    Without ``noise`` and ``kind``, noise is left out, and in a store with many analyzed sessions
-    also rare patterns.
+    Unless ``noise`` is set or ``kind`` is given, patterns that are noise are left out. In a store
+    with many analyzed sessions, rare patterns are left out, too.
     """
     begin, end = MIN_MS if since is None else since, MAX_MS if until is None else until
     found = [

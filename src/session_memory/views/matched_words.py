@@ -63,7 +63,7 @@ def joined_pairs(words: Iterable[str]) -> list[str]:
     """Join pairs of neighbouring characters to the words that they are cut from.
 
     Texts in Chinese, Japanese and Korean are searched by such pairs: 期限, 限切 and 切れ become
-    期限切れ. What is only hiragana is left out, because it joins words. All other words stay.
+    期限切れ. A result of hiragana alone is left out, because it only links words. Other words stay.
     """
     joined: list[str] = []
     for word in dict.fromkeys(words):
@@ -81,7 +81,7 @@ def joined_pairs(words: Iterable[str]) -> list[str]:
 def best_excerpt(one: RecalledSession) -> Excerpt | None:
     """Return the sentence of a session with the most important words of the question.
 
-    None if only its title, commits or files have such words.
+    None if only its title, commits or files have such words, or if the session was not analyzed.
     """
     if one.digest is None:
         return None
@@ -123,7 +123,8 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def words_by_term(texts: Iterable[str], wanted: Collection[str] | None = None) -> dict[str, str]:
-    """Map each term to the shortest word with that term, in lower case.
+    """Map each term to the shortest word with that term, in lower case. A term of a word with
+    letters beyond ASCII is mapped to itself.
 
     With ``wanted``, only these terms are in the result.
     """

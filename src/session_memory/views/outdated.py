@@ -17,6 +17,6 @@ def waiting(store: Store) -> int:
     """Return how many sessions have to be analyzed, without looking at each of them.
 
     This is the number of new or changed sessions, or the number of digests by older analysis code,
-    whichever is larger. Digests that only have other prices are not counted.
+    whichever is larger. Digests that are outdated only because prices changed are not counted.
     """
     return max(Digests(store.db).count_waiting(), outdated(store))

@@ -101,7 +101,8 @@ class OutlineLane(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outline(msgspec.Struct, frozen=True, kw_only=True):
-    """The outline of a session. ``context`` has ``(seq, input tokens)`` of responses.
+    """The outline of a session. ``context`` has ``(seq, input tokens)`` of at most 200 responses,
+    the largest of each stretch.
 
     ``calls`` has the subagents that each call started, by call id. ``unplaced`` are subagents that
     no call names.

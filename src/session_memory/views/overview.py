@@ -31,7 +31,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     """The state of a store in a few figures.
 
     ``exists`` says whether there is a store; ``log_flavors`` are the agents with logs on this
-    machine. ``to_analyze`` counts sessions that are new, or that changed since they were analyzed.
+    machine. ``to_analyze`` counts sessions whose analysis is missing or out of date.
     """
 
     exists: bool

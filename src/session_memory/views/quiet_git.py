@@ -1,4 +1,4 @@
-"""Ask git about a repository. It only reads, starts no other program, and ends in time."""
+"""Ask git about a repository. Git starts no other program, and is stopped if it takes too long."""
 
 import os
 import subprocess

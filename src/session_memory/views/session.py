@@ -31,7 +31,8 @@ class EventSelection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ShownEvent(msgspec.Struct, frozen=True):
-    """An event at its place in this session. An inherited event has its ``owner``."""
+    """An event at its place in this session. ``owner`` is the session that an inherited event
+    belongs to; None for an own event."""
 
     event: SessionEvent
     seq: int

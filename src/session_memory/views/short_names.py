@@ -26,7 +26,8 @@ def short_names(store: Store, uids: Iterable[str]) -> dict[str, str]:
 
 
 class SessionNames:
-    """Looks up short names: those of ``uids`` at once, that of any other uid when it is called."""
+    """Short names of sessions. Those of ``uids`` are looked up at once. Call the object with any
+    uid to get its short name."""
 
     def __init__(self, store: Store, uids: Iterable[str] = ()) -> None:
         self._ids = SessionIds(store.db)
@@ -84,9 +85,8 @@ class _Parts(NamedTuple):
 def _lengths(
     ids: SessionIds, parents: list[tuple[str, str]], flavors: list[str]
 ) -> dict[tuple[str, str], int | None]:
-    """Return how many characters of each session's id are enough; None if all are needed.
-
-    They are enough if no other id begins with them.
+    """Return how many characters of each session's id are enough to find it; None if all of them
+    are needed. They are enough if no other id begins with them.
 
     ``parents`` are the flavor and id of sessions without the part of a subagent.
     """

@@ -17,7 +17,8 @@ class UsageCost(msgspec.Struct, frozen=True):
 
 
 class Spending:
-    """The usage that counts for one session, in order. Each usage record is returned once."""
+    """The usage that counts for one session, in the order of its events. `until` returns the next
+    part of it."""
 
     def __init__(self, store: Store, uid: str) -> None:
         found = charges(store, ("seq",), UsageFilter(uids=(uid,)))
