@@ -38,8 +38,8 @@ class _DetectorFields(msgspec.Struct, frozen=True, kw_only=True):
 class SessionDetector(_DetectorFields, frozen=True, kw_only=True):
     """A detector whose function finds signals in one digest. These are stored with the digest.
 
-    A detector that needs more about the calls than the digest holds gives a ``counter``. It sees
-    every finished call in order, and ``digest.counted[type]`` is its result.
+    A detector that needs more about the calls than the digest holds gives a ``counter``. The
+    counter sees every finished call in order, and ``digest.counted[type]`` is its result.
     """
 
     find: Callable[[Digest], Iterator[Signal]]

@@ -170,10 +170,10 @@ def exported(live: SessionStore, session_id: str, which: str, shape: str) -> lis
 def compact_live(
     live: SessionStore, session_id: str, *, keep: int, note: str | None = None
 ) -> Compacted:
-    """Replace all but the last ``keep`` exchanges in the context by ``note``. Without ``note``, they
-    are replaced by a summary that is made from their texts.
+    """Replace all but the last ``keep`` exchanges in the context by ``note``.
 
-    The messages stay in the store. Raises an error if another writer moved the head meanwhile,
+    Without ``note``, they are replaced by a summary that is made from their texts. The messages
+    stay in the store. Raises an error if another writer moved the head meanwhile,
     because the summary would not match the messages.
     """
     head = live.head(session_id)

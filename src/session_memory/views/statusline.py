@@ -63,7 +63,7 @@ def parse_status(text: bytes) -> AgentStatus:
 class Statusline(msgspec.Struct, frozen=True):
     """The figures of a status line. ``session`` is the cost of the session, None if it is not
     collected yet. ``agent_says`` is the cost that the agent reports. ``block`` is the cost of the
-    current five hours."""
+    current five-hour block, None between blocks."""
 
     model: str
     session: Amount | None

@@ -79,7 +79,8 @@ def _chains(text: str) -> Iterator[list[Program]]:
 
 
 def _looks(chain: list[Program]) -> bool:
-    """Whether a simple command only looks at things, or only commits."""
+    """Whether a simple command shows nothing about the task: it only looks at things, only commits,
+    runs a script that is in the command itself, or its program was cut off."""
     first, last = chain[0], chain[-1]
     git = next((program for program in chain if program.name == "git"), None)
     if git is not None:

@@ -67,8 +67,8 @@ def timeline(store: Store, session: Session) -> Timeline:
 class TimelineStream:
     """A timeline whose moments (entries) are made while they are read.
 
-    ``span`` is the first and the last moment in milliseconds, ``gaps`` the starts of the gaps and
-    their durations.
+    ``span`` is the first and the last moment. ``gaps`` are two arrays: when each gap starts, and
+    how long it is. All are in milliseconds.
     """
 
     def __init__(self, store: Store, session: Session) -> None:

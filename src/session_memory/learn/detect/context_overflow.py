@@ -1,4 +1,4 @@
-"""Detect sessions whose context was compacted more than once: the task was too large for one."""
+"""Detect sessions whose context was compacted twice or more: the task was too large for it."""
 
 from collections.abc import Iterator
 

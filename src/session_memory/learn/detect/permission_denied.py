@@ -1,4 +1,4 @@
-"""Detect programs whose calls were refused several times, by a person, a rule or a sandbox."""
+"""Detect programs and tools that a person, a rule or a sandbox refused several times."""
 
 import re
 from collections import defaultdict

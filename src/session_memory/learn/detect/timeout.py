@@ -1,4 +1,4 @@
-"""Detect programs that timed out more than once."""
+"""Detect programs and tools that timed out twice or more in a session, with the same error."""
 
 import re
 from collections.abc import Iterator

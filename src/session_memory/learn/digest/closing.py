@@ -89,7 +89,7 @@ _UNSOLVED = re.compile(
     r"|(?:wasn['’]t|not)\sable\sto|failed\sto)\s(?:\w{1,12}\s)?(?:fix|resolve|solve|implement)\b",
     re.IGNORECASE,
 )
-# How models that write their calls as text end one.
+# The end of a call that a model wrote as text.
 _UNREAD_CALL = re.compile(
     r"(?:</(?:tool_calls?|function|function_calls?|invoke|tool_use)>|<\|?/?tool_calls?(?:_end)?\|?>)"
     r"\s*\Z"
@@ -153,5 +153,6 @@ def is_unread_call(answer: str) -> bool:
 
 
 def is_question(prompt: str) -> bool:
-    """Whether a prompt has a question mark outside of quotes, so that words may be the answer."""
+    """Whether a prompt asks something: it has a question mark outside of quotes and addresses.
+    An answer in words may be all that such a prompt wants."""
     return re.search("[?？]", _QUOTED.sub("", prompt)) is not None

@@ -241,7 +241,7 @@ def covers(text: str, error: str) -> bool:
 
 
 def is_narrower(text: str, other: str) -> bool:
-    """Whether a test run chooses tests that the other run did not choose."""
+    """Whether a test run names files or patterns of tests that the other run did not name."""
     return not _chosen_tests(text) <= _chosen_tests(other)
 
 

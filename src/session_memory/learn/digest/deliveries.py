@@ -85,7 +85,8 @@ def _is_push(program: Program) -> bool:
 
 
 def _verb(program: Program) -> str:
-    """Return the subcommand of git (``commit`` in ``git -C place commit``); "" for all others."""
+    """Return ``commit``, ``push``, ``stash`` or ``log`` if the program is git with this subcommand,
+    such as ``git -C place commit``; else ""."""
     if program.name != "git":
         return ""
     words = [word for word in program.arguments if not word.startswith("-")]

@@ -208,7 +208,7 @@ class ErrorGroups:
         self._unreachable.add_occurrence(event, (group,))
 
     def answered(self, event: BriefEvent) -> None:
-        """Note that the model answered. That resolves earlier errors of reaching it."""
+        """Note that the model answered. So the earlier failures to reach it are resolved."""
         if (streak := self._unreachable) is not None:
             self._unreachable = None
             for group in streak.groups:

@@ -230,7 +230,8 @@ def _is_denied(error: str) -> bool:
 def _is_other_subcommand(failure: FailedCall, action: Action, programs: set[str]) -> bool:
     """Whether both commands run one of these programs, but each with a subcommand of its own.
 
-    It is the same after all if the error is about the failed subcommand: "unknown command 'x'".
+    False if the error names the failed subcommand ("unknown command 'x'"), because the later
+    subcommand then corrects it.
     """
     failed = {subcommand_of(part) for part in failure.action.parts if part.program in programs}
     later = {subcommand_of(part) for part in action.parts if part.program in programs}

@@ -1,7 +1,7 @@
 """Find errors that people report: they paste an output, or say in words what does not work.
 
 Such an error has no failed call. It counts as resolved by the changes that follow, up to the next
-message of the person. Changes of what the report names come first.
+message of the person. Changes of files and names that the report mentions are preferred.
 """
 
 import re

@@ -27,9 +27,9 @@ DEFAULT_LIMIT = 10
 
 
 class StatsFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Selects what is counted; None means no limit. ``flavor`` and ``repo`` are names or patterns
-    (``web*``); ``model`` matches any part of a name. ``limit`` is the length of each list; 0 means
-    all."""
+    """Selects what is counted; None sets no condition. ``flavor`` and ``repo`` are names or
+    patterns (``web*``); ``model`` matches any part of a name. ``limit`` is the greatest length of
+    each list; 0 means all."""
 
     flavor: str | None = None
     repo: str | None = None
@@ -140,7 +140,7 @@ def zone_name(tz: tzinfo | None) -> str:
 
 
 def _scope(ask: Statistics, filters: StatsFilter) -> Scope:
-    # To find the names that a filter may match, all sessions are read. Without one, none is.
+    # All sessions are read to find the names that a filter matches. Without a filter, none is read.
     is_filtered = any((filters.flavor, filters.repo, filters.model))
     flavors, repos, models = ask.facets() if is_filtered else (set(), set(), set())
     return Scope(

@@ -92,8 +92,8 @@ def _write(store: Store, known: FigureSet, tz: tzinfo | None) -> None:
 def _write_day(store: Store, sums: WorkSums, day: int, days: LocalDays) -> None:
     """Count the sessions that began on a day, and save the sums.
 
-    If a session turns out to have begun on another day, it stays marked, and the sums of that day
-    are made the next time.
+    If a session turns out to have begun on another day, it stays marked, and the sums of the other
+    day are made the next time.
     """
     marked = sums.marked_on(day)
     placed = sums.place(marked)

@@ -13,7 +13,7 @@ import msgspec
 Key = tuple[str | int | None, ...]
 Sums = dict[Key, list[int]]
 NEVER = -(1 << 62)
-"""A time earlier than all others: the latest edit of a file without a known time."""
+"""The time of the latest edit of a file if no edit has a time. It is earlier than any real time."""
 _LARGEST_SHORT = (1 << 32) - 1
 
 

@@ -43,7 +43,10 @@ class LoggedEdits:
         self._sessions: dict[int, HitSession] = {}
 
     def of_file(self, path: str) -> list[LoggedEdit]:
-        """Return every edit of a file, the oldest first. ``path`` is relative to the repository."""
+        """Return the edits of a file, the oldest first. ``path`` is relative to the repository.
+
+        Calls that failed, or that have no result, are left out.
+        """
         found = self._found(path)
         return sorted((one for one in found if one.path == path), key=lambda one: one.ts)
 

@@ -1,8 +1,8 @@
 """Replay the edits in the logs on a file, and note for each line the edit that introduced it.
 
-The code depends on texts only. The logs do not have every change, such as those by a person or a
-formatter. After such a change, the lines of the next edits are known, but not their place in the
-file.
+Only texts are compared; neither the store nor git is asked. Some changes are not in the logs, such
+as those by a person or a formatter. After such a change, the lines of the next edits are known, but
+not their place in the file.
 """
 
 from collections import defaultdict
