@@ -23,7 +23,8 @@ MOST_TERMS = 40
 # take too long. The first term that finds a session is always looked up. The remaining terms count
 # only in the final score.
 MOST_ROWS = 40_000
-# To find enough sessions of a repository, this many times as many sessions as asked for are ranked.
+# If sessions of some repositories come first, this many times as many sessions are ranked as asked
+# for, so that enough of them are of these repositories.
 LOOKED_AT = 4
 FROM_OTHERS = 5
 _WEIGHTS = (3.0, 1.2, 1.0, 0.8)

@@ -27,7 +27,7 @@ _decode = msgspec.json.Decoder(list[Pattern]).decode
 def kept_patterns(
     store: Store, *, since: int = MIN_MS, until: int = MAX_MS, repo: str | None = None
 ) -> list[Pattern]:
-    """Return the same as `session_memory.learn.patterns.patterns`, from the store if it is kept."""
+    """Return the same as `session_memory.learn.patterns.patterns`: from the store if kept there."""
     is_asked_again = until == MAX_MS and (since == MIN_MS or since % _QUARTER_MS == 0)
     if not is_asked_again or not _is_large(store):
         return patterns(store, since=since, until=until, repo=repo)

@@ -38,8 +38,8 @@ class Way(NamedTuple):
     """How one session resolved the error: the call that failed, and what helped.
 
     ``kind`` and ``text`` are those of the `Resolution`. ``setting`` is a setting of the call that
-    was changed, such as ``sandbox_permissions=require_escalated``. ``is_of_rule``: the error is one
-    of a linter's rule.
+    was changed, such as ``sandbox_permissions=require_escalated``. ``is_of_rule``: the error names
+    a rule of a linter.
     """
 
     session_uid: str

@@ -184,8 +184,8 @@ class Lessons:
     def forget(self, uids: Sequence[str]) -> tuple[list[str], list[str]]:
         """Remove the ids and texts of these sessions from every version of every lesson.
 
-        Returns the changed lessons and the removed texts. A lesson without other evidence is
-        deleted with all its versions.
+        Returns the ids of the changed lessons, and the removed texts. A lesson without other
+        evidence is deleted with all its versions.
         """
         gone, words, changed = set(uids), [], []
         if self.directory.is_dir():

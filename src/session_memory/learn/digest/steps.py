@@ -59,7 +59,7 @@ class FinishedCall:
 
     @property
     def is_answer(self) -> bool:
-        """Whether the call hands over the agent's answer, which the agent writes as no message."""
+        """Whether the agent gives its answer by this call instead of by a message."""
         return not self.failed and (self.call.tool or "").lower() in _ANSWERING
 
     @property
@@ -75,7 +75,7 @@ class FinishedCall:
 
 
 def says_no(command: str) -> bool:
-    """Whether exit status 1 of a shell text is the answer "no", as of ``grep``, no failure."""
+    """Whether exit status 1 of a shell text is the answer "no", as for ``grep``, and no failure."""
     # The status of a shell text is that of its last command. ``bun run test`` is not ``test``.
     commands = [one.words for one in simple_commands(command) if one.words[:1] not in _ENDS]
     return bool(commands) and _program_and_verb(commands[-1]) in _QUIET
@@ -100,7 +100,7 @@ class CallCounter(Protocol):
     """Counts something about the calls of one session, for a detector."""
 
     def add(self, finished: FinishedCall) -> None:
-        """See the next finished call. What is kept of it must not grow without a limit."""
+        """Count the next finished call. A counter must limit how much it remembers."""
 
     def result(self) -> Iterable[Counted]:
         """Return what was counted, the most important first. The digest keeps the first twenty."""
@@ -179,7 +179,8 @@ def first_few(uids: Sequence[str], most: int = 5) -> tuple[str, ...]:
 
 
 def program_of(tool: str | None, call: str) -> str:
-    """Return what made a call: the tool, ``shell: PROGRAM`` for a shell, or ``model``."""
+    """Return a name for what a call used: the tool, or ``shell: PROGRAM`` for a shell (``shell`` if
+    the program is unknown). Without a tool it is ``model``."""
     if tool is None or not runs_shell(tool):
         return tool or "model"
     started = [program.name for program in programs(call) if program.name not in _PLACES]

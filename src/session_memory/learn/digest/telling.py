@@ -45,7 +45,7 @@ def _names_in(text: str) -> frozenset[str]:
 
 
 def _is_word(name: str) -> bool:
-    """Whether a name is a plain word of one part. This check is quick, and most names are."""
+    """Whether a name is a plain word of one part. Most names are, and this check is quick."""
     return name.isalpha() and name[1:].islower()
 
 
@@ -81,7 +81,10 @@ def telling_lines(lines: Sequence[str], names: frozenset[str], most: int) -> lis
 
 
 def said_in(text: str) -> str:
-    """Return the end of a message: one or two sentences that announce what the model does next."""
+    """Return the last sentences of a message, at most `SAID` characters, with secrets masked.
+
+    There a model often announces what it does next.
+    """
     paragraphs = [one.strip() for one in re.split(r"\n\s*\n", text) if one.strip()]
     if text.lstrip().startswith(("{", "[{")):
         # A message in JSON is written for a program, and tells a reader nothing.

@@ -58,7 +58,6 @@ _STORY = re.compile(
       | (?:\S+\ ){1,8}(?:is|are|was|were|isn['’]?t|aren['’]?t)\b )""",
     re.IGNORECASE | re.VERBOSE,
 )
-# Lines of logs, tables, checklists and stack traces, and text with markup or long addresses.
 # The first line of a diff or of a list of files: what follows was pasted, or added by a program.
 _DIFF_START = re.compile(
     r"^(?:diff --git |@@ -\d|--- [ab/]\S|\+\+\+ [ab/]\S|={3,} ?(?:DIFF|FILE|BEGIN)\b|Index: \S)",
@@ -79,6 +78,7 @@ _CODE_LINE = re.compile(
 )
 # A clause that is only a path or a slash command, or the piece of a question.
 _NO_WISH = re.compile(r"\S*/\S*\Z|(?:also )?(?:any|whether|should)\b", re.IGNORECASE)
+# Lines of logs, tables, checklists and stack traces, and text with markup or long addresses.
 _PASTED_START = re.compile(
     r"""\s*(?: at\ | \d{4}-\d\d | \[ | [-*]\s*\[[\ xX]\] | (?:INFO|ERROR|WARN|DEBUG)\b | File\ "
       | \$\ | > | \| )""",
