@@ -44,7 +44,7 @@ class RecalledSession(msgspec.Struct, frozen=True):
     """A session that answers a question. ``fit`` says from 0 to 1 how well its words do.
 
     ``likeness`` (0 to 1) is higher than ``fit`` if it edited the same files as the best sessions.
-    A session with a higher likeness comes first. ``digest`` is None if the session was never
+    Sessions with a higher ``score`` come first. ``digest`` is None if the session was never
     analyzed; then only its title was compared.
     """
 

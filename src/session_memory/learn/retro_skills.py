@@ -1,6 +1,7 @@
 """Compute the figures of skills for a retrospective: pass rates, attempts, frequent failures.
 
-They come from the events of skill logs. Events of evicted sessions are read from the archive.
+The figures come from the events of skill logs. Events of evicted sessions are read from the
+archive.
 """
 
 from collections import Counter, defaultdict

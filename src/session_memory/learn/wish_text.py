@@ -20,8 +20,8 @@ _OUTWARD = lazy_pattern(
 def wish_lesson(pattern: Pattern) -> str:
     """Return what an agent should do about an instruction that it got in many sessions.
 
-    The agent should follow it without being asked. An instruction to commit waits until the work is
-    done. Steps that other people see (push, release) are only to be offered then.
+    The agent should follow the instruction without being asked, but commit only when the work is
+    done. Steps that other people see (push, release) it should then only offer.
     """
     wish, times = quoted(pattern.detail), f"The user asked for it in {pattern.sessions} sessions."
     if not _DEED.search(pattern.detail) or _HANDING_IN.sub("", pattern.detail):

@@ -42,7 +42,8 @@ class Asked:
         self.form = form or {}
         self.address = request.url.path
         self.route = ""
-        # The state of the store before the page was made: no two requests have the same one.
+        # The state of the store before the page was made. Until `Answering` sets it, it is a value
+        # that no other request has.
         self.mark: Hashable = object()
         self.kept_ms = MINUTE_MS
 

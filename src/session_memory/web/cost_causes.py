@@ -1,4 +1,4 @@
-"""Say in some words what made a session expensive: the sentence of its map, for lists."""
+"""Say in a few words what made a session expensive, for lists of sessions."""
 
 from session_memory.core.schema import Session
 from session_memory.pricing import Amount
@@ -8,7 +8,7 @@ from session_memory.views.cost_blocks import cost_blocks, largest_cause
 from session_memory.web.asked import Asked
 
 LONGEST_TITLE = 40
-# The outline of a longer session takes most of a second, so it is used only if it is kept.
+# To make the outline of a longer session takes most of a second. So it is used only if it is kept.
 MOST_EVENTS = 20_000
 
 

@@ -28,7 +28,7 @@ _FILLS = {
     "reread": "m-warn",
     "left": "hatch",
 }
-# Signs that say the same without colours.
+# Signs with the meaning of the colours, for people who cannot tell the colours apart.
 _MARKS = {"failed": "✗", "uncached": "2×", "reread": "2×", "left": "", "agent": "◇"}
 
 

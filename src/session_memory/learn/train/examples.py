@@ -1,6 +1,7 @@
 """Make training examples from attempts that a run verified, and from successful sessions.
 
-Every example names its source. What gives no example is counted with the reason.
+Every example names its source. A session or a call that gives no example gives a refused one with
+the reason, so that an export can count the reasons.
 """
 
 import json

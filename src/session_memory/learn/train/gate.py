@@ -222,7 +222,7 @@ def attempt_score(prompt: str, answer: str, tries: int) -> int:
 def pair_score(alike: float, same_model: bool) -> int:
     """Score a pair from 3 to 5: a verified and a failed attempt at the same input.
 
-    ``alike`` is the share of words that both outputs have in common.
+    ``alike`` is the share of three-word runs that both outputs have in common.
     """
     return 3 + same_model + (alike < MOST_ALIKE / 2)
 

@@ -27,7 +27,7 @@ from session_memory.workers.pool import (
 
 TARGET = f"{__name__}:worker"
 MOST_JOBS = 64
-# A worker takes longer to start than to read fewer bytes of logs.
+# To start a worker takes about as long as to read this many bytes of logs.
 BYTES_PER_WORKER = 16 * 1024 * 1024
 # Sessions are added to an order for a worker until their logs have this many bytes together, or
 # until there are `ORDER_SESSIONS` of them.
