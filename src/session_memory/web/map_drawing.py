@@ -1,7 +1,7 @@
 """Draw the map of a session, by time or by event.
 
-The ridge shows cost, the band below it who worked, and the lanes below that show subagents and
-abandoned branches. The page has the same marks in a list.
+From top to bottom: a ridge shows the cost, a band shows who worked, and lanes show subagents, forks
+and abandoned branches. The page has the same marks in a list.
 """
 
 import json

@@ -30,7 +30,8 @@ class Memories:
     @contextmanager
     def one(self) -> Iterator[Memory]:
         """Lend a memory to one request. It is closed after a failure, because a failure may leave a
-        connection in an unknown state. An error of the request, such as a wrong filter, is none."""
+        connection in an unknown state. An error of the request, such as a wrong filter, is no
+        failure in this sense."""
         memory = self._taken()
         is_sound = False
         try:

@@ -1,4 +1,4 @@
-"""Make the start page once in a separate thread, before anybody asks for it.
+"""Make the start page once in a separate thread, soon after the server started.
 
 This imports the modules of the page and caches its parts. So the first visit is as quick as others.
 """
@@ -26,7 +26,8 @@ SECONDS_TO_END = 10
 
 
 class Preparing:
-    """Makes the start page in its own thread, after the first answer of the server."""
+    """Makes the start page in its own thread, after the first answer of the server or, without one,
+    after `LONGEST_WAIT_S`."""
 
     def __init__(self, answering: Answering) -> None:
         self._answering = answering

@@ -43,7 +43,7 @@ class RoutedPage(NamedTuple):
     """A page and its address. The function ``name`` of the module ``web.<module>`` makes it.
 
     ``kept_ms`` is how long a cached answer may be shown while nobody writes to the store. It is a
-    minute for pages that show files, or times such as "5 min ago"."""
+    minute for pages that show files, or times such as "5 min ago", and a second for ``/why``."""
 
     path: str
     module: str

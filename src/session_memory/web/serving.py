@@ -86,7 +86,7 @@ class WebServer:
         return self._server.started
 
     def run(self) -> None:
-        """Serve until a signal comes."""
+        """Serve until a signal or `stop` ends the server."""
         following = self._following.running() if self._following else contextlib.nullcontext()
         with self._noted(), following, self._preparing.running(), self._figures.running():
             try:

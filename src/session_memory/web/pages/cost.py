@@ -93,8 +93,8 @@ def cost(asked: Asked) -> Response:
         return asked.page("cost", detours=_detours(asked, chosen), waiting=waiting)
     if asked.part == "dearest":
         return asked.page("cost", dearest=_dearest(asked, chosen, with_causes=True))
-    # What made sessions expensive is a request of its own. In a very large store, so is which
-    # sessions these are.
+    # The causes of the cost of the dearest sessions are a separate request. In a very large store,
+    # the list of these sessions is part of that request, too.
     waits = "now" not in asked.query and store.sessions.count() > MANY_SESSIONS
     found = spending_days(store, split=split, since=chosen.since, until=chosen.until)
     fills = _fills(found, split)
@@ -205,8 +205,8 @@ def _months(found: SpendingDays, fills: dict[str, str]) -> list[MoneyBar]:
 
 
 def _no_months(found: SpendingDays) -> dict[str, dict[str, int]]:
-    """Return the months from the first to the last, each without spending. None if there are very
-    many: then the time of a log is wrong."""
+    """Return the months from the first to the last, each without spending. The result is empty if
+    there are very many, because the time of a log is wrong then."""
     first, last = (day.year * 12 + day.month - 1 for day in (found.days[0].day, found.days[-1].day))
     if last - first > MOST_DAYS:
         return {}

@@ -106,9 +106,9 @@ def _counted(listed: int, below: int) -> str:
 
 
 def _counts(asked: Asked, day: str) -> tuple[int, dict[str, int]]:
-    """Return how many sessions the list of a day has, and how many it has with each outcome.
+    """Return the number of sessions in the list of a day, and in its list for each outcome.
 
-    With an outcome, it has the subagents whose parent had another outcome, too.
+    The list for an outcome also has the subagents whose parent had another outcome.
     """
     store = asked.memory.store
     since, until = period(day)
