@@ -223,7 +223,7 @@ def test_a_record_is_shown_as_it_was_written(client: TestClient, memory: Memory)
 
 def test_the_start_page_has_its_slow_parts_apart(client: TestClient) -> None:
     page = client.get("/").text
-    assert "What the money became" in page and "About to vanish" in page
+    assert "Cost by outcome" in page and "Logs that will be deleted" in page
     for part in ("money", "patterns"):
         answer = client.get("/", headers={"X-Part": part}).text
         assert "<html" not in answer and "<h2>" in answer

@@ -60,7 +60,7 @@ def test_the_start_page_and_its_parts_are_kept_before_anybody_asks(counted: Coun
         assert counted.all_made.wait(20)
     bodies = [counted.ask(_request(part)) for part in PARTS]
     assert counted.made == len(PARTS)
-    assert b"What the money became" in bodies[0]
+    assert b"Cost by outcome" in bodies[0]
     assert b"<h1" in bodies[-1]
 
 

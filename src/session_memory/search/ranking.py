@@ -243,9 +243,9 @@ class _Ranking:
         return sorted(found, key=lambda one: (-one.score, one.uid))
 
     def _is_told_apart(self, number: int) -> bool:
-        """Whether a session has a word of the question that not too many sessions have.
+        """Whether a session has a word of the question that few enough sessions have.
 
-        These are at most half of all sessions, or three in a small store.
+        At most half of all sessions, or three in a small store, may have such a word.
         """
         most = max(self._sessions * EVERY_OTHER, LEAST_SESSIONS)
         return any(self._used[best[number][1]] <= most for _, best in self._found if number in best)

@@ -1,7 +1,7 @@
 """Compute the score of a hit, and the text that says why it matched.
 
 The score depends on the class of the hit (title, message, summary, call, output). Newer hits score
-a little higher. The class matters more than the age: an old message beats a new tool output.
+a little higher. The class mostly matters more than the age: an old message beats a new tool output.
 """
 
 import math

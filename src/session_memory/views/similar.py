@@ -27,9 +27,12 @@ LEAST = 0.02
 
 
 class SimilarSession(msgspec.Struct, frozen=True):
-    """A session that is similar to the asked session or text. ``likeness``, from 0 to 1, is how
-    much of its telling words this session has too, and more if it edited the same files as the best
-    sessions. ``words`` and ``files`` are in both."""
+    """A session that is similar to the given session or text.
+
+    ``likeness``, from 0 to 1, says how many of the rare words of the given one this session has. It
+    is higher if this session edited the same files as the other similar sessions. ``words`` and
+    ``files`` are in both.
+    """
 
     session: HitSession
     likeness: float

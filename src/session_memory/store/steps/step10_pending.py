@@ -1,7 +1,7 @@
-"""Step 10: what a runtime says about its pending calls, beside what the messages say.
+"""Step 10: what a runtime says about its pending calls, in addition to the messages.
 
-``pending_seq`` is the message with the calls that the value names. It is null for a value that
-names no call of the session.
+``pending`` is the value that the runtime gave. ``pending_seq`` is the message with the calls that
+the value names, or null if the value names no call of the session.
 """
 
 SQL = """

@@ -1,7 +1,7 @@
 """Step 14: the terms of each analyzed session, for ranking sessions by a question.
 
-``recall_sessions`` numbers the sessions. ``terms`` has all terms of one as compressed JSON, so that
-they can be deleted again. ``asked_by`` is the session that started a subagent.
+``recall_sessions`` numbers the sessions. ``terms`` has all terms of a session as compressed JSON,
+so that they can be deleted again. ``asked_by`` is the session that started a subagent.
 
 ``recall_terms`` is read by term: ``place`` is the number of the term, followed by the number of the
 session in its lower bits. So one range of the primary key has all sessions with a term. ``weight``

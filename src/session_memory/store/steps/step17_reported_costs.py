@@ -1,7 +1,7 @@
 """Step 17: what the agent itself wrote that a response cost, in micro-dollars.
 
-Null where the log has no such figure. It is kept beside the amount that is computed from prices,
-and only the audit of costs reads it.
+Null where the log has no such figure. No total includes it: it is only compared with the amount
+that is computed from prices.
 """
 
 SQL = """

@@ -1,7 +1,8 @@
 """Step 23: an index that counts the sessions of each agent without reading the sessions.
 
-The time comes first, so that only this count uses it. Where a statement names an agent, SQLite
-would prefer an index that begins with agents, though nearly all sessions may have the same.
+The time comes first, so that only this count uses the index. If the agent came first, SQLite would
+use the index for every statement that names an agent. That would be slow, because nearly all
+sessions may be of one agent.
 """
 
 SQL = """

@@ -5,7 +5,7 @@ import "./live.js";
 import "./fresh.js";
 import { fetchPart, fill } from "./swap.js";
 
-/** Modules that only some pages need, by what these have. @type {[string, () => Promise<unknown>][]} */
+/** Modules that only some pages need, each with a selector of what these pages have. @type {[string, () => Promise<unknown>][]} */
 const some = [
   ['[data-swap="results"]', () => import("./search.js")],
   ['[data-swap="results"], [data-next]', () => import("./list.js")],
@@ -16,7 +16,7 @@ for (const [selector, load] of some) if (document.querySelector(selector)) load(
 
 let asking = new AbortController();
 
-/** Fetch the regions that take longer to make. Until then they keep their size. */
+/** Fetch the parts of the page that take longer to make. */
 function loadRegions() {
   for (const region of document.querySelectorAll("[data-part][data-block]:not([data-asked])")) {
     const { signal } = asking;
@@ -29,7 +29,7 @@ function loadRegions() {
 /** @type {number | undefined} */
 let timer;
 loadRegions();
-// While somebody types, each key asks again. So the slower regions come after a pause.
+// While somebody types, each key sends a new query. So the slower parts are fetched after a pause.
 document.addEventListener("asking", () => { clearTimeout(timer); asking.abort(); asking = new AbortController(); });
 document.addEventListener("swapped", () => { clearTimeout(timer); timer = setTimeout(loadRegions, 250); });
 document.documentElement.classList.add("scripted");

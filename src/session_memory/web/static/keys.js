@@ -1,4 +1,4 @@
-// Keys: listed by "?", off while typing.
+// Keyboard shortcuts. "?" lists them. They are off while somebody types in a field.
 const HELP = [
   ["/", "search"], ["Ctrl+K", "go to a page, a session, an action"], ["g o", "overview"], ["g s", "sessions"], ["g c", "cost"], ["g w", "work"], ["g l", "learn"], ["g k", "keep"],
   ["j k", "next, previous row or event"], ["Enter", "open"], ["Space", "unfold in full width, and back"], ["Esc", "back"],
@@ -127,7 +127,7 @@ function find() {
   });
 }
 
-/** Leave the chosen event, else go back. */
+/** Unselect the chosen event; without one, go back to the page before. */
 function escape() {
   const row = document.querySelector(".ev.sel");
   if (row) row.classList.remove("sel");
@@ -143,7 +143,7 @@ function markForComparing() {
   marked = marked.includes(uid) ? marked.filter((one) => one !== uid) : [...marked, uid];
   document.querySelector("a.srow[data-at]")?.classList.toggle("marked");
   if (marked.length === 2) offer(`/compare?a=${encodeURIComponent(marked[0])}&b=${encodeURIComponent(marked[1])}`);
-  else say(marked.length ? "one marked; x on another compares them" : "none marked");
+  else say(marked.length ? "one marked; press x on another one to compare them" : "none marked");
 }
 
 /** Offer to compare. @param {string} address */
@@ -163,7 +163,7 @@ let from;
 function stretch() {
   const at = current()?.getAttribute("data-seq");
   if (at === null || at === undefined) return;
-  if (from === undefined) { from = Number(at); say("go to the last event, then v"); return; }
+  if (from === undefined) { from = Number(at); say("go to the last event, then press v"); return; }
   document.dispatchEvent(new CustomEvent("stretch", { detail: [from, Number(at)] }));
   from = undefined;
 }

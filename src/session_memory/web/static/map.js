@@ -1,4 +1,4 @@
-// The map: a frame shows what is on the screen. Drag it to scrub, Shift and drag to choose a stretch.
+// The map: a frame marks the events on the screen. Drag to scroll to other events; drag with Shift to choose a stretch.
 import { fetchPart, fill } from "./swap.js";
 
 const strip = /** @type {HTMLElement | null} */ (document.querySelector(".map[data-strip]"));
@@ -27,7 +27,7 @@ function seqOf(points, x) {
   return best?.[1];
 }
 
-/** Show an event without choosing it. @param {number} seq */
+/** Scroll to an event without choosing it. @param {number} seq */
 function scrub(seq) {
   const row = document.getElementById(`e${seq}`);
   if (row) row.scrollIntoView({ block: "center" });
@@ -131,7 +131,7 @@ function follow(drawing) {
   replay(drawing, points);
 }
 
-/** Move the frame by itself; skip breaks. @param {Element} drawing @param {[number, number][]} points */
+/** Replay the session: scroll from event to event at the chosen speed, without the breaks. @param {Element} drawing @param {[number, number][]} points */
 function replay(drawing, points) {
   const scale = Number(drawing.getAttribute("data-ms")) || 1000;
   const gaps = /** @type {[number, number][]} */ (given(drawing, "data-gaps"));
