@@ -44,7 +44,8 @@ class BudgetPeriod(msgspec.Struct, frozen=True):
 
     @property
     def forecast(self) -> int:
-        """The cost at the end of the period if spending continues at the same pace."""
+        """The cost at the end of the period if spending continues at the same pace. In the first
+        hour, the pace is computed as if an hour had passed."""
         passed = min(max(self.now - self.begins, _HOUR_MS), self.ends - self.begins)
         return self.spent * (self.ends - self.begins) // passed
 

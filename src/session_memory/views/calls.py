@@ -38,7 +38,8 @@ class ToolCall(msgspec.Struct, frozen=True):
 def calls_of(store: Store, uid: str) -> Iterator[ToolCall]:
     """Yield the tool calls that a session made itself, in order, without those of subagents.
 
-    The calls of an evicted session are read from its archive.
+    Calls without an id in the log are left out. The calls of an evicted session are read from its
+    archive.
     """
     store = readable_store(store, uid)
     row = store.sessions.row(uid)

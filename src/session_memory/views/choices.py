@@ -20,7 +20,8 @@ class ChosenAnswer(NamedTuple):
     chosen: str
 
     def __str__(self) -> str:
-        """Return the beginning of the question, an arrow, and the whole answer."""
+        """Return the beginning of the question, an arrow, and the whole answer; without a question,
+        only the answer."""
         asked = one_line(self.asked, LONGEST_QUESTION)
         return f"{asked}{ARROW}{self.chosen}" if asked else self.chosen
 

@@ -39,8 +39,8 @@ from session_memory.views.tasks import is_task, task_names
 from session_memory.views.usage_notes import usage_notes
 from session_memory.views.used_prices import prices_used
 
-# The keys by which the database sums usage for each grouping. Every charge has its model and
-# flavor without a key.
+# The keys by which the database sums usage for each grouping. Model and flavor need no key, because
+# every charge has them.
 _KEYS: dict[str, tuple[str, ...]] = {
     "day": ("day",),
     "week": ("day",),
@@ -62,9 +62,9 @@ IN_TIME = ("day", "week", "month", "block")
 class CostFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Selects usage, and groups it ``by`` one of `GROUPINGS`.
 
-    ``flavor`` and ``repo`` are names or patterns. ``task`` is the name of a task as `views.tasks`
-    gives it. ``model`` matches any part of a model's name. ``session`` is a uid and includes its
-    subagents.
+    ``flavor`` and ``repo`` are names or patterns. ``task`` names a task in a form that
+    `views.tasks.is_task` accepts. ``model`` matches any part of a model's name. ``session`` is a
+    uid and includes its subagents.
     """
 
     by: str = "day"

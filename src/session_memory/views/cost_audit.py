@@ -22,7 +22,8 @@ ROUNDING = "rounded once per response, half a micro-dollar upwards"
 
 
 class CostPart(msgspec.Struct, frozen=True):
-    """The tokens of one bucket, such as ``input``, and the price of one token in picodollars."""
+    """The tokens of one bucket, such as ``input``, and the price of one token in picodollars. The
+    bucket ``search`` has the number of web searches, and the price of one search."""
 
     bucket: str
     count: int

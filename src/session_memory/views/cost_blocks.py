@@ -48,7 +48,8 @@ class CostBlock(msgspec.Struct, frozen=True):
 def cost_blocks(store: Store, outline: Outline) -> tuple[CostBlock, ...]:
     """Return a block for each turn that cost something, subagents included.
 
-    Together the blocks are the whole cost of the session.
+    Subagents that no turn started are one more block. Together the blocks are the whole cost of the
+    session with its subagents.
     """
     lanes = [lane for lane in outline.lanes if lane.uid and lane.sort == "subagent"]
     agents = _agents(store, [lane for lane in lanes if lane.microdollars])
@@ -90,7 +91,7 @@ def _largest(blocks: Sequence[CostBlock]) -> str:
 
 
 def _steps(responses: list[OutlineResponse], agents: list[CostBlock]) -> Iterator[CostBlock]:
-    """Join neighbouring responses of one detour or tool into steps.
+    """Join neighbouring responses to steps if they are the same sort of detour or use one tool.
 
     The block of a subagent stands at the place where it was started.
     """
@@ -178,7 +179,7 @@ class CostCause(msgspec.Struct, frozen=True):
 
 
 def detour_sums(outline: Outline) -> dict[str, int]:
-    """Return the cost of each sort of detour, highest first; that of subagents is not included."""
+    """Return the cost of each sort of detour, highest first. Subagents are not included."""
     sums: dict[str, int] = {}
     for one in outline.responses:
         if one.detour and one.microdollars:

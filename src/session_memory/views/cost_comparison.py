@@ -74,8 +74,8 @@ _SUMS = ("compared", "zero", "unpriced", "unpriced_reported", "reported", "ours"
 class CostComparison(msgspec.Struct, frozen=True):
     """The agents' figures beside ours: ``rows`` by agent and model, ``differences`` by session.
 
-    The largest difference comes first. ``notes`` tells which agents round their figures or leave
-    tokens out.
+    ``differences`` are those that rounding does not explain, the largest first. ``notes`` tells
+    which agents round their figures or leave tokens out.
     """
 
     rows: list[ComparedCost]
@@ -185,7 +185,10 @@ def _count_responses(store: Store, usage: UsageFilter) -> dict[tuple[str, str], 
 def _sum(
     found: Iterable[ComparedCost], counted: dict[tuple[str, str], int] | None = None
 ) -> list[ComparedCost]:
-    """Add up figures of the same session, agent, model and ``per``; sort the sums by these."""
+    """Add up figures of the same session, agent, model and ``per``; sort the sums by these.
+
+    ``counted`` has the numbers of all responses, which are added to the sums.
+    """
     sums: dict[tuple[str, ...], ComparedCost] = {}
     for one in found:
         key = one.uid, one.flavor, one.model, one.per

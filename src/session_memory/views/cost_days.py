@@ -9,7 +9,7 @@ from session_memory.core.time import MAX_MS, format_time
 from session_memory.views.zones import clock
 
 HOUR_MS = 3_600_000
-# No time zone changed its offset twice within a week.
+# One look in each week finds every change of an offset: no time zone had two within a week.
 WEEK_MS = 7 * 86_400_000
 BLOCK_HOURS = 5
 _EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
@@ -48,7 +48,7 @@ def _offsets(
         offset = read(ms).utcoffset() or timedelta()
         return int(offset.total_seconds() * 1000)
 
-    # Finding all offset changes of a century takes 20 ms.
+    # Cached, because it takes 20 ms to find all changes of the offset in a century.
     @lru_cache(maxsize=64)
     def between(first: int, last: int) -> Sequence[tuple[int, int]]:
         first, last = max(first, _FIRST_MS), min(last, _LAST_MS)

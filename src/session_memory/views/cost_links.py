@@ -121,7 +121,7 @@ class CostLinks:
     def _commits(self) -> dict[str, list[tuple[int, str]]]:
         """``(seq, name)`` of every commit, in order, by the uid of its session."""
         found: dict[str, list[tuple[int, str]]] = defaultdict(list)
-        # "[main 1a2b3c4] subject", and below it "2 files changed".
+        # A commit prints "[main 1a2b3c4] subject" and "2 files changed".
         for uid, seq, text in self._outputs(("file", "changed"), ("files", "changed")):
             for sha, subject in logged_commits(text):
                 found[uid].append((seq, f"{sha} {subject}"))

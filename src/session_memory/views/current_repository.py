@@ -85,7 +85,7 @@ class CurrentRepository:
         None if the path is outside of this repository, or if git would print it in quotes.
         """
         assert self.root is not None
-        # Git prints other names in quotes, so they would not be recognized in its output.
+        # Git prints a name with such characters in quotes, and it would not be recognized there.
         if not path.isprintable() or '"' in path or "\\" in path or len(path) > 1_000:
             return None
         if path.startswith("/"):

@@ -14,7 +14,8 @@ MOST_DIGITS = 18
 def find_event(store: Store, uid: str, text: str) -> int:
     """Return the ``seq`` of the event whose number is ``text``, or whose id begins with it.
 
-    Events that a fork inherited are found too, by the number they have in the fork.
+    Events that a fork inherited are found too, by the number they have in the fork. A beginning of
+    an id needs four characters. Raises `UnknownEvent` if no event or several records match.
     """
     store = readable_store(store, uid)
     row = store.sessions.row(uid)

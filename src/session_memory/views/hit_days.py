@@ -42,7 +42,7 @@ def hit_days(store: Store, text: str, *, now: int, most: int = MOST_HITS) -> Hit
     answer = find_hits(store, query, filters, text_of=text_of, now=now, limit=most)
     days: Counter[date] = Counter()
     for one in answer.found:
-        # A search filters by these times, too.
+        # A search with ``since:`` or ``until:`` compares the same times.
         session = one.session
         ts = session.ended_at if one.hit is None else one.hit.ts
         ts = session.started_at if ts is None else ts

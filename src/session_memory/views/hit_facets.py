@@ -86,7 +86,8 @@ def _value(name: str, one: ScoredHit) -> str | None:
 
 
 def _matching(name: str, value: str, sessions: dict[str, set[int]]) -> set[int]:
-    """Return the sessions that the filter finds. A model is found by a part of its name."""
+    """Return the sessions with hits that the filter ``name:value`` would find. A filter for a model
+    also finds the models whose names contain the value."""
     if name != "model":
         return sessions[value]
     part = value.casefold()

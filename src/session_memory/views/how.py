@@ -27,7 +27,7 @@ LEAST = 0.02
 
 class TaskSession(msgspec.Struct, frozen=True, kw_only=True):
     """A session about the task. ``fit`` says how well it fits, from 0 to 1. ``answer`` is the
-    beginning of its last answer. Commands, files, commits and texts are empty unless
+    beginning of its last answer. Excerpt, commands, files, commits and answer are empty unless
     ``is_analyzed``."""
 
     session_uid: str

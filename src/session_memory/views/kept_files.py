@@ -20,10 +20,11 @@ from session_memory.store.session_files import COUNTS, KeptFile, SessionFiles
 from session_memory.views.files import FileList, FilesByName, TouchedFile, count_files, listing
 
 _PIECE = 500
-# A store with few but long sessions has saved counts too, because every call has to be counted.
+# A store with few sessions has saved counts, too, if it has this many events: without saved counts,
+# every call has to be counted again.
 LEAST_EVENTS = 5_000
-# A changed session is read whole, which takes milliseconds. If more sessions than this changed,
-# their counts are saved again.
+# To read a changed session takes milliseconds. If more sessions than this changed, the counts of
+# these sessions are saved again.
 FEW_CHANGED = 10
 _SOURCES = ("files.py", "calls.py", "paths.py")
 

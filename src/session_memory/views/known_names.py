@@ -1,7 +1,7 @@
 """Check the names in a filter: agents, outcomes and kinds of events.
 
-A filter with a name that does not exist would silently give an empty answer. So it raises an error
-that lists the existing names. A pattern such as ``cl*`` must match one of them.
+A filter with a name that does not exist would silently give an empty answer. So these functions
+raise an error that lists the existing names. A pattern such as ``cl*`` must match one of them.
 """
 
 from collections.abc import Iterable

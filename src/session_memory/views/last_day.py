@@ -1,4 +1,4 @@
-"""The last day on which the store has a session, for pages about a time without any."""
+"""The last day with a session, which a page names if its period has no session."""
 
 from datetime import date
 

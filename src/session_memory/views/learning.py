@@ -27,8 +27,8 @@ class DigestShown(msgspec.Struct, frozen=True):
     """A session's digest and its signals.
 
     ``is_stored`` is false for a digest that was made just now. ``is_outdated`` is true if older
-    analysis code made the stored digest. ``continued_in`` is the session that carries out the plan
-    of this one.
+    analysis code made the stored digest. ``continued_in`` is the uid of the session that carries
+    out the plan of this session.
     """
 
     digest: Digest
@@ -43,8 +43,8 @@ class DigestShown(msgspec.Struct, frozen=True):
 
 
 def show_digest(store: Store, uid: str) -> DigestShown:
-    """Return the stored digest of a session. If it is missing or out of date, make one to show,
-    which is not stored."""
+    """Return the stored digest of a session. If it is missing or out of date, make a digest that is
+    only shown and not stored. An evicted session cannot be read: its stored digest is returned."""
     shown = _current_digest(store, uid)
     return msgspec.structs.replace(shown, continued_in=continued_in(store, shown.digest))
 
@@ -122,7 +122,8 @@ def list_patterns(
 
 
 def find_pattern(store: Store, name: str) -> Pattern:
-    """Return the one pattern whose id starts with ``name``."""
+    """Return the one pattern whose id starts with ``name``. Raises `UnknownPattern` if no pattern
+    or several match."""
     found = kept_patterns(store)
     matching = [pattern for pattern in found if name and pattern.id.startswith(name)]
     if len(matching) != 1:

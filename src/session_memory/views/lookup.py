@@ -25,7 +25,10 @@ ELLIPSIS = "…"
 
 
 def find_session(store: Store, text: str) -> str:
-    """Return the uid of the session whose id or title is ``text`` or begins with it."""
+    """Return the uid of the session whose id or title is ``text`` or begins with it.
+
+    Raises `UnknownSession` if there is none, and `AmbiguousSession` if there are several.
+    """
     lookup = _Lookup(store, text)
     found = lookup.by_id() or lookup.by_title()
     if found is None:
@@ -129,7 +132,8 @@ class _Lookup:
         return _root_of(list(found)) if len(head) >= SHORTEST else []
 
     def _beginning(self) -> list[str]:
-        """Return the sessions whose uid begins with the text, without their subagents."""
+        """Return the sessions whose uid begins with the text, without their subagents. Of many
+        sessions only some are returned: enough to show that the text is ambiguous."""
         found = dict[str, None]()
         for low, high in self.ranges:
             if first := self.ids.within(low, high, 1):

@@ -116,6 +116,6 @@ def decoded(body: bytes) -> Any:
 def _tail(path: str) -> str:
     """Return the last two parts of a path, such as ``tool-results/x.txt``.
 
-    They are the same on every machine.
+    Unlike the whole path, they are the same on every machine.
     """
     return "/".join(path.rsplit("/", 2)[-2:])

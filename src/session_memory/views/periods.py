@@ -1,7 +1,8 @@
 """Periods as people write them: ``2026-07``, ``2026-07-01``, ``7d``, ``yesterday``.
 
 A period has a start and an end in milliseconds; the end is not part of it. ``since`` uses the start
-and ``until`` the end, so ``--since 2026-07 --until 2026-07`` is the whole of July.
+and ``until`` the end, so ``--since 2026-07 --until 2026-07`` is the whole of July. ``7d`` is the
+moment seven days ago: start and end are equal.
 """
 
 import re

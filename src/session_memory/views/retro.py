@@ -55,7 +55,8 @@ def _code(text: str) -> str:
 
 
 def period_name(retro: Retro) -> str:
-    """Return the first and the last local day: the end of the last day belongs to it."""
+    """Return the first and the last day in local time. ``retro.until`` is the midnight after the
+    last day."""
     last = format_time(parse_time(retro.until) - 1)
     return f"{local(retro.since, '%Y-%m-%d')} to {local(last, '%Y-%m-%d')}"
 

@@ -57,7 +57,7 @@ class ShownHit(msgspec.Struct, frozen=True):
 
 
 class ShownSession(msgspec.Struct, frozen=True):
-    """A session with its best hits, and the number of ``more`` hits in it."""
+    """A session with its best hits. ``more`` is the number of its other hits in this answer."""
 
     session: HitSession
     name: str
@@ -200,7 +200,8 @@ def _excludable(name: str) -> str:
 
 
 def unmatched(store: Store, filters: Filters) -> list[tuple[str, str, list[str]]]:
-    """Return ``(filter, value, similar values)`` for each filter value that is not in the store."""
+    """Return ``(filter, value, similar values)`` for each value that a filter can never match: an
+    agent, repository, branch, tool, kind or outcome that does not exist."""
     values: list[tuple[str, str, list[str]]] = []
     if not any(getattr(filters, name) for name in _NAMES.values()):
         return values

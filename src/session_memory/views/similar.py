@@ -131,7 +131,7 @@ def similar_to_session(store: Store, uid: str, limit: int = DEFAULT_LIMIT) -> Si
 
 def _read(store: Store, uid: str) -> tuple[Digest | None, dict[str, int]]:
     """Return the digest and the terms (weighted words) of a session. If none are stored, they are
-    made now."""
+    made now; for an evicted session, None and no terms are returned."""
     terms = Recall(store.db).terms_of(uid)
     if terms is not None:
         return digest_of(store, uid), terms

@@ -31,7 +31,8 @@ _VERSIONS = frozenset({"--version", "-V", "-v", "--help"})
 _NAMES_OF_SCRIPTS = frozenset({"test", "set", "read", "type", "file", "env", "history"})
 _INTERPRETERS = lazy_pattern(r"(?:python|node|ruby|perl|php|bun|deno)[\d.]*")
 _STREAMS = lazy_pattern(r"\s*(?:2>&1|[12&]?>\s*/dev/null)")
-# A script that calls several tools, and what is left of a command if its directory is cut.
+# No command of use: a script that calls several tools, or a ``cd`` whose long path was cut off,
+# together with the command after it.
 _SCRIPT = lazy_pattern(r"(?:const|let|var|await|text)\b|cd [^&;]*…$")
 _SHORTENED = lazy_pattern(
     r"(?:\s*\|\s*(?:head|tail|grep|egrep|rg|wc|cat|less|sort|uniq|cut)\b[^|]*)+$"

@@ -26,7 +26,7 @@ def first(rows: list[T], limit: int) -> Rows[T]:
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """The overview section. ``undated`` events have no time; they count at the start of their
+    """The section ``summary``. ``undated`` events have no time; they count at the start of their
     session."""
 
     sessions: int
@@ -65,7 +65,7 @@ class Day(msgspec.Struct, frozen=True):
 
 
 class Activity(msgspec.Struct, frozen=True):
-    """Events by day and hour. ``weekdays`` has their number by weekday (Monday first) and hour."""
+    """Figures by day. ``weekdays`` has the number of events by weekday (Monday first) and hour."""
 
     tz: str
     days: list[Day]

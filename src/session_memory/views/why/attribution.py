@@ -101,7 +101,7 @@ class Attribution:
     def _by_text(self, lines: Sequence[BlamedLine], place: int) -> LineSource | None:
         """Find the source of a rare line by its text: an edit of this or another file.
 
-        Such a line was moved, or it was removed and came back.
+        Such a line was moved, was removed and came back, or was split or joined by a formatter.
         """
         line = lines[place]
         for path in dict.fromkeys((line.path_then, self._path)):

@@ -1,4 +1,7 @@
-"""Find the edits in the logs that may have written a line: by words, then by reading the logs."""
+"""Find the edits in the logs that may have written a line.
+
+The search index gives the calls that have the words. Then these calls are read from the logs.
+"""
 
 import re
 from collections import defaultdict

@@ -53,9 +53,9 @@ class Replay:
             self.lines = self._of_nobody(before)
 
     def is_doubtful(self, text: str, edit: LoggedEdit) -> bool:
-        """Whether somebody else may have written this line, although the edit did.
+        """Whether somebody else may have written this line before, although the edit has it.
 
-        A file that was written as a whole may have been there before, with this line."""
+        For example, an edit wrote the whole file, and the file may have had this line before."""
         is_shared = len(self._authors[squeezed(text)]) > 1
         return is_shared or edit.is_command or edit.event_uid in self._blind
 
