@@ -2,7 +2,7 @@
 
 from session_memory.core.late_names import late_names
 
-TYPE_CHECKING = False  # As in `late_names`.
+TYPE_CHECKING = False  # Type checkers take it for true: see `core.late_names`.
 if TYPE_CHECKING:
     from session_memory.search.filters import Filters
     from session_memory.search.find import SearchAnswer, find_hits

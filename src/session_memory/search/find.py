@@ -296,7 +296,7 @@ class _Search:
         return self._sessions
 
     def _without_words(self, query: Query) -> SearchAnswer:
-        """Return the events that match the filters of a query without words, newest first."""
+        """Return the newest events for a query that has filters, but no word that must occur."""
         if not self._filters.is_any and not self._filters.classes:
             return SearchAnswer([], 0, True)
         scoring = Scoring((), {}, self._now)

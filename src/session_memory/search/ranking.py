@@ -32,8 +32,8 @@ SUBAGENT = 0.5
 # it did only a part of the work.
 ORPHAN = 0.6
 MOST_CONCEPTS = 32
-# At most this many rows of the index are read for all sessions, because more take too long. Further
-# terms are looked up only for the best sessions.
+# The rarest words are looked up in all sessions until they have this many rows in the index. More
+# would take too long. The other words are looked up only for the best sessions.
 MOST_ROWS = 20_000
 CANDIDATES = 200
 MOST_TITLES = 2_000
@@ -94,7 +94,7 @@ def rank(
     """Return the sessions that match the concepts best, best first, at most `CANDIDATES`.
 
     With ``repo`` or ``only`` (uids), only these sessions are ranked; ``without`` are uids to leave
-    out. Of more than ``most_concepts`` concepts, only the rarest are used.
+    out. Of more than ``most_concepts`` concepts, only those that count most are used.
     """
     left_out = set(without)
     ranking = _Ranking(Recall(store.db), concepts, most_concepts, repo, only, left_out)

@@ -70,6 +70,6 @@ def weight_of(packed: int) -> float:
 
 
 def fields_of(packed: int) -> list[str]:
-    """Return the names of the fields that have a term, the most important first."""
+    """Return the names of the fields that have a term, in the order of `FIELDS`."""
     shown = (field.shown for field in FIELDS if packed & field.bit)
     return list(dict.fromkeys(shown))
