@@ -1,7 +1,7 @@
 """Write lessons to the user's instruction files, such as CLAUDE.md, and undo each write.
 
-Before a file is changed, a copy of it is kept, so that the undo restores every byte. The journal of
-`AppliedRegistry` records every write.
+Before a file is changed, a copy of it is kept, so that an undo can restore every byte. The journal
+of `AppliedRegistry` records every write.
 """
 
 import os

@@ -27,9 +27,9 @@ MOST_TEXT = 1 << 20
 MOST_LINES = 400
 MOST_SESSIONS = 40
 SHORTEST_LINE = 8
-# The least likeness of a similar error. A description may call things by other names than the
-# error, so it needs less. An error that is less like a pasted one shares only words with it that
-# many errors have.
+# The least likeness of a similar error to a description, and to a pasted error. A description may
+# call things by other names than the error, so less likeness is enough. A pasted error and an error
+# that is less like it share only words that many errors have.
 LEAST_ALIKE = 0.3
 LEAST_ALIKE_PASTED = 0.4
 # If the same error was found, a similar error is shown only if it matches the question at least so

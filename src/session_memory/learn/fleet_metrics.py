@@ -27,7 +27,7 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True):
     success of the same check. ``error_rate`` is the share of sessions with an error, with the ends
     of its 95 % interval. ``errors`` counts every occurrence, ``recurring_errors`` the different
     errors that occurred in more than one session. ``cost_percentiles`` are micro-dollars per
-    session, over the sessions that have a price.
+    session, over the sessions that cost something.
     """
 
     sessions: int

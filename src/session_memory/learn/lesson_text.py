@@ -58,7 +58,7 @@ class LessonText(NamedTuple):
 
 
 def lesson_text(store: Store, pattern: Pattern) -> LessonText:
-    """Return what to do about the error or the repeated instruction of a pattern.
+    """Return what to do about the error or the recurring instruction of a pattern.
 
     Empty for other types, and for an error if sessions do not agree on what resolved it.
     """

@@ -26,7 +26,7 @@ _LOOKING_WORDS = """
     cat head tail less more ls tree find fd grep egrep rg ag sed awk jq yq diff git gh curl wget pwd
     echo printf nl wc sort env ps for while const python python3 node
 """
-# Programs whose output depends on the question. A large output says nothing about the program.
+# Programs that print what their arguments ask for. A large output says nothing about the program.
 _LOOKING = frozenset(_LOOKING_WORDS.split())
 _SERVERS = ("mcp_", "mcp.")
 

@@ -1,4 +1,7 @@
-"""Detect programs and tools that a person, a rule or a sandbox refused several times."""
+"""Detect programs and tools that were refused twice or more in a session.
+
+A person, a rule or a sandbox can refuse them.
+"""
 
 import re
 from collections import defaultdict

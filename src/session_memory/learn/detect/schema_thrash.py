@@ -1,4 +1,4 @@
-"""Detect tools that were called with wrong arguments several times."""
+"""Detect tools that were called with wrong arguments twice or more in a session."""
 
 import re
 from collections import defaultdict

@@ -11,7 +11,7 @@ their source code, so that a change of the code makes stored digests outdated.
 from session_memory.core.late_names import late_names
 from session_memory.learn.digest.digest_version import DIGEST_VERSION
 
-TYPE_CHECKING = False  # As in `late_names`.
+TYPE_CHECKING = False  # Type checkers take it for true: see `core.late_names`.
 if TYPE_CHECKING:
     from session_memory.learn.digest.values import (
         CommandUse,

@@ -121,8 +121,8 @@ def ends_with_question(answer: str) -> bool:
 def waits_for_person(answer: str) -> bool:
     """Whether the answer ends with a question or a request that the person has to answer first.
 
-    An offer ("Want me to fix it?") is no such question. A long answer never counts, because it has
-    results beside its question.
+    An offer ("Want me to fix it?") is no such question, and neither is "Done. What is next?". A
+    long answer never counts, because it has results beside its question.
     """
     if len(answer) > _LONGEST_QUESTION:
         return False

@@ -28,7 +28,8 @@ _CUT = (*_WHOLE, "git", "&&", "cd ")
 class Delivery(NamedTuple):
     """An attempt to deliver work. ``kind`` is ``commit``, ``push`` or ``pull_request``.
 
-    ``arrived`` is None if the command still runs or had nothing to deliver.
+    To open or merge a pull request is ``pull_request``, and so is to make a release. ``arrived`` is
+    None if the command still runs or had nothing to deliver.
     """
 
     kind: str

@@ -144,9 +144,10 @@ def error_line(text: str, *, masked: bool = True) -> str:
 
 
 def telling_line(text: str, *, masked: bool = True) -> str:
-    """Return the line of an output that says best what went wrong; "" if no line says it.
+    """Return the line of an output that says best what went wrong; "" if no line may say it.
 
-    Lines such as "1 failed" only say that something failed.
+    Without an error line, it is the first line that is neither noise nor such as "1 failed", which
+    only says that something failed.
     """
     return _telling_line(cleaned_lines(text, masked=masked))
 

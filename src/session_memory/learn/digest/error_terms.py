@@ -1,7 +1,7 @@
 """Compute the search terms of a session's errors, by which `session-memory fix` finds them.
 
-They are in the same index as the terms of the session, with a mark before each. So a question about
-an error is compared with errors alone, and never with the words of a task.
+The terms are in the same index as the other terms of the session, with a mark before each. So a
+question about an error is compared with errors alone, and never with the words of a task.
 """
 
 from session_memory.learn.digest import Digest, ErrorSnippet

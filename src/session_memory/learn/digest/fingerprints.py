@@ -52,7 +52,8 @@ _RULES = (
     # eslint: "12:5 error 'x' is never used @typescript-eslint/no-unused-vars"
     lazy_pattern(r"\d+:\d+\s+(?:error|[✖×])\s.*\s(?P<rule>(?:@?[\w-]+/)*[a-z]+(?:-[a-z]+)+)$"),
     # oxlint: "× eslint(no-unused-vars): Variable 'x' is never used."
-    # It passes on errors of the compiler, too, and these have little in common but their code.
+    # oxlint also prints errors of the TypeScript compiler. They name no rule: errors with the same
+    # code have little else in common.
     lazy_pattern(r"[×✖x!] (?P<rule>(?!typescript\(TS\d)[\w-]+\([\w/-]+\)): "),
     # ruff: "src/app.py:1:8: F401 [*] `os` imported but unused"
     lazy_pattern(r"(?:\S+:\d+:\d+: )?(?P<rule>[A-Z]{1,4}\d{3,4}):? (?:\[\*\] )?[`'\"A-Z]"),

@@ -100,7 +100,7 @@ class Ending:
         self._turn.interrupt, self._turn.is_undone = event.event_uid, True
 
     def plan_handed_over(self, finished: FinishedCall) -> None:
-        """Note that a person accepted a plan, before the agent begins with it in this session."""
+        """Note that a person accepted a plan. Later work in this session removes the note."""
         self._turn.plan = finished.call.event_uid, finished.result.event_uid
 
     def answer(self, event: BriefEvent) -> None:

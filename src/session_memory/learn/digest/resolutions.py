@@ -3,7 +3,7 @@
 Candidates are the edits and commands between the last failure and the success of the same check,
 and the successful call itself if it was changed. Each gets a score. An edit of the file that the
 error names and a command that installs what is missing score high; an edit that only mentions names
-of the error and a changed call score less. A read, a poll and an unrelated command resolve nothing.
+of the error and a changed call score less. A read, a poll and an unrelated command have no score.
 """
 
 import re

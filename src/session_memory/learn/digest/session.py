@@ -250,8 +250,8 @@ class DigestBuilder:
     def _counts(self, event: BriefEvent) -> bool:
         """Whether the event is evidence for the outcome.
 
-        Events on abandoned branches are not. Events of a sidechain are only in a subagent's own
-        session.
+        Events on abandoned branches are no evidence. Events of a sidechain are evidence only in the
+        subagent's own session.
         """
         return event.branch is None and (self._is_subagent or not event.is_sidechain)
 

@@ -45,7 +45,7 @@ def exact_hash(text: str) -> bytes:
 
 def signature(text: str) -> Signature:
     hashes = [blake2b(one, digest_size=_SIZE).digest() for one in shingles(text)]
-    # Of many hashes, only the smallest are sorted into bins at first: they nearly always fill all.
+    # Of many hashes, first only the smallest are put into bins: they nearly always fill all bins.
     few = min(_ALL * FEW // len(hashes), _ALL - 1).to_bytes(_SIZE)
     smallest = _smallest([one for one in hashes if one < few])
     return _filled(_smallest(hashes) if None in smallest else smallest)

@@ -32,7 +32,7 @@ class RefusedExample(msgspec.Struct, frozen=True):
 
 
 class ExampleFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which kinds of examples to make, and their maximum size."""
+    """Which kinds of examples to make, whether with tool calls, and the longest example."""
 
     kinds: tuple[str, ...] = KINDS
     tools: bool = True
