@@ -1,7 +1,7 @@
 """Compare the costs that agents logged with the costs that we compute, by agent and model.
 
 A figure is compared with our amount for the same response, or for the same session where the agent
-only logs what the whole session cost. Two sorts of figures are counted and are in no sum: $0 for
+only logs what the whole session cost. Two sorts of figures are counted, but not compared: $0 for
 tokens that have a price (the agent knows no price), and figures for a model that we have no price
 for.
 """

@@ -24,7 +24,7 @@ class PriceRows(msgspec.Struct, frozen=True):
 
 
 def price_rows(store: Store, filters: CostFilter) -> PriceRows:
-    """Return every rate of the models in the store, even rates that no usage falls under."""
+    """Return every rate of the models whose usage ``filters`` selects, even an unused rate."""
     with store.db.snapshot():
         used = {charge.rate.kind for charge in charges(store, (), usage_filter(store, filters))}
     order = sorted(used, key=lambda kind: (kind.model, kind.flavor, kind.label, kind.tier or ""))

@@ -47,8 +47,8 @@ class Remedy(msgspec.Struct, frozen=True, kw_only=True):
     ``likely`` or ``possible``. ``said`` is what the model said before the change, and ``lines`` are
     the changed lines that matter most. ``steps`` are empty if the session was evicted and its
     archive cannot be read. ``again`` is the call that failed, and ``passed`` the check that
-    succeeded after the change, "" if none is known. If the error was not resolved, ``others`` is the
-    number of other sessions that had it and did not resolve it.
+    succeeded after the change, "" if none is known. If the error was not resolved, ``others`` is
+    the number of other sessions that had it and did not resolve it.
     """
 
     session_uid: str

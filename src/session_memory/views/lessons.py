@@ -229,9 +229,9 @@ def files_with_lessons_of(store: Store, config: Config, uids: Sequence[str]) -> 
 
 
 def forget_in_lessons(store: Store, config: Config, uids: Sequence[str]) -> list[str]:
-    """Remove these sessions from the lessons and from the old files that are kept for `revert`.
+    """Remove these sessions from the lessons, and delete kept copies of files that quote them.
 
-    Returns the ids of the changed lessons.
+    The copies are those that `revert` restores. Returns the ids of the changed lessons.
     """
     if beside(store) is None and not config.lessons.dir:
         return []

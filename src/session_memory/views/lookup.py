@@ -1,8 +1,8 @@
 """Find the one session that somebody means by an id, the beginning of an id, or a title.
 
 The id of a subagent is ``<parent's id>:<own id>``. Both parts may be shortened. A beginning that
-fits only a session and its subagents means the session. The time does not depend on the size of the
-store, except for titles with letters beyond ASCII, which have no index.
+fits only a session and its subagents means the session. A lookup takes no longer in a large store,
+except for titles with letters beyond ASCII, which have no index.
 """
 
 from difflib import get_close_matches

@@ -4,14 +4,17 @@ from fnmatch import fnmatchcase
 
 
 def is_like(value: str | None, pattern: str | None) -> bool:
-    """Whether ``value`` matches a name or a pattern (``web*``). Case is ignored; None matches."""
+    """Whether ``value`` matches a name or a pattern (``web*``), without regard to case.
+
+    The pattern None matches everything.
+    """
     if pattern is None:
         return True
     return value is not None and fnmatchcase(value.casefold(), pattern.casefold())
 
 
 def holds(value: str | None, part: str | None) -> bool:
-    """Whether ``value`` contains ``part``. Case is ignored; None matches."""
+    """Whether ``value`` contains ``part``, without regard to case. If ``part`` is None: true."""
     if part is None:
         return True
     return value is not None and part.casefold() in value.casefold()

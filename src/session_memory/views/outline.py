@@ -1,7 +1,7 @@
 """The outline of a session: turns, who worked when, marks, subagents, and the cost over time.
 
 It is made in one pass over a few columns of the events, without their texts. The web page keeps it
-until the session's revision changes.
+and makes it again after the session has changed.
 """
 
 from collections.abc import Iterable, Sequence

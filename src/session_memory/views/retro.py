@@ -19,9 +19,10 @@ from session_memory.views.figures import count, local, plural
 
 LONGEST = 160
 Text = Callable[[str], str]
-# Characters with a meaning in Markdown, and characters that control a terminal.
+# Characters with a meaning in Markdown.
 _MARKS = re.compile(r"([\\`*_{}\[\]>#|!~&])")
 _SPAN = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
+# Characters that control a terminal, are invisible or reorder text.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 
 

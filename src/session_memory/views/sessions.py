@@ -64,7 +64,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
 
 class Fold(msgspec.Struct, frozen=True):
     """The subagents that a listed session stands for: those below it, and its siblings if their
-    parent is not in the store. ``amount`` is what they used together."""
+    parent is not in the store. ``amount`` is their cost together, if the caller asked for costs."""
 
     sessions: int
     amount: Amount

@@ -29,9 +29,9 @@ LEAST = 0.02
 class SimilarSession(msgspec.Struct, frozen=True):
     """A session that is similar to the given session or text.
 
-    ``likeness``, from 0 to 1, says how many of the rare words of the given one this session has. It
-    is higher if this session edited the same files as the other similar sessions. ``words`` and
-    ``files`` are in both.
+    ``likeness``, from 0 to 1, says how many rare words of the given session or text are in this
+    session. It is higher if this session edited the same files as the other similar sessions.
+    ``words`` and ``files`` are in both.
     """
 
     session: HitSession

@@ -49,7 +49,7 @@ class Transcript:
         if session is None or row is None:
             raise UnknownSession(uid)
         read, missing = readable_events(self._store, uid)
-        # Logs may claim that two sessions started each other.
+        # Logs may claim that two sessions started each other. Each session is read once.
         self._opened.add(uid)
         held = read.sessions.row(uid)
         if missing is not None:

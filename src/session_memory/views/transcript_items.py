@@ -57,7 +57,7 @@ class TranscriptOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionStart(msgspec.Struct, frozen=True, kw_only=True, tag="opened"):
-    """The start of a session: the one asked for has depth 0, its subagents have more.
+    """The start of a session. ``depth`` is 0 for the named session, 1 or more for its subagents.
 
     ``title`` is the best name there is for the session; ``child_titles`` are those of its children.
     ``is_closed``: a subagent is only named, and its events do not follow. ``work_ms`` is how long

@@ -92,7 +92,11 @@ class StatsReport(msgspec.Struct, frozen=True):
 def statistics(
     store: Store, filters: StatsFilter, sections: Sequence[str] = SECTIONS
 ) -> StatsReport:
-    """Make a statistics report with the given sections."""
+    """Make a statistics report with the given sections.
+
+    If neither agents, repositories nor models are selected, missing sums are first saved in the
+    store.
+    """
     if not any((filters.flavor, filters.repo, filters.model)):
         keep_statistics(store, Scope(since=filters.since, until=filters.until), filters.tz)
     with store.db.snapshot():

@@ -34,7 +34,8 @@ _ALL = 1 << 40
 def keep_statistics(store: Store, scope: Scope, tz: tzinfo | None) -> None:
     """Save the sums if they are missing, and renew them if many sessions changed.
 
-    Call it outside of a snapshot. In a small store, or one that cannot be written now, nothing
+    If another thread makes sums for the store (``make_elsewhere``), that thread is asked to do it.
+    Call this outside of a snapshot. In a small store, or one that cannot be written now, nothing
     happens, and statistics are counted from the events.
     """
     db = store.db

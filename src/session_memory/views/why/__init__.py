@@ -2,5 +2,5 @@
 
 Two kinds of evidence are compared: the edits in the logs, and the history of the file in git. A
 line is given to a session only if an edit of that session introduced it before the commit that git
-names for it. Everything else is given to no session.
+names for it, or if it is not committed. Everything else is given to no session.
 """

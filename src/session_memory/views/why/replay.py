@@ -33,7 +33,7 @@ class LoggedEdit(msgspec.Struct, frozen=True):
 
 
 class PlacedLine(msgspec.Struct, frozen=True):
-    """A line of the replayed file. ``edit`` is None if it was there before the first edit."""
+    """A line of the replayed file. ``edit`` is None if no logged edit introduced the line."""
 
     text: str
     edit: LoggedEdit | None
