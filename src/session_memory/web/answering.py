@@ -89,7 +89,7 @@ class Answering:
         return answer
 
     def rest(self) -> None:
-        """Give the memory that answers needed back to the operating system."""
+        """Return memory that is no longer needed to the operating system."""
         with self._memories.one() as memory:
             release_pages(memory.store.db)
         give_back_memory()

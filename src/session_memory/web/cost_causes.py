@@ -8,7 +8,7 @@ from session_memory.views.cost_blocks import cost_blocks, largest_cause
 from session_memory.web.asked import Asked
 
 LONGEST_TITLE = 40
-# To make the outline of a longer session takes most of a second. So it is used only if it is kept.
+# Making the outline of a longer session takes most of a second. So only a kept outline is used.
 MOST_EVENTS = 20_000
 
 

@@ -1,10 +1,11 @@
 """Cache answers as long as what they show does not change.
 
 A page over 100,000 sessions may take a second to make. It is kept until somebody writes to the
-store. A page about one session is kept until that session changes, or one below it: a live session
-writes several times a second, and the pages of all others stay valid. Pages that show files, or how
-long ago something was, are kept until the next full minute, the page of a file's lines (``/why``)
-for a second, and all others until the next full hour, because a day may end then.
+store. A page about one session is kept until that session or one below it changes. So a live
+session, which writes several times a second, does not affect the pages about other sessions. Pages
+that show files, or how long ago something was, are kept until the next full minute, the page of a
+file's lines (``/why``) for a second, and all others until the next full hour, because a day may end
+then.
 
 Figures about all sessions may lag: if such an answer took half a second of a processor or more, it
 is shown again for ten times as long, even if somebody wrote since. So a busy store and an open page

@@ -17,7 +17,8 @@ from session_memory.web.one_at_a_time import OneAtATime
 if TYPE_CHECKING:
     from session_memory.views.outline import Outline
 
-# One part takes about 200 bytes. The outline of 100,000 events has 36,000.
+# The parts of an outline are its turns, marks, pieces and responses, about 200 bytes each. The
+# outline of a session with 100,000 events has 36,000 parts.
 MOST_OUTLINES, MOST_PARTS = 24, 100_000
 SLOW_S, REST = 0.3, 10
 
@@ -98,8 +99,8 @@ class Site:
             if known is not None and known.is_for(revision):
                 self._outlines.move_to_end(uid)
                 return known.outline
-        # A page asks for several parts at once, and an outline of 100,000 events takes a second
-        # and 100 MB. So one request makes it.
+        # A page asks for several of its parts at once, and an outline of 100,000 events takes a
+        # second and 100 MB. So one request makes the outline, and the others wait for it.
         with self._making.of(uid):
             return self._made(memory, uid, revision)
 

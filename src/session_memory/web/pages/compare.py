@@ -1,6 +1,6 @@
 """The page that compares two sessions: facts side by side, maps on one axis, turns in pairs.
 
-Two forks are compared from their last common event on.
+For two forks, the turns up to their last common event are listed once.
 """
 
 from itertools import zip_longest

@@ -157,9 +157,10 @@ def _legend(found: SpendingDays, fills: dict[str, str]) -> Iterator[tuple[str, s
 
 
 def _bars(found: SpendingDays, fills: dict[str, str], chosen: _Period) -> list[MoneyBar]:
-    """Return a bar for each day of the period, even if nothing was spent on it.
+    """Return a bar for each day of the month, even if nothing was spent on it.
 
-    In a very long period, there is a bar for each month.
+    In another period, the bars begin and end with a day on which something was spent. In a very
+    long one, there is a bar for each month.
     """
     if not found.days:
         return []

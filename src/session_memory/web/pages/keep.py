@@ -60,7 +60,7 @@ def _checks(asked: Asked) -> dict[str, Any]:
     diagnosis = examine(config, asked.memory.place, store, None, this_host(config))
     status = retention_status(store, config, now_ms())
     return {
-        # Most agents are not used on a machine. One line says how many have no directory.
+        # Most agents are not used on a machine. One line names all that have no directory here.
         "checks": [one for one in diagnosis.checks if not _is_absence(one)],
         "absent": [one.text for one in diagnosis.checks if _is_absence(one)],
         "limits": limits_sentence(config.retention),

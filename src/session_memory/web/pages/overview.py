@@ -1,4 +1,4 @@
-"""The start page: today in one sentence, cost by outcome, logs that vanish soon, problems."""
+"""The start page: today in one sentence, cost by outcome, logs deleted soon, problems."""
 
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta

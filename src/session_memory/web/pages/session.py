@@ -89,8 +89,8 @@ def session(asked: Asked) -> Response:
 def _outline(asked: Asked, found: Session, last: int) -> Outline | None:
     """Return the outline that the rows of a session use, or None.
 
-    Rows of a long session do not wait for it: they use the last one that was made, if any. It is
-    made for the list of turns.
+    Rows of a long session do not wait for the outline: they use the last one that was made, if any.
+    The request for the list of turns makes it.
     """
     if last < LONG:
         return asked.site.outline(asked.memory, found.session_uid, found.revision)

@@ -88,8 +88,8 @@ class HitGroup(msgspec.Struct, frozen=True):
 
 
 class ListedHits(msgspec.Struct, frozen=True):
-    """The hits of a search. If there are none, ``later`` is the address that searches words which
-    contain the given ones."""
+    """The hits of a search. If there are none yet, ``later`` is the address of a search for longer
+    words that contain the given words."""
 
     groups: list[HitGroup]
     nothing: str

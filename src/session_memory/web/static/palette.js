@@ -1,4 +1,4 @@
-// Ctrl K: pages, actions of the page, sessions.
+// The command palette, which Ctrl K opens: it finds pages, actions of the page and sessions.
 /** @typedef {{name: string, note: string, go: () => void}} Choice */
 
 /** @returns {Choice[]} */
