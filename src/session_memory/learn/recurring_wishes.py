@@ -148,7 +148,7 @@ def _keys(words: tuple[str, ...], wish: Wish) -> Iterator[tuple[tuple[str, ...],
 
 
 def _is_name(pair: tuple[str, ...], text: str) -> bool:
-    """Whether two words are a name such as "GitHub Copilot": capitalized, not the first word."""
+    """Whether two words are a name such as "GitHub Copilot", capitalized inside of a text."""
     words = [word for word in text.split()[1:] if word.lower().startswith(pair)]
     return bool(words) and all(word[0].isupper() for word in words)
 
@@ -169,7 +169,7 @@ def _group(key: tuple[str, ...], wishes: list[SessionWish]) -> WishGroup:
 
 
 def is_told_by(text: str, words: Iterable[str]) -> bool:
-    """Whether a wording says little more than the words of its group, which all sessions share.
+    """Whether a wording says little more than ``words``, which all wordings of its group share.
 
     A wording that says much more is about one task, such as "get rid of the old tree view" in the
     group "get rid".

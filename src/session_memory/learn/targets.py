@@ -66,7 +66,7 @@ def _refuse_own(folder: Path, path: Path, config: Config) -> None:
 def default_targets(folder: Path) -> list[Path]:
     """Return the instruction files of the project around ``folder``; AGENTS.md if it has none."""
     top = project_of(folder)
-    # A link is skipped: it points to another of these files.
+    # A link is skipped, because it usually points to another of these files.
     files = [top / name for name in instruction_files()]
     there = [file for file in files if file.is_file() and not file.is_symlink()]
     return there or [top / "AGENTS.md"]

@@ -19,7 +19,7 @@ FIELDS = (
 )
 _TERM = re.compile(r'(?P<minus>-)?(?:(?P<field>[a-z]+):)?(?:"(?P<quoted>[^"]*)"?|(?P<bare>\S+))')
 MOST_TERMS = 32
-# Very many words begin with any text of fewer letters than this.
+# Fewer letters than this are the beginning of very many words.
 SHORT = 3
 
 

@@ -271,7 +271,7 @@ def _owners(subagents: Mapping[int, int | None]) -> dict[int, int]:
         while (above := subagents.get(owner)) is not None and above not in seen:
             owner = above
             seen.add(owner)
-        # The session at the top was not collected, so the subagent stands for itself.
+        # The session at the top is not in the store, so the subagent stands for itself.
         owners[number] = number if owner in subagents else owner
     return owners
 

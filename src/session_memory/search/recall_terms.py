@@ -75,7 +75,7 @@ class TermCounter:
         return Counter(chain.from_iterable(map(_token_terms, some)))
 
     def _may_have_term(self, token: str) -> bool:
-        # A word may begin otherwise than its stem if its first letter is y, or if it is an
+        # The beginnings of a word and its stem may differ if the word begins with y or is an
         # irregular verb: "brought" has the stem of "bring".
         return (
             token[:_SAME_LETTERS] in self._beginnings

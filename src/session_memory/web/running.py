@@ -19,8 +19,10 @@ SECONDS = 2
 
 
 class Running(msgspec.Struct):
-    """A server that runs, or only the port that the last one had. Only its user may read the
-    file, because it has the token."""
+    """What the file says: the server that runs, or only the port that the last one had.
+
+    Only the user who started the server may read the file, because it has the token.
+    """
 
     port: int
     token: str = ""
@@ -28,7 +30,7 @@ class Running(msgspec.Struct):
 
     @property
     def is_alive(self) -> bool:
-        """Whether the server still runs. It writes the file when it starts and when it ends."""
+        """Whether the server still runs. It writes its file when it starts and when it ends."""
         if not self.token or self.pid <= 0:
             return False
         try:

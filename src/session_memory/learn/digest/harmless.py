@@ -60,8 +60,8 @@ def asks_memory(finished: FinishedCall) -> bool:
     """Whether the call asked Session Memory itself about earlier sessions, and got an answer.
 
     A tool of its MCP server is known by its name or, if the agent renamed it, by the first line of
-    the answer. A shell command counts if it runs Session Memory, and otherwise only programs that
-    look at things.
+    the answer. A shell command counts if it runs Session Memory, and beside it only programs that
+    read something.
     """
     call, result = finished.call, finished.result
     if is_own_tool(call.tool or "") or is_own_answer(result.summary):

@@ -199,7 +199,8 @@ class Wait(msgspec.Struct, frozen=True):
 
 
 class TimeStats(msgspec.Struct, frozen=True):
-    """Waiting time by cause. ``share`` is of the sum of all four, without time beyond the cap."""
+    """Waiting time by cause. The shares are parts of the sum of all four causes, without the time
+    beyond the cap."""
 
     cap_ms: int
     ms: int
