@@ -8,7 +8,7 @@ Lines are JSON objects, numbered from 0:
 
 - ``{"head": text}``: what is before the messages, up to the bracket that begins their list
 - ``{"message": …}``: one message, as it is in the document. Each newline in it is written as a
-  carriage return, which means the same in JSON
+  carriage return: in JSON both are white space
 - ``{"text": text}``: a message that is not valid JSON, or that is from a document with carriage
   returns
 - ``{"tail": text}``: what follows the messages

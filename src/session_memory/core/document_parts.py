@@ -97,7 +97,7 @@ def _messages(
             last = begin + len(expected)
             expected = next(waiting, None)
         else:
-            # After the first message that is not known, no further one is compared.
+            # A message differs from the known ones. From here on, messages are only scanned.
             expected = None
             last = value_end(document, begin) if begin else 0
         if not last:

@@ -1,4 +1,4 @@
-"""The exceptions that most of this project raises. `SessionMemoryError` catches all of them.
+"""The exceptions of this project. All are subclasses of `SessionMemoryError`.
 
     SessionMemoryError
     ├── InvalidRecord          a value that the schema rejects (also a ValueError)
@@ -353,7 +353,7 @@ class CannotResume(SessionMemoryError):
 
 
 class CannotHandOver(SessionMemoryError):
-    """The session cannot be written in the format of another agent, so none can continue it."""
+    """The session cannot be written in the format of the other agent, which was to continue it."""
 
 
 class NoSuchLine(SessionMemoryError):

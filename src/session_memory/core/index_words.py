@@ -48,7 +48,7 @@ class _Folding(dict[int, str]):
 
 
 def _plain(char: str) -> str:
-    """Return ``char`` in lower case, without compatibility forms, its accents as own characters.
+    """Return ``char`` in lower case, without compatibility forms, with accents as extra characters.
 
     Call it twice: a few characters have their final form only then, for example ``ϲ``. Some letters
     fold to capitals, so the result is made lower-case.

@@ -81,11 +81,11 @@ _PLACE = re.compile(r"""\A\s*cd\s+(?:"[^"\n]*"|'[^'\n]*'|\S+)\s*(?:&&|;|\n)\s*""
 
 
 def without_place(command: str) -> str:
-    """Return a shell text without the change of the directory at its beginning."""
+    """Return a shell command without a ``cd DIR &&`` (or ``;``, or a newline) at its beginning."""
     return _PLACE.sub("", command)
 
 
-# One absolute path to a file, and no command with arguments.
+# A text that is one absolute path to a file. A command with arguments does not match.
 _LONE_PATH = re.compile(
     r"(?!/(?:bin|sbin|usr|opt)/)(?:~|/[\w.@+~-])(?:(?! [-/~.])[^\"'`,;&|<>$\n])*\.\w{1,8}"
 )

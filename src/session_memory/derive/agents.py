@@ -1,7 +1,7 @@
-"""Facts about agents, for rooms that must not import an adapter (see ``tests/test_layers.py``).
+"""Facts about agents, for packages that must not import an adapter (see ``tests/test_layers.py``).
 
-A store may hold sessions of an agent whose adapter is not installed. Every function has an answer
-for such a flavor, too, and ``about(flavor).problem`` says that the adapter is missing.
+A store may hold sessions of an agent whose adapter is not installed. Every function here has an
+answer for such an agent too, and ``about(flavor).problem`` says that the adapter is missing.
 """
 
 from typing import Any
@@ -78,5 +78,5 @@ def handoff_targets() -> list[str]:
 
 
 def statusline_flavor() -> str:
-    """The agent that runs a program for its status line; the first one if there are several."""
+    """The first agent that can run a program for its status line; empty if no agent can."""
     return next((one.flavor for one in declaring("has_statusline")), "")

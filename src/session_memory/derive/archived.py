@@ -80,7 +80,8 @@ def _copy(store: Store, together: list[int]) -> Store:
 
 
 def _ancestors(store: Store, sessions: list[int]) -> list[int]:
-    """The sessions that these sessions were forked or resumed from. They own the copied history."""
+    """The parents of these sessions, and the parents' parents. They own the history that forks and
+    resumed sessions copied."""
     found: dict[int, None] = {}
     for session_id in sessions:
         above = store.sessions.row_by_id(session_id).parent_uid

@@ -145,8 +145,9 @@ class _SourceReader:
 
     def __init__(self, row: SourceRow) -> None:
         ref = RawSource.ref_of(row)
-        # Perhaps only some lines of a subagent's log name its session. An adapter holds lines back
-        # until one does. A single record must not wait for others, so its source gets a name here.
+        # In the log of a subagent, perhaps only some lines name the session. Without a name, the
+        # adapter waits for such a line before it returns a record. Here it gets a single record and
+        # must not wait, so the session gets a name.
         if not ref.session and ref.agent:
             ref = msgspec.structs.replace(ref, session=" ")
         self.ref, self.agent = ref, reader_of(row)

@@ -25,7 +25,7 @@ def connected_to(store: Store, session_ids: Iterable[int]) -> list[int]:
 
 
 def grouped(store: Store, some: Iterable[Sequence[int]]) -> list[list[int]]:
-    """Group the lists of sessions in ``some``: lists whose sessions share records are in one group.
+    """Group the lists of sessions in ``some``: lists with connected sessions are in one group.
 
     Returns the groups. A list is given by its position in ``some``.
     """
@@ -79,7 +79,8 @@ def group_by_sources(store: Store, session_ids: Iterable[int]) -> tuple[set[int]
 
 
 def _by_reference(store: Store, session_id: int) -> Iterator[int]:
-    """Forks by reference: the sessions forked from this one, and the one it was forked from."""
+    """Yield the sessions that begin with the history of this session by reference, and the session
+    whose history this one begins with by reference."""
     row = store.sessions.row_by_id(session_id)
     base = base_of(row)
     origin = store.sessions.row(base[0]) if base is not None else None

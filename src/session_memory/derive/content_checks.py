@@ -20,7 +20,10 @@ LOOKUP_COST = 8
 
 
 def repeats_stored(store: Store, session_id: int, records: list[Record], keys: set[bytes]) -> bool:
-    """Whether the records with these keys repeat records that their session has stored."""
+    """Whether the records with these keys repeat records that their session has stored.
+
+    False also if there are too many of them to look up.
+    """
     repeated = [r for r in records if r.key in keys and r.native_id and r.events]
     if len(repeated) > MOST_LOOKUPS:
         return False

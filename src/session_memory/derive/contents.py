@@ -47,7 +47,7 @@ def _parts(event: NativeEvent) -> Iterable[bytes]:
     # another.
     yield _bytes("system" if event.kind == "decision" else event.role)
     yield b"error" if event.is_error else b""
-    # The tool of a result comes from its call, which a copy of a part may not have.
+    # The tool of a result comes from its call. A copy of a part of the log may lack the call.
     yield _bytes("" if event.role == "tool" else event.tool or "")
     yield _without(event.session_ids, _bytes(text))
     if event.arguments is not None:

@@ -1,4 +1,4 @@
-"""The detectors of the adapters, for rooms that must not import an adapter.
+"""The detectors of the adapters, for packages that must not import an adapter.
 
 An analysis asks several times what a command runs, so the latest answers are kept.
 """

@@ -1,7 +1,7 @@
-"""Facts about a whole session, as logs and documents state them. The facts of each writer are
-stored separately.
+"""Facts about a whole session, as logs and documents state them.
 
-A document is a small file beside the log, such as the ``.meta.json`` of a subagent.
+A document is a small file beside the log, such as the ``.meta.json`` of a subagent. A *writer* is
+what states facts: a document, or the logs. The facts of each writer are stored separately.
 """
 
 import json

@@ -1,7 +1,7 @@
-"""Records of schema version 1 give way to the agent's own log of the same session.
+"""The agent's own log of a session replaces the records of schema version 1 of that session.
 
-Both describe the same session, and the log has more of it. So the session is derived from its log
-alone, whichever of the two came first. The records stay in the stored logs.
+The log has more of the session. So the session is derived from the log alone, even if the records
+of version 1 were collected first. These records stay in the stored logs.
 """
 
 from session_memory.core.first_schema import ENDING

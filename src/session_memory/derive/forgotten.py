@@ -20,8 +20,8 @@ NO_END = 1 << 62
 
 
 class Forgotten:
-    """All tombstones (hashes of forgotten ids) of a store at one moment; false if there are
-    none."""
+    """All tombstones (hashes of forgotten ids) of a store at one moment. Without tombstones, the
+    object is false."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

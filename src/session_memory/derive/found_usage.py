@@ -4,7 +4,8 @@ of the whole answer, and at the event of its last block."""
 from session_memory.adapters.base import NativeUsage, Record
 
 Response = tuple[str, bool]
-"""The id of a response, and whether a session only reported it. Both kinds count separately."""
+"""The id of a response, and whether a session only reported it. A report and a logged response with
+the same id are kept apart."""
 
 
 def usage_in(record: Record) -> tuple[NativeUsage, ...]:

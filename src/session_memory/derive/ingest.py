@@ -114,8 +114,8 @@ class Ingest:
                 self._add_to_session(source, settled.native, own)
 
     def _adopt(self, row: CollectedSession, source: SourceRow, settled: SettledSession) -> bool:
-        """Store a new session as a worker settled it. False, without a change, if that could be
-        wrong."""
+        """Store a new session as a worker settled it. If that could be wrong, return False and do
+        not store the session."""
         if not self._is_without_records(row):
             return False
         if row.relation is None and settled.origin is not None:
@@ -264,7 +264,8 @@ class Ingest:
         self.placement.place(row, record.parent_session)
 
     def _apply_facts(self, row: CollectedSession, state: SettleState) -> None:
-        """Set the columns that show facts; the records of the log win over documents."""
+        """Set the columns that show facts. What the records of the log state wins over what documents
+        state, except for the ``custom_title`` of a document."""
         before = place_of(row.cwd, row.git_branch, row.facts)
         if state.repository or state.repository_root:
             set_repository(row, state.repository, state.repository_root)

@@ -1,4 +1,4 @@
-"""Find the parents of subagents and forks, and how deep below its session a subagent is."""
+"""Find the parents of subagents and forks, and how deeply subagents are nested."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -47,7 +47,8 @@ class Placement:
             row.stale = 1
 
     def place_again(self, row: CollectedSession) -> None:
-        """Place a subagent after its parent's log was read, which may name its call."""
+        """Place a subagent after its parent's log was read. That log may name the call that started
+        the subagent."""
         self.place(row, (row.parent_uid or "").partition(":")[2])
 
     def _linking_parent(self, row: CollectedSession) -> str | None:
@@ -115,7 +116,10 @@ class Placement:
 
 
 def infer_parent(row: CollectedSession, owner: CollectedSession) -> None:
-    """Make a session that copies another's history its fork, unless its origin is logged."""
+    """Make ``row``, which copied history of ``owner``, a fork or a resumed session of ``owner``.
+
+    A session whose origin is logged does not change.
+    """
     if origin_is_logged(row):
         return
     row.parent_uid = owner.uid

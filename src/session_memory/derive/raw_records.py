@@ -36,7 +36,8 @@ KEPT_BYTES = 16 * 1024 * 1024
 
 
 class RawRecords:
-    """Reads single records. Neighbours usually lie in a pack that was read lately."""
+    """Reads single records. The packs read last are kept, because the next record is often in one
+    of them."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -140,7 +140,8 @@ class _Rebuilding:
     def _without_session(self) -> Iterator[set[int]]:
         """The sources without a session, of one agent at a time, up to `SOURCES_AT_ONCE` of them.
 
-        Sources with copies of one session are read together, so that it is derived only once.
+        Sources that hold the same session are read together, so that the session is derived only
+        once.
         """
         unread = self._unread - self.read
         rest = [source for source in self._store.sources.every() if source.id in unread]

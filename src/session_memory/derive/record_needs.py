@@ -1,4 +1,5 @@
-"""What new records need from earlier ones of their session. It decides if they can be appended."""
+"""What new records need from the earlier records of their session. The answer decides whether the
+new records can simply be appended."""
 
 import msgspec
 

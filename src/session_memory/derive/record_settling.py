@@ -1,4 +1,4 @@
-"""Settle records of one session into rows, copies, links and usage. It needs no store."""
+"""Settle records of one session into rows, copies, links and usage, without a store."""
 
 from collections.abc import Callable
 from typing import Protocol

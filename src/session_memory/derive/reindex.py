@@ -119,7 +119,8 @@ class _IndexBuilding:
             count += 1
         some, self._waiting = self._waiting[:count], self._waiting[count:]
         self._size -= sum(len(text) for _, text in some)
-        # A number can be there twice if its event was deleted. The later one is right.
+        # The same number occurs twice if its event was deleted and a new event got the number. Then
+        # the later text is right.
         docs = self._store.index.prepared(sorted(dict(some).items()))
         with self._building():
             began = time.monotonic()

@@ -3,7 +3,7 @@
 The log of a parent repeats what the responses of its subagents used. Often no other log has them.
 When a session arrives that logged the response itself, that session's usage counts instead. When
 that session is forgotten, the report counts again. Only the rows of these responses and the sums of
-their sessions change, so a parent and its subagent can be followed at the same time.
+their sessions change. So no session must be derived again while a parent and its subagent grow.
 """
 
 from collections.abc import Iterable, Sequence
@@ -51,8 +51,9 @@ def _repeats(store: Store, report: StoredUsage, logged: StoredUsage) -> bool:
 
     - The reporting session logged the response, or the session that the report counts for, or a
       subagent of either.
-    - Another session logged the same counts of input tokens at about the same time. A report is
-      often made before the response is complete, but each of these counts is then final or still 0.
+    - Another session logged the same counts of input tokens, at most `NEAR_MS` earlier or later. A
+      report is often made before the response is complete. Each of these counts is then final or
+      still 0, so 0 is equal to any count.
     """
     reporters = (report.session_id, report.reported_for or report.session_id)
     if logged.session_id in reporters:

@@ -148,7 +148,7 @@ def _settled(
 
 
 def _with_entries(row: EventRow, entries_of: EntriesOf) -> EventRow:
-    """The row with the entries of its text instead of the text."""
+    """The row with the entries of its text for the word index instead of the text."""
     if row.words:
         row.prepared = PreparedText(entries_of(row.words), len(row.words))
         row.words = ""
