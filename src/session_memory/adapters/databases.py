@@ -1,6 +1,6 @@
 """Open the SQLite databases of agents for reading. This writes nothing and stops no agent.
 
-- A database without a write-ahead log is taken for closed. It is opened as a file that does not
+- A database without a write-ahead log counts as closed. It is opened as a file that does not
   change. `reading_database` checks afterwards that the file did not change.
 - A database with a write-ahead log and the index of this log (``-wal`` and ``-shm``) is in use, or
   its program was killed. It is opened read-only and read in short transactions, which never stop a
@@ -87,7 +87,7 @@ class _Opened:
 
 
 class _Databases:
-    """Keeps the database that was opened last open while any caller is in `databases_kept`."""
+    """Keeps one database open, the last one that was used, while a caller is in `databases_kept`."""
 
     def __init__(self) -> None:
         self._depth = 0

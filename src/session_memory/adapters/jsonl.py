@@ -105,7 +105,7 @@ def split_lines(stream: BinaryIO, offset: int) -> Iterator[Line]:
 
 def _skip_to_newline(stream: BinaryIO) -> int:
     """Skip the rest of a line and return its size; a huge negative number if the file ends
-    before the line."""
+    without a newline."""
     skipped = 0
     while piece := stream.readline(_PIECE):
         skipped += len(piece)
@@ -184,7 +184,7 @@ def decode_anything(line: bytes) -> Any:
 
 
 class LineObject(dict[str, Any]):
-    """A JSON object with the number of its line. Lines that are no objects are numbered, too."""
+    """A JSON object with the number of its line. Lines that are no objects count too."""
 
     line = 0
 

@@ -28,7 +28,7 @@ def zone_here() -> str:
             named = ""
     if named and _zone(named) is not None:
         return named
-    # Not "%:z", which Python knows since 3.12 and others write as it stands.
+    # The format "%:z" would give the colon, but Python knows it only since 3.12.
     offset = datetime.now().astimezone().strftime("%z")
     return f"{offset[:3]}:{offset[3:5]}"
 

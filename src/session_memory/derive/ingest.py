@@ -264,7 +264,7 @@ class Ingest:
         self.placement.place(row, record.parent_session)
 
     def _apply_facts(self, row: CollectedSession, state: SettleState) -> None:
-        """Set the columns that show facts. What the records of the log state wins over what documents
+        """Set the columns that show facts. What the log's records state wins over what documents
         state, except for the ``custom_title`` of a document."""
         before = place_of(row.cwd, row.git_branch, row.facts)
         if state.repository or state.repository_root:

@@ -32,8 +32,8 @@ def is_table(row: SourceRow) -> bool:
 def refs_of(session_id: str, origin: str = "") -> tuple[SourceRef, SourceRef]:
     """The two sources of a session; the document first, because it names the parent session.
 
-    ``origin`` is the uid of the session that the live session was imported from. The store shows the
-    two as one session.
+    ``origin`` is the uid of the session that the live session was imported from. The store shows
+    the two as one session.
     """
     path = f"{LIVE}:{session_id}"
     return (

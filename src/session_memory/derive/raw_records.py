@@ -31,7 +31,8 @@ def parsed_ref(ref: str) -> RecordPlace:
     return RecordPlace(source, int(offset or 0), int(length or 0), int(block or 0))
 
 
-# The bytes of unpacked packs that are kept. A search reads the same packs once for each text class.
+# At most this many bytes of unpacked packs are kept (or one pack). A search reads the same packs
+# several times: once for prompts, once for outputs, and so on.
 KEPT_BYTES = 16 * 1024 * 1024
 
 

@@ -18,8 +18,8 @@ from session_memory.derive.repository_names import DomainOf, RepositoryNames
 from session_memory.store.pieces import run_in_pieces
 from session_memory.store.store import Store
 
-# The bytes of logs that are read before they are written: a commit takes as long for one small
-# session as for ten.
+# Logs are read until they have this many bytes. Then their sessions are written together, because a
+# commit takes as long for one small session as for ten.
 READ_TOGETHER = 2 * 1024 * 1024
 TRIES = 3
 
@@ -81,8 +81,8 @@ class _StaleSessions:
         return self._derived
 
     def _read(self, stale: list[int]) -> Iterator["NewSession | Derivation | _Unreadable"]:
-        """Read the logs of the next stale sessions: of several, but within a transaction only of
-        one."""
+        """Read the logs of the next stale sessions. Within a transaction, read only the logs of the
+        first session and of those that it shares records with."""
         seen: set[int] = set()
         size = 0
         for session_id in stale:

@@ -25,7 +25,8 @@ _EMPTY = (
     r"go on|go ahead|resume|thanks|thank you"
 )
 _SAYS_NOTHING = lazy_pattern(rf"{_EMPTY})[.!?]?", re.IGNORECASE)
-# A person may give a session such a title. But as a prompt, such a text says nothing either.
+# Matches the same texts and a few more words. A person may give a session such a title, but a
+# prompt with such a text does not say what the session is about.
 _WEAK = lazy_pattern(
     rf"{_EMPTY}|test(?: prompt| message)?|ping|init|help|start|shell|retry|again|proceed|next|"
     r"继续|好的?|はい|続けて|weiter|ja|oui|sí|да|дальше)[.!?。！]?",
@@ -68,7 +69,8 @@ _EMPTY_SUBJECT = lazy_pattern(
 )
 _LINK = lazy_pattern(r"!?\[([^\]\n]{1,120})\]\([^)\s]{1,400}\)")
 _PLAN = lazy_pattern(r"(?:implementation )?plan\s?[:：]\s*", re.IGNORECASE)
-# Only a heading of the first level is the title of a document. Others begin a part of a template.
+# Only a heading of the first level is the title of a document. Other headings begin a part of a
+# template.
 _HEADING = lazy_pattern(r"# +(?P<text>.*)")
 # A template that begins with the person's own words in a block: "## User Input", "```text".
 _INPUT = lazy_pattern(r"#{2,6} [^\n]{1,60}\n\s{0,9}```\w{0,20}\n\s{0,9}(?P<text>[^`\s][^`]*)")
@@ -100,7 +102,7 @@ def says_something(subject: str) -> bool:
 
 
 def says_nothing(title: str) -> bool:
-    """Whether anything else is a better name than this title."""
+    """Whether a title says nothing about the work, so that any other name is better."""
     return _SAYS_NOTHING.fullmatch(title.strip()) is not None
 
 

@@ -83,7 +83,8 @@ class SettleState(msgspec.Struct, array_like=True):
     - ``head``: the seq of the event that is the parent of the next one
     - ``head_is_logged``: the log itself names the head
     - ``failed``: for each tool, the keys of calls that failed, and whether each was a test run
-    - ``completions``: the answer that ends the turn for now; True: in a sidechain
+    - ``completions``: the last answer, if it ends the turn unless the agent continues. The key is
+      False for the session itself and True for its sidechains
     - ``modes``: the last mode of the agent, by native kind
     - ``hidden``: records without events that are parents of others, each with its own parent
     - ``summaries``: summaries whose leaf was not read yet
