@@ -87,7 +87,7 @@ class _Opened:
 
 
 class _Databases:
-    """Keeps one database open, the last one that was used, while a caller is in `databases_kept`."""
+    """Keeps the last used database open while a caller is in `databases_kept`."""
 
     def __init__(self) -> None:
         self._depth = 0

@@ -31,8 +31,8 @@ NOT_INSTALLED = "no adapter is installed for it"
 
 @cache
 def loaders() -> dict[str, Callable[[], Any]]:
-    """Return for each flavor the function that imports its adapter, our own flavors first. It
-    imports none."""
+    """Return for each flavor the function that imports its adapter, our own flavors first. No
+    adapter is imported yet."""
     own = {flavor: _importer(f"{adapters.__name__}.{flavor}") for flavor in _built_in()}
     return own | _plugins().loaders
 

@@ -24,8 +24,8 @@ def agent_session(session: str, agent: str) -> str:
 @lru_cache(maxsize=4096)
 def fit(native_id: str) -> str:
     """Return the native id, or a hash of it if the store does not accept it."""
-    # An id may be in the name of a file, which the store escapes. Escaped here, too, it is the same
-    # when it is read back from the store.
+    # An id may be part of a file's name, and the store escapes such names. The id is escaped here
+    # too, so that it is the same when the name is read back from the store.
     return fit_native_id(escaped(native_id))[0]
 
 

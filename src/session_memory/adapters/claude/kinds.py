@@ -1,4 +1,4 @@
-"""Kinds of records in Claude Code's logs that hold nothing a person or a model said."""
+"""Kinds of records in Claude Code's logs that give no events, or events that `show` leaves out."""
 
 # These kinds give no events: copies of requests, progress reports and internal states. The store
 # keeps their lines, and reports count them.
