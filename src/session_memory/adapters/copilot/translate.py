@@ -115,10 +115,11 @@ def _ended(data: dict[str, Any], record: Record, state: CopilotState, kind: str)
 
 
 def _info(data: dict[str, Any], record: Record, state: CopilotState, kind: str) -> None:
-    """Add the event of a notice. Two of them say what a person did: go back, or fork a session.
+    """Add the event of a notice. Two kinds of notices say that a person went back, or forked a
+    session.
 
-    A fork copies the whole log of its origin, also the notices in it. So a notice counts only if it
-    names this session as the fork.
+    A fork copies the whole log of its origin, with the notices in it. So a notice about a fork
+    counts only if it names this session as the fork.
     """
     said, about = string(data.get("message")), string(data.get("infoType"))
     if about == "rewind":

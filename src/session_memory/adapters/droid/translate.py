@@ -113,7 +113,7 @@ def _message(native: dict[str, Any], own: str) -> list[NativeEvent]:
 
 def _outcome(native: dict[str, Any], record: Record) -> None:
     """Translate the line that says how a turn ended. The line becomes an event only if a person
-    stopped the turn, because else the last answer shows the end."""
+    stopped the turn: otherwise the last answer shows the end."""
     reason = string(native.get("reason"))
     record.bookkeeping = "agent_turn_outcome"
     if reason in _STOPPED:
