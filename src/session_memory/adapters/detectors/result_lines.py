@@ -26,8 +26,8 @@ class Level(Enum):
 
 
 class RunLine(NamedTuple):
-    """The result in one line: what its numbers count, and the numbers. ``failed`` and ``passed`` are
-    None if the line does not tell them."""
+    """The result in one line: what its numbers count, and the numbers. ``failed`` and ``passed``
+    are None if the line does not tell them."""
 
     level: Level
     failed: int | None = None

@@ -178,8 +178,8 @@ def _take_back(record: Record, state: OpencodeState, message: str, *, is_restore
 
 
 def _back_before(message: str, record: Record, state: OpencodeState) -> list[NativeEvent]:
-    """Go back to before the prompt ``message``, which opencode removed before the next one. Return
-    the event of that; no event if the session was taken back to it at an earlier sync."""
+    """Go back to before the prompt ``message``, which opencode removed when the next prompt came.
+    Return an event for going back; no event if an earlier sync already went back there."""
     place = state.before.get(message)
     if place is None or place == state.last:
         return []

@@ -76,8 +76,8 @@ def _refused(record: Record, reason: str, detail: str = "") -> Record:
 
 @lru_cache(maxsize=4096)
 def _fit(native_id: str) -> str:
-    # An id may be in the name of a file, which the store escapes. Escaped here, too, it is the same
-    # when it is read back from the store.
+    # An id may be part of a file's name, and the store escapes such names. The id is escaped here
+    # too, so that it is the same when the name is read back from the store.
     return fit_native_id(escaped(native_id))[0]
 
 
