@@ -104,7 +104,7 @@ class Driver(ABC):
         return {}
 
     def variables(self, launch: Launch) -> dict[str, str]:
-        """Return environment variables for one start, beside those of `environment`."""
+        """Return environment variables for one start, in addition to those of `environment`."""
         return {}
 
     def preparations(self, launch: Launch, place: AgentPlace) -> list[list[str]]:
@@ -123,8 +123,8 @@ class Driver(ABC):
         raise TypeError(_ONLY_ARGUMENTS)
 
     def spoken(self, prompt: str, is_queued: bool = False) -> str:
-        """Return the line of the standard input with a prompt. A queued one is sent while the agent
-        works. Raises TypeError as `listening` does."""
+        """Return a prompt as a line for the agent's standard input. A queued prompt (`is_queued`) is
+        sent while the agent works. Raises TypeError as `listening` does."""
         raise TypeError(_ONLY_ARGUMENTS)
 
     @abstractmethod

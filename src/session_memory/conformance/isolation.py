@@ -20,7 +20,7 @@ _NOWHERE = "http://127.0.0.1:9"
 def words_without_network(words: list[str]) -> tuple[list[str], dict[str, str]]:
     """Return the command and the variables that start a program in namespaces of its own.
 
-    If the machine allows no namespaces, the command is unchanged: it is not cut off from the
+    If the machine allows no namespaces, the command is unchanged, and the program can reach the
     network.
     """
     environment, unshare = dict(os.environ), shutil.which("unshare")

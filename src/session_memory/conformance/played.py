@@ -19,7 +19,7 @@ MAIN, FORKED, SUMMARY, AUX = "main", "fork", "summary", "aux"
 # Each part of a scenario numbers its requests from here, so that no two report the same tokens.
 _FIRST_OF_SUBAGENTS, _FIRST_SUMMARY, _FIRST_AUX, _FIRST_OVER = 20, 60, 70, 200
 
-# It is long, because some agents treat a short summary as a failed one.
+# The summary is long, because some agents treat a short one as a failure.
 _SUMMARY = (
     "The assistant looked at a small repository. It has one commit on the branch main and a file, "
     "README.md, with three lines: a title, an empty line and a sentence. The assistant listed the "
@@ -103,7 +103,7 @@ class Played:
                 self._forks += 1
                 self._session = FORKED if self._forks == 1 else f"{FORKED} {self._forks}"
             if turn.start == COMPACT:
-                # Some agents answer the command like a prompt, others do not.
+                # Some agents send the command to the model like a prompt.
                 self._prompts.append(self._driver.compact_prompt)
                 self._lanes[MAIN] = [(reply, True) for reply, _ in self._lanes[MAIN]]
 

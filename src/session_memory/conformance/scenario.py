@@ -63,9 +63,9 @@ Action = RunShell | WriteFile | EditFile | ReadFile | CallUnknown | Delegate
 
 @dataclass(frozen=True)
 class Step:
-    """One answer of the model. `error` is an HTTP status instead. `fault`: the stream hangs, is cut
-    or pauses. `again`: every further request of this turn gets the same. `fills`: the answer
-    reports so many tokens that the context is full."""
+    """One answer of the model. `error`: the model answers with this HTTP status instead. `fault`:
+    the stream hangs, is cut or pauses. `again`: every further request of this turn gets this answer
+    too. `fills`: the answer reports so many tokens that the context is full."""
 
     text: str = ""
     actions: tuple[Action, ...] = ()

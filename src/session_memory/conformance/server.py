@@ -131,7 +131,7 @@ class _Handler(BaseHTTPRequestHandler):
             time.sleep(_BETWEEN_EVENTS)
 
     def _pause(self) -> None:
-        """Send nothing until the user has said what the scenario wants."""
+        """Send nothing until the agent got the next queued prompt of the scenario."""
         self.server.going_on.clear()
         self.server.hanging.set()
         self.server.going_on.wait(_LONGEST_HANG)

@@ -108,7 +108,8 @@ class Codex(Driver):
 
 def _unfinished(sent: Sent) -> dict[str, Any]:
     """Return the arguments of a wait: the subagents that no wait has reported yet, else the last
-    one. A fork does not know those of its origin."""
+    subagent. Finished ones are left out, because a fork does not know the subagents of its
+    origin."""
     outputs = [item for item in sent.body["input"] if item.get("type") == "function_call_output"]
     named = Counter(
         agent for item in outputs for agent in set(_ID.findall(str(item.get("output"))))

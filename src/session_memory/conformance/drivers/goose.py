@@ -50,7 +50,7 @@ class Goose(Driver):
         return {"GOOSE_MODEL": launch.model, "GOOSE_MODE": "auto" if launch.approve else "approve"}
 
     def preparations(self, launch: Launch, place: AgentPlace) -> list[list[str]]:
-        # The session copies the newest one and ends, because its standard input is empty.
+        # This command copies the newest session and ends, because its standard input is empty.
         return [["session", "--resume", "--fork"]] if launch.start == FORK else []
 
     def arguments(self, launch: Launch, place: AgentPlace) -> list[str]:

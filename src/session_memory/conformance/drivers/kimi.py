@@ -23,7 +23,8 @@ model = "%(model)s"
 max_context_size = 200000
 capabilities = ["thinking", "tool_use"]
 """
-# In one-shot mode, Kimi Code allows everything, whatever its permission rules say. A hook refuses.
+# In one-shot mode, Kimi Code allows every call, whatever its permission rules say. Only a hook can
+# refuse a call.
 _DENIED = """
 [[hooks]]
 event = "PreToolUse"

@@ -70,8 +70,8 @@ class OpenCode(Driver):
         server = _SERVER if self.has_server else ""
         names = {"model": MODEL, "other": OTHER_MODEL, "url": place.url, "key": KEY}
         place.write(f".config/{self.name}/{self.name}.json", _CONFIG % {**names, "server": server})
-        # Make what the first start with a network leaves. Without it, each start with a plugin
-        # waits for the npm registry for a minute and a half.
+        # Create the files that a first start with a network would create. Without these files, each
+        # start with a plugin waits for the npm registry for a minute and a half.
         _fetched(place.home / ".config" / self.name, self.plugin)
 
     def environment(self, place: AgentPlace) -> dict[str, str]:
