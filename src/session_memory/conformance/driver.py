@@ -123,7 +123,7 @@ class Driver(ABC):
         raise TypeError(_ONLY_ARGUMENTS)
 
     def spoken(self, prompt: str, is_queued: bool = False) -> str:
-        """Return a prompt as a line for the agent's standard input. A queued prompt (`is_queued`) is
+        """Return a prompt as a line for the standard input. A queued prompt (`is_queued`) is
         sent while the agent works. Raises TypeError as `listening` does."""
         raise TypeError(_ONLY_ARGUMENTS)
 
