@@ -193,7 +193,7 @@ def load_config(path: Path | None = None) -> Config:
     except (OSError, UnicodeDecodeError) as error:
         hint = f"Make {path} a readable text file, or remove it."
         raise ConfigError(f"cannot read {path}: {error}", hint) from error
-    # Most users have no configuration file, and every command comes here.
+    # Imported here, because most users have no configuration file.
     import tomllib  # noqa: PLC0415
 
     try:

@@ -2,8 +2,8 @@
 
 `session_memory.retain.first_store` writes one log for each session of such a store: a line for each
 event with its payload, lines for digests, and at the end the session itself. The sessions keep
-their agent's flavor. The name of such a log ends with ``ENDING``; nothing else tells it from a log
-in the agent's own format.
+their agent's flavor. The name of such a log ends with ``ENDING``. Only this ending distinguishes it
+from a log in the agent's own format.
 """
 
 from collections.abc import Iterator

@@ -52,7 +52,8 @@ def records(stream: BinaryIO, offset: int, translate: Translate) -> Iterator[tup
         record = translate(start, length, line)
         parts = [] if record.problem is None or line is None else _parts(start, line)
         if len(parts) < 2:
-            # `lines` yields the objects of a last line without a newline one by one.
+            # `lines` yields the objects of a last line without a newline one by one. An object that
+            # begins where the object before it ended is on the same line.
             if start == end:
                 record.remark = SHARED_LINE
             end = start + length

@@ -32,7 +32,8 @@ def checked_reference(ref: Any) -> SourceRef:
 
 
 def checked_unlisted(found: Unlisted) -> Unlisted:
-    """Return the same path and reason; characters in it that a database refuses are escaped."""
+    """Return the same path and reason. Characters of the reason that a database refuses are
+    escaped."""
     return Unlisted(absolute_path("path", found.path), escaped(str(found.reason)))
 
 

@@ -129,7 +129,8 @@ def plugin_problems() -> dict[str, str]:
 def failing_functions() -> dict[str, str]:
     """Return the flavors with functions that failed, each with the reasons.
 
-    Functions of plugins are called to find out; for our own, only earlier failures are known.
+    Functions of plugins are called to find out. For built-in adapters, only failures that happened
+    before are known.
     """
     for one in agents():
         if one.flavor not in _built_in():

@@ -1,4 +1,4 @@
-"""Build the event of a tool's result. Every adapter uses this function, so that all agree."""
+"""Build the event of a tool's result, in the same way for all adapters."""
 
 from session_memory.adapters.base import NativeEvent
 

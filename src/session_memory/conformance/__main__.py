@@ -22,7 +22,8 @@ def main() -> None:
 
 
 def _end_with_the_starter() -> None:
-    """Stop when the process that started us is gone: it holds our standard input open."""
+    """Wait until the process that started this one ends, which closes the standard input. Then end
+    this process too."""
     # Not through `sys.stdin`: its lock would be held when the interpreter ends.
     os.read(0, 1)
     os.kill(os.getpid(), signal.SIGTERM)

@@ -34,7 +34,8 @@ _ONLY_ARGUMENTS = "the driver gives the agent a prompt only when it starts it"
 
 @dataclass(frozen=True)
 class Launch:
-    """One start of an agent with a prompt. `start`: with a new session, or how it continues one."""
+    """One start of an agent with a prompt. `start`: whether the agent begins a new session, or how
+    it continues one."""
 
     prompt: str
     start: str = NEW

@@ -45,9 +45,10 @@ def _contents(store: Store, home: Path) -> FoundInLogs:
         row = store.sessions.row(uid)
         if row is not None:
             events += store.events.of(row.id, uid)
-            # Leave out a usage without tokens: a running total that its responses add up to.
+            # Leave out usage without tokens, such as a running total all of whose tokens count for
+            # its responses.
             usage += [one for one in store.usage.of(row.id, uid) if any(buckets(one).values())]
-    # The page in the docs has these texts, and no path of this machine.
+    # These texts are printed in the docs, which must have no path of this machine.
     problems = [
         f"{one.reason}: {one.detail}".replace(str(home), "~") for one in store.problems.every()
     ]

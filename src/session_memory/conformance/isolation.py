@@ -38,7 +38,8 @@ def is_without_network() -> bool:
 
 
 def proxies() -> dict[str, str]:
-    """Return variables that keep programs from the network, if this process has one."""
+    """Return proxy variables that keep programs from the network; none if this process has no
+    network."""
     if is_without_network():
         return {}
     names = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")

@@ -87,7 +87,7 @@ def carried_out(order: Order) -> Iterator[Result]:
         registries.of(driver).install(driver, order.version(driver))
     program = [sys.executable, "-m", __package__, json.dumps(asdict(order))]
     words, environment = words_without_network(program)
-    # The process ends when its standard input, a pipe, is closed: then this process has ended.
+    # The new process ends when its standard input is closed, which happens when this process ends.
     pipe = subprocess.PIPE
     process = subprocess.Popen(words, env=environment, stdin=pipe, stdout=pipe, text=True)
     try:

@@ -65,7 +65,7 @@ def judged(
     found = {difference.key for difference in differences}
     wrong = [f"{one.key}: {one.text}" for one in differences if one.key not in declared]
     known = [f"{key}: {reason}" for key, reason in declared.items() if key in found]
-    # What is declared for every scenario need not show in each of them.
+    # A difference that is declared for every scenario need not occur in each of them.
     gone = driver.known.get(scenario, {}).keys() - found
     wrong += [f"{key}: declared as a known difference, but there is none" for key in sorted(gone)]
     return wrong, known

@@ -78,9 +78,10 @@ class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class History(msgspec.Struct):
-    """A conversation. ``left_out``: how many messages the model no longer got, for each reason.
+    """A conversation.
 
-    ``are_whole``: the messages are as the runtime wrote them, with all their keys.
+    ``left_out``: how many messages are not in ``steps`` because the model no longer got them, by
+    reason. ``are_whole``: the messages are as the runtime wrote them, with all their keys.
     """
 
     origin: str

@@ -22,7 +22,8 @@ PlacedRecord = tuple[SourceRow, Record]
 
 
 class ClusterRecords:
-    """Reads the records of the sessions in ``rows``. A session is given by its position there.
+    """Reads the records of the sessions in ``rows``. The ``index`` of a session is its position in
+    ``rows``.
 
     ``have_bases``: some sessions begin with another's history by reference.
     """

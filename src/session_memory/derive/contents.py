@@ -26,7 +26,7 @@ def content_of(events: Iterable[NativeEvent]) -> int:
 
 
 def have_same_contents(records: list[Record]) -> bool:
-    """Whether all records with the same id have the same content. They must have keys."""
+    """Whether all records with the same id have the same content. The records must have keys."""
     contents: dict[bytes, int] = {}
     for record in records:
         if record.native_id and record.events:

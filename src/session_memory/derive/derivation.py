@@ -171,7 +171,7 @@ class Derivation:
         self._plan()
 
     def _plan(self) -> None:
-        """Plan the pieces. Sessions that get or lose records are written together, in the first."""
+        """Plan the pieces. Sessions that get or lose records are together in the first piece."""
         kept, stale = self._unmoved
         moved = set(range(len(self._rows))).difference(kept, stale)
         self._pieces.append(sorted(moved))

@@ -96,7 +96,7 @@ def bring_back(
     for bundle in live.values():
         load_rows(store, bundle)
     for source_id in evicted:
-        # A source without a byte has no packs, so it is marked here.
+        # An empty source has no packs. It is marked as put back here.
         store.retention.put_back(source_id, ())
     for session_id in session_ids:
         store.retention.unfreeze(session_id)

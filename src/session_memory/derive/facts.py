@@ -20,7 +20,7 @@ from session_memory.store.sessions import CollectedSession
 LOG_WRITER = "a log"
 REPOSITORY_WRITER = "a log's repository"
 COST_WRITER = "a log's costs"
-# A title is one line, and short enough for every table.
+# Facts that serve as titles. Each is cut to one line.
 _TITLES = frozenset({"title", "custom_title", "agent_name"})
 REPOSITORY, REPOSITORY_ROOT = "repository", "repository_root"
 

@@ -25,7 +25,7 @@ def store_stem(store: "Store") -> str:
     """The beginning of the names of files that belong to a store."""
     if store.db.file is not None:
         return store.db.file.stem
-    # Each schema of a server is a store. The address names it, and may hold a password, so its
-    # hash is used.
+    # Each schema of a server is a store, so the name is made from the address. The address may hold
+    # a password, so only its hash is used.
     address = getattr(store.db, "url", store.db.name)
     return f"postgresql-{sha256(address.encode()).hexdigest()[:12]}"

@@ -182,7 +182,8 @@ class Ingest:
         return None
 
     def _mark_stale(self, row: CollectedSession, source: SourceRow, others: set[int]) -> None:
-        """Have the session derived again, with ``others`` and all that they share records with."""
+        """Mark the session stale. It will be derived again, together with ``others`` and all
+        sessions that they share records with."""
         sessions = self._store.sessions
         row.stale = 1
         sessions.save(row)
@@ -217,9 +218,9 @@ class Ingest:
         return row
 
     def _add_unusable_id(self, row: CollectedSession, source: SourceRow, record: Record) -> None:
-        """Store the name of a session that is not valid as an id, and a problem that says so.
+        """Store a session's name that is not valid as an id, and a problem that says so.
 
-        The row has a substitute as its id already.
+        The row already has a substitute as its id.
         """
         name = record.unfit_name or ""
         row.native_name = escaped(name)
@@ -239,7 +240,8 @@ class Ingest:
         set_facts(row, writer, {**document_facts(record), "generation": source.generation})
         state = decode_state(row.state)
         if state.first_ts is not None:
-            # An earlier generation may have said when the session began.
+            # An earlier generation of the document may have set other dates. Begin with those of
+            # the log.
             row.started_at, row.ended_at = state.first_ts, state.last_ts
         self._apply_facts(row, state)
         self.placement.place(row, record.parent_session)

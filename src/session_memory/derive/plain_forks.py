@@ -70,9 +70,9 @@ def _holds_all_of(store: Store, origin: CollectedSession, writing: SessionWritin
 
 
 def _are_shared(store: Store, origin: CollectedSession, writing: SessionWriting) -> bool:
-    """Whether a third session holds each of the copied records, too.
+    """Whether each of the copied records is also in a third session.
 
-    If not, the fork takes away records that only the origin held, so owners may change.
+    If not, records that only the origin held are shared now, so owners may change.
     """
     shared = store.events.held_by_others(origin.id, sorted(writing.shared_records))
     return shared == writing.shared_records

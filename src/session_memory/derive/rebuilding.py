@@ -2,7 +2,7 @@
 
 All sources are marked first. Then each is read again, its sessions are marked stale, and these are
 derived with all that they share records with. Each step is a short transaction, and a session keeps
-its events until it is derived. So a reader sees a session as it was or as it is now, never a half.
+its events until it is derived. So a reader never sees a session that is derived only in part.
 
 A rebuild that is killed leaves marked sources. The next rebuild reads only these, and a sync
 derives the sessions that are stale.

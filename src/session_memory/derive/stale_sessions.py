@@ -42,8 +42,8 @@ def derive_stale(
 
 
 class _Unreadable(NamedTuple):
-    """Sessions that no adapter can read. All records are read before anything is dropped, so they
-    stay as they are."""
+    """Sessions that no adapter can read. They stay as they are, because all records are read before
+    anything is dropped."""
 
     sessions: Collection[int]
     flavor: str
@@ -64,8 +64,8 @@ class _StaleSessions:
     def derive(self) -> int:
         store, tries = self._store, 0
         while stale := [one for one in store.sessions.stale() if one not in self._left]:
-            # Logs are read before the transaction begins. If other processes always write in
-            # between, they are read within it.
+            # Logs are read before the transaction begins. If other processes wrote in between
+            # `TRIES` times, the logs are read within the transaction.
             with store.transaction() if tries >= TRIES else nullcontext():
                 mark = None if store.db.is_writing else store.db.write_mark()
                 with store.db.snapshot():

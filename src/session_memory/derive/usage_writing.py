@@ -269,7 +269,8 @@ class _Same:
         return self._lines.may_be_of(self._store, usage)
 
     def candidates(self, flavor: str, keys: list[int]) -> list[StoredUsage]:
-        """Rows of other sessions that may be the same response, where an id has many rows."""
+        """Rows of other sessions that may be the same response as a new record of this session.
+        Called when an id has many rows."""
         times = times_of(flavor, self._records)
         near = self._relatives.union(self._store.sessions.family(self._row.uid))
         rows = rows_nearby(self._store, keys, times, near)

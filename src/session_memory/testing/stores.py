@@ -183,7 +183,8 @@ class PostgresStores:
             else:
                 self._drop(schema)
         except StoreBusy:
-            # A process of the test still uses the schema. It is removed with the whole server.
+            # A process of the test still uses the schema. So the schema stays until the server is
+            # removed.
             pass
 
     def _drop(self, schema: str) -> None:

@@ -153,8 +153,9 @@ _EXAMINED_LINES = 3
 
 
 def recognizes(head: bytes) -> bool:
-    """Whether the first bytes of a file look like a log of Claude Code: a line has a field for the
-    session or for the line before it, a known type, and no field of a similar agent."""
+    """Whether the first bytes of a file look like a log of Claude Code: they have a field for the
+    session or for the line before, and a known type. The first lines have no field of a similar
+    agent."""
     compact = head.replace(b'": "', b'":"')
     first = compact.split(b"\n", _EXAMINED_LINES)[:_EXAMINED_LINES]
     return (

@@ -170,8 +170,8 @@ def queue_line(native: ClaudeLine, record: Record) -> None:
 
 
 def worktree_line(native: ClaudeLine, record: Record) -> None:
-    """Translate the line of a session that moved to a git worktree. Its repository is the directory
-    where it was before."""
+    """Translate the line of a session that moved to a git worktree. The repository of the session
+    is the directory where it was before."""
     if native.worktreeSession is not None:
         record.facts = {"repository_root": native.worktreeSession.originalCwd}
     unknown_line(native, record)

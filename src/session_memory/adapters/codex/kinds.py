@@ -1,4 +1,4 @@
-"""Kinds of records in Codex' logs that hold nothing a person or a model said.
+"""Kinds of records in Codex' logs that give no events, or events that `show` leaves out.
 
 Those in ``BOOKKEEPING`` give no events: the store keeps their lines, and reports count them. Those
 in ``HIDDEN`` give events that `show` leaves out.

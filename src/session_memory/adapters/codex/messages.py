@@ -72,7 +72,7 @@ def text_of_user_item(native: CodexMessage) -> str:
 def _injected(native: CodexMessage, parts: list[str]) -> str:
     """Return the kind of a message that no person wrote; "" if a person wrote it.
 
-    Newer versions of Codex log the kind. In older logs the text tells it.
+    Newer versions of Codex log the kind. In older logs, the beginning of the text shows the kind.
     """
     kinds = native.provenance.content_item_kinds if native.provenance else None
     known = [kind for kind in kinds or () if kind != "unknown"]

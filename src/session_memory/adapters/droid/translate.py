@@ -106,7 +106,8 @@ def _message(native: dict[str, Any], own: str) -> list[NativeEvent]:
     for event in events:
         if event.role == "tool" and (exited := _EXITED.search(event.text)):
             code = int(exited[1] or exited[2])
-            # Droid marks every call that failed. Another result may only have such words.
+            # Droid marks every call that failed. In any other result, such words are only a part of
+            # the output.
             event.exit_code = code if event.is_error or not code else None
     return events
 

@@ -80,8 +80,8 @@ def _from_user(message: dict[str, Any], state: GeminiState) -> list[NativeEvent]
 
 
 def _said(message: dict[str, Any]) -> NativeEvent | None:
-    """Return the event of a message to the model, apart from results of calls; None if it has
-    nothing else."""
+    """Return the event of a message to the model, without the results of calls in it; None if the
+    message has only such results."""
     whole, displayed = _text(message), _text({"content": message.get("displayContent")})
     parts = parts_of(message.get("content"))
     pasted = [next(iter(part)) for part in parts if part and "text" not in part]
@@ -91,12 +91,13 @@ def _said(message: dict[str, Any]) -> NativeEvent | None:
     if whole.startswith(_CONTEXT):
         return NativeEvent("lifecycle", "system", one_line(whole), SESSION_CONTEXT, body=whole)
     if _FROM_PROGRAM.match(whole):
-        # The message may display the words of the last prompt again.
+        # The displayed text is not used here: it may be the last prompt again.
         return NativeEvent("lifecycle", "system", one_line(whole), "user/system", body=whole)
     if ran := _OWN_COMMAND.match(whole):
         words = one_line("! " + _ESCAPED.sub(r"\1", ran[1]))
         return NativeEvent("lifecycle", "user", words, OWN_COMMAND, body=whole)
-    # What is displayed is preferred: the content may also have the files that the prompt names.
+    # The displayed text is preferred, because the content may also have the files that the prompt
+    # names.
     words = _typed(displayed or whole)
     if not whole and not words and not pasted:
         return None

@@ -73,8 +73,8 @@ def from_members(
 def go_back(
     ref: SourceRef, state: GeminiState, record: Record, message: dict[str, Any] | None
 ) -> None:
-    """Note in the record that a document lost its last messages, and update ``state``. It ends with
-    ``message`` now."""
+    """Note in the record that a document lost its last messages, and update ``state``. The document
+    ends with ``message`` now."""
     own = name_in(message.get("id")) if message is not None else ""
     times = state.written.get(own, 1) - 1
     state.last = fit_native_id(f"{own}+{times}" if times else own)[0] if own else ""

@@ -94,8 +94,8 @@ class LogState(msgspec.Struct, array_like=True):
         self.is_answering = self.is_refused = False
 
     def goes_back(self, turn: int) -> int:
-        """Go back to before the agent's turn ``turn``. Return which prompt on the path, counted
-        from 0, began it."""
+        """Go back to before the agent's turn ``turn``. Return the number of the prompt that began
+        this turn, counted from 0 on the path."""
         place = max(turn + self._shift_at(turn), 0)
         self.asked = min(self.asked, place)
         self.detours = [detour for detour in self.detours if detour[0] <= turn]

@@ -20,7 +20,7 @@ from session_memory.core.time import MAX_MS
 _EXITED = re.compile(r"Command failed with exit code: (\d{1,9})\.?\s*\Z")
 _INJECTED = re.compile(r"\s*<system(-reminder)?>.*</system(-reminder)?>\s*\Z", re.DOTALL)
 Payload = dict[str, Any]
-# The state of the last request: sent, answered and its usage logged, or failed.
+# The states of a request: sent; answered, with its usage logged; failed.
 _OPEN, _DONE, _ERROR = "open", "done", "error"
 
 

@@ -140,7 +140,7 @@ def own_command(event: NativeEvent) -> NativeEvent:
 def _answer_part(info: dict[str, Any], part: dict[str, Any], *, is_open: bool) -> Iterator[Block]:
     kind, said, own = word(part.get("type")), string(part.get("text")), string(part.get("id"))
     label = f"assistant/{kind}"
-    # opencode writes a text again until its time has an end.
+    # opencode writes a text again and again while it grows. The last version has a time of its end.
     is_ended = not is_open or "end" in mapping(part.get("time"))
     match kind:
         case "text" | "reasoning":

@@ -93,7 +93,7 @@ class Codex(Driver):
         return ModelCall("spawn_agent", {"message": prompt}, _AGENTS)
 
     def replies(self, step: Step, place: AgentPlace) -> Sequence[Reply]:
-        """Return the replies of a step. In Codex, subagents take more of them.
+        """Return the replies of a step. A step with subagents needs more replies in Codex.
 
         The model has to search for the tool that starts a subagent. Another tool waits for
         subagents, by the ids that the first tool returned.

@@ -156,7 +156,8 @@ class Settling:
         if not record.is_sidechain and parent is not None and parent != state.head:
             self.settled.branches_changed = state.branched = True
         if record.native_id is None and not state.head_is_logged:
-            # A record without an id can be nobody's parent, so the next prompt may be its sibling.
+            # Without an id, this record cannot be the parent of another record. So the next prompt
+            # may have the same parent as this one.
             state.head = None
         was_interrupted = state.after_interrupt
         self._turns.settle_prompt(event, owned)

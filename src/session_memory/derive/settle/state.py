@@ -53,7 +53,8 @@ class PathPrompt(msgspec.Struct, array_like=True, gc=False):
 
 
 class OpenMessage(msgspec.Struct, array_like=True, gc=False):
-    """The last event and the byte where its record ends; the next record may continue it."""
+    """The last message. Its record begins at the byte ``place`` and ends at ``end``. The next
+    record may continue the message."""
 
     seq: int
     source_id: int
