@@ -103,7 +103,7 @@ def _key(group: str, name: str) -> str:
 
 
 def _taken(left: list[Usage], request: dict[str, Any]) -> Usage | None:
-    """Remove the usage of a request from those left, and return it; None if it is not there."""
+    """Remove the usage of a request from ``left`` and return it; None if ``left`` has none."""
     match = [usage for usage in left if usage.usage_id == request["message_id"]]
     match = match or [usage for usage in left if buckets(usage) == _tokens(request)]
     match = match or [usage for usage in left if _alike(buckets(usage), _tokens(request))]

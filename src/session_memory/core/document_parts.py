@@ -97,7 +97,8 @@ def _messages(
             last = begin + len(expected)
             expected = next(waiting, None)
         else:
-            # A message differs from the known ones. From here on, messages are only scanned.
+            # No known message is left, or the message differs from the known one. From here on,
+            # messages are scanned.
             expected = None
             last = value_end(document, begin) if begin else 0
         if not last:

@@ -1,4 +1,4 @@
-"""The exceptions of this project. All are subclasses of `SessionMemoryError`.
+"""The main exceptions of this project: `SessionMemoryError` and its subclasses.
 
     SessionMemoryError
     ├── InvalidRecord          a value that the schema rejects (also a ValueError)
@@ -353,7 +353,7 @@ class CannotResume(SessionMemoryError):
 
 
 class CannotHandOver(SessionMemoryError):
-    """The session cannot be written in the format of the other agent, which was to continue it."""
+    """The session cannot be written in the format of the agent that should continue it."""
 
 
 class NoSuchLine(SessionMemoryError):

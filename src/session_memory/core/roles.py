@@ -4,7 +4,7 @@ LOG = "log"
 """A file of records that the agent appends to."""
 TIMELINE = "timeline"
 """A second log of a session. It is read before the main log. If it arrives later, the stored events
-are amended."""
+are amended, or the session is derived again."""
 DOCUMENT = "document"
 """A small file that the agent rewrites as a whole. Each version is one record."""
 SPILL = "spill"

@@ -60,8 +60,8 @@ def check_references(store: Store, row: CollectedSession, needs: Needs) -> None:
     if base is not None and not row.has_shared:
         origin = sessions.row(base[0])
         if origin is not None and origin.evicted_at is not None:
-            # The evicted origin is needed. It is marked stale, because the sync brings stale evicted
-            # sessions back.
+            # The evicted origin is needed. It is marked stale, because the sync brings stale
+            # evicted sessions back.
             origin.stale = 1
             sessions.save(origin)
         if origin is not None:

@@ -23,7 +23,8 @@ LoadedPacks = dict[int, list[tuple[Pack, bytes]]]
 
 
 def archive_of(store: Store, config: Config) -> Archive | None:
-    """The archive of a store's evicted logs; None for a store in memory without a setting."""
+    """The archive of a store's evicted logs; None for a store in memory if no directory for the
+    archive is configured."""
     return archive_at(store, config.retention.archive_dir)
 
 

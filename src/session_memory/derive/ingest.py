@@ -226,7 +226,8 @@ class Ingest:
         row.native_name = escaped(name)
         if row.id and source.id in self._store.sessions.source_ids(row.id):
             return
-        # The name of a file is escaped when it is stored. A rebuild must give the same text.
+        # The escaped name is used: a rebuild gets it from the store, where the names of files are
+        # escaped, and must give the same text.
         detail = one_line(f"{row.native_name!r} is called {row.native_id} here", 200)
         self._store.problems.add(source.id, [(record.offset, 0, UNUSABLE_ID, detail)], self._now)
 

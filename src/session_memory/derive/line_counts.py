@@ -60,8 +60,8 @@ def lines_of(records: list[Record]) -> SourceLines:
 def problems_in(records: Iterable[Record]) -> list[tuple[int, int, str, str]]:
     """Return ``(offset, length, reason, detail)`` for every problem in the records.
 
-    A record may be a problem itself. Any other record may have two problems: a remark, and counts of
-    tokens that cannot be true, without which the record is stored. These two have the length 0,
+    A record may be a problem itself. Any other record may have two problems: a remark, and counts
+    of tokens that cannot be true, without which the record is stored. These two have the length 0,
     because the line is not lost.
     """
     problems = []

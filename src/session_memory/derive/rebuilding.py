@@ -89,8 +89,8 @@ class _Rebuilding:
         store = self._store
         with store.transaction():
             store.figures.discard()
-        # Derive the sessions that an interrupted sync left stale now, not with the first group.
-        # Those that stay stale have no usable adapter. They are in `_left` and are not derived.
+        # An interrupted sync may have left stale sessions. Derive them now, not with the first
+        # group. Those that stay stale have no usable adapter. They are in `_left` and are not derived.
         derive_stale(store, self._now, self._repositories)
         self._left = set(store.sessions.stale())
         self._unread = self._marked()
@@ -167,7 +167,8 @@ class _Rebuilding:
         loaded = {one.row.id: one for group in groups for one in group.loaded.sources}
         read = set(self.read)
         try:
-            # One by one: sessions that only share records are read from different sources.
+            # Each session is a step of its own: sessions that only share records have different
+            # sources.
             write_in_pieces(
                 self._store.transaction,
                 (session for group in groups for session in sorted(group.sessions)),

@@ -117,11 +117,13 @@ class RepositoryNames:
             if stated:
                 # A directory may serve several repositories, as in a container.
                 return next(iter(stated)) if len(stated) == 1 else name_of(directory)
-        # A repository in a repository is rarer than a session in a part of one.
+        # A repository inside another repository is rarer than a session in a subdirectory of a
+        # repository. So the topmost directory with a branch counts.
         return name_of(next((one for one in reversed(above) if one in self._in_git), directory))
 
     def _add(self, place: LoggedPlace) -> list[str]:
-        """Add what a session says. Returns the directories that get another name."""
+        """Add what a session says about its place. Returns the directories whose repository gets
+        another name."""
         directory = directory_of(place)
         if directory is None:
             return []

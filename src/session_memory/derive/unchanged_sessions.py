@@ -1,8 +1,8 @@
 """Find the sessions of a cluster that stay as they are, or can be derived apart from the others.
 
-A session may have thousands of forks. When it goes on, most forks own the same records as before,
-so their stored events stay right. Only a few columns of theirs may change: their parent, and the
-usage that counts for them.
+A session may have thousands of forks. When one of these sessions grows, most forks own the same
+records as before, so their stored events stay right. Only a few columns of a fork may change, such
+as its parent and the usage that counts for it.
 """
 
 from typing import NamedTuple

@@ -12,9 +12,9 @@ from session_memory.adapters.claude.translate import from_line, from_meta, sessi
 from session_memory.adapters.documents import read_document
 from session_memory.core.roles import DOCUMENT, SPILL
 
-# The most bytes and lines that wait until a line names the session. A sync reads a log in parts. A
-# part must be much larger than this. If the part ended before the wait does, every later sync would
-# end at the same place.
+# The most bytes and lines that wait until a line names the session. A sync reads a log in parts,
+# which must be much larger than this. If a part ended while lines wait, every later sync would stop
+# at the same place.
 LONGEST_WAIT = 1024 * 1024
 MOST_WAITING = 500
 

@@ -196,7 +196,7 @@ def _thought(
 ) -> None:
     """Add the event of a thought, unless it is a second copy.
 
-    ``parts`` are its texts: Codex' events have one part each, its items have all. Many thoughts are
+    ``parts`` are its texts: an event of Codex has one part, an item has all parts. Many thoughts are
     encrypted and have no text. Then ``sealed`` identifies the thought.
     """
     parts = [part for part in parts if part]

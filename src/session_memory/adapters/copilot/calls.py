@@ -94,7 +94,7 @@ def completed(data: dict[str, Any], record: Record, state: CopilotState, kind: s
 def permission(data: dict[str, Any], record: Record, state: CopilotState, kind: str) -> None:
     """Add the event of a permission for a call: a decision if a person allowed the call, an
     intervention if a person refused it, the call's result if a person stopped the agent instead of
-    an answer, else a lifecycle event."""
+    answering, else a lifecycle event."""
     result = mapping(data.get("result"))
     verdict, call_id = string(result.get("kind")), string(data.get("toolCallId"))
     if verdict == _CANCELLED and call_id and state.cancel(call_id):

@@ -124,7 +124,7 @@ def _result(block: dict[str, Any], label: str, shells: Collection[str]) -> Nativ
     text = "\n".join(filter(None, texts)) or without_codes(string(given.get("error")))
     structured = mapping(mapping(value).get("structuredContent"))
     code = integer(structured.get("exit_code"))
-    # The result of another tool may be a file or an answer with such words.
+    # Results of other tools are not searched: they may be a file or an answer with such words.
     if code is None and is_shell and (exited := _EXITED.search(text[-_ENDING:])):
         code = int(exited[1])
     is_error = given.get("status") == "error" or mapping(value).get("isError") is True

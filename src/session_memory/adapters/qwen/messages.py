@@ -79,8 +79,8 @@ def answer(native: dict[str, Any], state: QwenState) -> list[NativeEvent]:
 
 
 def _is_half(events: list[NativeEvent], state: QwenState) -> bool:
-    """Whether a person stopped the answer. Qwen Code logs the words that it had received, and no
-    request before them, in a log that has a line for each request.
+    """Whether a person stopped the answer. Then Qwen Code logs the words that it had received, but
+    no line for the request before them, although the log has such a line for every other answer.
 
     Such an answer may have a ``usageMetadata``: models of Anthropic report tokens at the beginning
     of an answer, too.
