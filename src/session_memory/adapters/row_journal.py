@@ -32,7 +32,8 @@ from session_memory.adapters.cursor_state import bounded
 from session_memory.core.text import escaped
 
 _encode = msgspec.json.Encoder().encode
-# A row may be committed after another one that has a later time.
+# A row may be committed after another row with a later time. So each sync also reads the rows that
+# changed in this time before the last change that is known.
 WINDOW_MS = 15_000
 MOST_RECENT = 200
 MOST_OPEN = 16

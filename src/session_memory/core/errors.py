@@ -53,7 +53,8 @@ from session_memory.core.text import exception_text, short_repr
 
 
 class SessionMemoryError(Exception):
-    """The base class. `kind` names the error in the CLI's JSON; `hint` says what to do."""
+    """The base class of the exceptions. `kind` names the error in the CLI's JSON; `hint` says what
+    to do."""
 
     kind: ClassVar[str] = "session_memory_error"
     hint: str | None = None

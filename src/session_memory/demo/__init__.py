@@ -12,8 +12,8 @@ from pathlib import Path
 def demo_roots() -> tuple[Path, ...]:
     """Return the directories to collect logs from: the two homes, and the repositories.
 
-    The repositories would not be found: Crush lists them by absolute paths, which a package cannot
-    know, and aider lists them nowhere.
+    The repositories are returned too, because a sync could not find them by itself: Crush lists
+    them by absolute paths, which a package cannot know, and aider lists them nowhere.
     """
     agents = _directory("agents")
     return demo_home(), agents, *sorted((agents / "code").iterdir())

@@ -118,5 +118,6 @@ def base_of(row: CollectedSession) -> tuple[str, int] | None:
 
 
 def parent_uid(row: CollectedSession, facts: dict[str, Any], native: str) -> str:
-    """The uid of the parent that facts name. Another agent's session may have been imported."""
+    """The uid of the parent that facts name. The parent may be an imported session of another
+    agent."""
     return make_uid(facts.get("parent_flavor") or row.flavor, native)

@@ -43,7 +43,8 @@ def refs_of(session_id: str, origin: str = "") -> tuple[SourceRef, SourceRef]:
 
 
 def flavor_of(row: SourceRow) -> str:
-    """The flavor of the sessions in a source. An imported live session keeps that of its origin."""
+    """The flavor of the sessions in a source. An imported live session has the flavor of its
+    origin."""
     return row.agent.partition(":")[0] if is_table(row) and row.agent else row.flavor
 
 

@@ -76,7 +76,7 @@ class _Rebuilding:
         self.read: set[int] = set()
         self._store = store
         self._now = now
-        # Shared by all groups: it reads all sessions once.
+        # All groups share one object, because it reads all sessions.
         self._repositories = RepositoryNames(store, domain_of)
         self._on_source = on_source
         self._skipped = skipped
@@ -90,7 +90,8 @@ class _Rebuilding:
         with store.transaction():
             store.figures.discard()
         # An interrupted sync may have left stale sessions. Derive them now, not with the first
-        # group. Those that stay stale have no usable adapter. They are in `_left` and are not derived.
+        # group. Those that stay stale have no usable adapter. They are in `_left` and are not
+        # derived.
         derive_stale(store, self._now, self._repositories)
         self._left = set(store.sessions.stale())
         self._unread = self._marked()
@@ -179,7 +180,8 @@ class _Rebuilding:
         else:
             self._derive()
             return
-        # The transaction that failed may have had sessions of several groups.
+        # The transaction that failed may have had sessions of several groups. So take back the
+        # record of what was read, and try each group alone.
         self.read = read
         for group in groups if len(groups) > 1 else ():
             if group.flavor not in self._skipped:

@@ -20,7 +20,7 @@ from session_memory.store.index import MERGE_EVERY, event_of
 from session_memory.store.pieces import PieceShare, run_in_pieces
 from session_memory.store.store import Store
 
-# One transaction writes at most this many characters of text to the index.
+# When a transaction has written this many characters of text to the index, it ends.
 GATHERED = 512 * 1024
 CATCH_UPS = 3
 DROPPED = 200
@@ -94,7 +94,8 @@ class _IndexBuilding:
 
     @contextmanager
     def _building(self) -> Iterator[None]:
-        """A transaction. Raises if another process builds an index, or deleted this one."""
+        """A transaction. Raises `IndexTaken` if another process builds an index or deleted this
+        index."""
         with self._store.transaction():
             index = self._store.index
             if not index.is_built_by(self._name) or (self._has_begun and not index.has_next):
@@ -151,7 +152,7 @@ class _IndexBuilding:
         self._swap()
 
     def _swap(self) -> None:
-        """Swap the indexes. Sessions that changed at the last moment are read again before."""
+        """Read the sessions that changed at the last moment again, and swap the indexes."""
         index = self._store.index
         with self._building():
             changed, now = self._changed()

@@ -144,7 +144,7 @@ class SessionWriting(RecordSettling):
         self.settle_records(records, self._source.id, owned)
 
     def adopt(self, settled: SettledSession) -> None:
-        """Take the result of a worker in place of records. The row has the state after these
+        """Take the result of a worker instead of records. The row already has the state after these
         records."""
         source_id, mine = self._source.id, self.settling.settled
         mine.rows = settled.event_rows(source_id)

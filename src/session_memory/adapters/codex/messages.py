@@ -196,8 +196,8 @@ def _thought(
 ) -> None:
     """Add the event of a thought, unless it is a second copy.
 
-    ``parts`` are its texts: an event of Codex has one part, an item has all parts. Many thoughts are
-    encrypted and have no text. Then ``sealed`` identifies the thought.
+    ``parts`` are its texts: an event of Codex has one part, an item has all parts. Many thoughts
+    are encrypted and have no text. Then ``sealed`` identifies the thought.
     """
     parts = [part for part in parts if part]
     if item_id and reading.state.is_paginated:

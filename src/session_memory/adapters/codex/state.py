@@ -24,8 +24,8 @@ LONGEST_NAME = 80
 # Each message is logged twice: as an event for people, and as an item for the model.
 EVENT = 1
 ITEM = -1
-# Codex copies the lines of a fork without a pause. A person's next prompt comes after a pause longer
-# than this.
+# Codex copies the lines of a fork without a pause. A person's next prompt comes after a longer
+# pause than this.
 PAUSE_MS = 1000
 _UUID = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 
