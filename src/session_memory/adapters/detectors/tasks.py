@@ -1,9 +1,9 @@
 """Find which issue or pull request a session works on, in branch names, prompts and commits.
 
 The result is ``#12``, ``owner/name#12`` if the text names the repository, ``owner/name!12`` for a
-merge request of GitLab, or the key of a ticket (``SHOP-12``). A number alone is never enough,
-because texts are full of numbers ("fixes (5 issues)", "[Image #1]"). A text that names two
-different issues has no result.
+merge request of GitLab, or the key of a ticket (``SHOP-12``). In a prompt or a commit, a number
+alone is never enough, because texts are full of numbers ("fixes (5 issues)", "[Image #1]"). A
+prompt or commit that names two different issues has no result.
 """
 
 import re

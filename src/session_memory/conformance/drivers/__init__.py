@@ -1,5 +1,5 @@
-"""The drivers of all agents, one module each. Other packages can add drivers as entry points of the
-group ``session_memory.conformance``."""
+"""The drivers of the agents that the kit can run, one module for each agent. Other packages can add
+drivers as entry points of the group ``session_memory.conformance``."""
 
 from importlib.metadata import entry_points
 
