@@ -65,8 +65,8 @@ class RepositoryNames:
         """Set the repository of a session. If its log changes the name of a repository, also rename
         the repository of the other sessions there.
 
-        ``before`` is the place of the stored session. If the place did not change, the session
-        keeps its repository, and nothing is loaded.
+        ``before`` is the place of the stored session. If the place did not change and the names are
+        not loaded, the session keeps its repository, and nothing is loaded.
         """
         place = place_of(row.cwd, row.git_branch, row.facts)
         if self._is_loaded or (place != before and place.cwd is not None):

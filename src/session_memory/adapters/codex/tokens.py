@@ -49,8 +49,8 @@ def to_usage(usage_id: str, model: str | None, used: Counts, total: int | None) 
 
 
 def from_total(state: ThreadState, native: TokenCount) -> NativeUsage | None:
-    """Return the usage of the response before a running total; None if the total only repeats the
-    last one.
+    """Return the usage of the response before a running total. None if the total only repeats the
+    last one, or if the log has the usage of each response.
 
     Codex repeats a total at the end of a turn, on a new limit and on resuming. A fork continues its
     parent's total or starts at zero. A full context sets the total to zero. After a compaction, the

@@ -65,7 +65,8 @@ def _prompt_kind(meta: UpdateMeta, turn: int | None, state: LogState) -> str:
 
 
 def _is_reminder(text: str) -> bool:
-    """Whether a text is only a reminder of Grok to its model. Not every version marks it hidden."""
+    """Whether a text is only a reminder of Grok to its model, which not every version marks as
+    hidden, or only text that this program injected."""
     text = text.strip()
     return (
         is_injected(text)
