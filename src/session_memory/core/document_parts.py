@@ -108,8 +108,7 @@ def _messages(
 
 
 def value_end(document: bytes, begin: int) -> int:
-    """Return where the JSON value at ``begin`` ends; 0 if the document is cut off inside the
-    value."""
+    """Return where the JSON value at ``begin`` ends; 0 if no whole value is there."""
     first = document[begin : begin + 1]
     if first == b'"':
         text = _text(document, begin)

@@ -98,7 +98,8 @@ def _equal_ends(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
 
 
 def _merged(runs: Iterable[Match]) -> Iterator[Match]:
-    """Join the runs that touch, and leave out the empty ones."""
+    """Join the runs that touch, and leave out the empty ones; only the first one yielded may be
+    empty."""
     held = Match(0, 0, 0)
     for run in runs:
         if (held.a + held.size, held.b + held.size) == (run.a, run.b):

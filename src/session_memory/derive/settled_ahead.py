@@ -89,7 +89,8 @@ def settled_source(
     source: SourceRow, records: list[Record], entries_of: EntriesOf
 ) -> SettledSource | None:
     """The settled records of a whole new log. None if only the store can tell how to settle them;
-    the records are unchanged then. ``entries_of`` prepares texts for the store's word index."""
+    the records have only got their keys then. ``entries_of`` prepares texts for the store's word
+    index."""
     by_session: dict[str, list[Record]] = {}
     stem = stem_of(source)
     for record in records:

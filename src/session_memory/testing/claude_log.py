@@ -371,8 +371,8 @@ class ClaudeLog:
     def fork(
         self, session: str, *, lines: int | None = None, version: str | None = None
     ) -> "ClaudeLog":
-        """Return another session that begins with a copy of this one, in which only ``sessionId``
-        differs.
+        """Return another session that begins with a copy of the conversation of this one, in which
+        only ``sessionId`` differs.
 
         ``lines`` is the number of lines of the conversation that are copied; None copies all.
         """

@@ -181,8 +181,8 @@ def _fitting(code: int) -> int | None:
 
 
 def milliseconds(spent: object) -> int | None:
-    """Return a duration in milliseconds. Codex logs it as seconds, ``{secs, nanos}`` or
-    ``"1.2s"``; None for anything else."""
+    """Return a duration in milliseconds. Codex logs it as a number of seconds, ``{secs, nanos}``,
+    ``"1.2s"`` or ``"120ms"``; None for anything else."""
     match spent:
         case {"secs": int(secs), "nanos": int(nanos)}:
             value = secs * 1000 + nanos / 1e6

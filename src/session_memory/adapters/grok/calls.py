@@ -88,8 +88,9 @@ def _call_event(call_id: str, tool: str, tool_kind: str | None, arguments: Any) 
 
 
 def call_update(update: Update, record: Record, state: LogState, saying: str) -> None:
-    """Translate an update of a call. Its last update has the result; earlier ones only change how
-    the call is shown, so they are bookkeeping."""
+    """Translate an update of a call. The result is in its last update, or in the one that says the
+    command now runs in the background. Other updates only change how the call is shown, so they are
+    bookkeeping."""
     call_id = update.call_id
     record.bookkeeping = "tool_call_update"
     is_over = update.status in ("completed", "failed")
@@ -223,8 +224,8 @@ def backgrounded(update: Update, record: Record, state: LogState, saying: str) -
 
 
 def task_completed(update: Update, record: Record, state: LogState, saying: str) -> None:
-    """Translate the end of a background command. Its call got a result when the command started, so
-    this record only adds the exit status."""
+    """Translate the end of a background command. Its call usually has a result since it went to the
+    background, so this record only adds the exit status."""
     task = update.task or BackgroundTask()
     lifecycle(update, record, task.display_command or task.command)
     code = record.events[0].exit_code = _exit_code(task.exit_code)
