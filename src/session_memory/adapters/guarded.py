@@ -132,7 +132,8 @@ def _guard(
 ) -> Callable[..., Any]:
     """Wrap a function of the agent: if it fails, note that and call ``default`` instead.
 
-    With ``default`` None, the failure is raised.
+    With ``default`` None, the failure is raised. Exceptions of the types in ``passing`` are no
+    failures; they are raised as they are.
     """
     flavor, function = agent.flavor, getattr(agent, name)
 

@@ -264,7 +264,7 @@ class Derivation:
     def _assign_usage(self, owners: Owners, piece: list[int], rows: list[CollectedSession]) -> None:
         """Let a response that several sessions logged count once, for its owner.
 
-        The rows in ``rows`` are saved later. The rows of other sessions are saved here.
+        Sessions whose sums changed are saved here, except those in ``rows``: the caller saves them.
         """
         among = sum(1 << index for index in piece)
         self._written |= self._usage.assign(owners, self._holders.values(), among)

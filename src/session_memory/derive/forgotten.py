@@ -79,7 +79,7 @@ class Forgotten:
 def blanked(data: bytes, start: int, masks: Sequence[Mask]) -> bytes:
     """``data``, which begins at offset ``start``, with spaces in place of masked records.
 
-    ``masks`` are in order and do not overlap.
+    Newlines stay. ``masks`` are in order and do not overlap.
     """
     end = start + len(data)
     first = max(bisect_right(masks, (start, NO_END)) - 1, 0)

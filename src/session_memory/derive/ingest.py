@@ -92,8 +92,8 @@ class Ingest:
         if records[0].unfit_name is not None:
             self._add_unusable_id(row, source, records[0])
         if row.relation is None:
-            # The origin must be set first: who owns a copied record depends on who names whom as
-            # parent.
+            # This must come first: the owner of a copied record depends on the parents that
+            # sessions name.
             self._add_origin(row, records)
         if row.stale or row.evicted_at is not None:
             # Derive no events now. They are derived from the stored log later: for an evicted

@@ -97,7 +97,8 @@ def _is_subagent(meta: SessionMeta) -> bool:
         case {"subagent": _} | {"internal": _}:
             return True
     if meta.thread_source == "subagent" and isinstance(meta.source, str):
-        # The desktop program logs this for threads of a person, too. But a subagent has a parent.
+        # The desktop program also logs "subagent" for threads that a person started, but those
+        # name no parent and no other session.
         return bool(meta.parent_thread_id) or meta.session_id not in (None, meta.id)
     return meta.thread_source in ("subagent", "memory_consolidation")
 

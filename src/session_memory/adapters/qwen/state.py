@@ -32,5 +32,6 @@ class QwenState(msgspec.Struct):
             bounded(self.skipped, _MOST_SKIPPED)[own] = parent
 
     def before(self, parent: str) -> str:
-        """Return the session's line before a line whose ``parentUuid`` is ``parent``."""
+        """Return the parent of a line that names ``parent`` as its parent. If ``parent`` is a line
+        of a subagent, that is the session's own line before it."""
         return self.skipped.get(parent, parent)
