@@ -185,7 +185,8 @@ def decode_anything(line: bytes) -> Any:
 
 
 class LineObject(dict[str, Any]):
-    """A JSON object with the number of its line. Lines that are no objects count too."""
+    """A JSON object with the number of its line. Lines that are no objects count too, and each
+    part that `split_lines` makes of a line counts as a line."""
 
     line = 0
 

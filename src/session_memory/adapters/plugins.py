@@ -38,8 +38,8 @@ class Plugins(msgspec.Struct):
 
 
 def find_plugins(built_in: Collection[str]) -> Plugins:
-    """Return the adapters of other packages, sorted by flavor. An adapter whose flavor is in
-    ``built_in`` becomes a problem instead."""
+    """Return the adapters of other packages, sorted by flavor. An adapter becomes a problem instead
+    if its flavor is in ``built_in``, is not valid, or belongs to an earlier package."""
     plugins = Plugins()
     if not _is_mentioned(plugins):
         return plugins

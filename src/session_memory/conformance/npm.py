@@ -49,7 +49,7 @@ class Npm:
         return _found(driver, self._place(driver, version))
 
     def remark(self, driver: Driver, version: str = "") -> str:
-        """Return which releases could not be installed, and why."""
+        """Return which releases could not be installed, or only without packages, and why."""
         return _note(self._place(driver, version)).get("remark", "")
 
     def install(self, driver: Driver, version: str = "") -> Installed:

@@ -106,7 +106,7 @@ def _modes(native: ThreadSettings) -> dict[str, str]:
 
 
 def _word(value: object) -> str | None:
-    """Return a setting as one word: the text itself, or the type of an object."""
+    """Return a setting as one word: the text itself, or an object's type, mode or first name."""
     match value:
         case str(word) | {"type": str(word)} | {"mode": str(word)}:
             return word

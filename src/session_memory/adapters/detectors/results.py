@@ -80,7 +80,7 @@ def _examined(text: str) -> str:
 
 
 def _summary_lines(text: str) -> Iterator[str]:
-    """Yield the lines that have a word of test summaries, in order. Most lines have none."""
+    """Yield the lines that have a word of test summaries, in order, but no very long lines."""
     places = set()
     for word in _SUMMARY_WORDS:
         found = text.find(word)
