@@ -114,8 +114,8 @@ def _drop(record: dict[str, Any], place: str) -> bool:
 
 def _representable(value: Any, name: str = "") -> Any:
     """Return the value of the field ``name`` without what strict JSON and the databases cannot
-    hold. NaN, infinities and integers over 64 bits become None, or a text in a field with a count
-    of tokens. Lone surrogates become escapes."""
+    hold. NaN, infinities and integers too large for 64 bits with a sign become None, or a text in a
+    field with a count of tokens. Lone surrogates become escapes."""
     if isinstance(value, str):
         return escaped(value)
     if isinstance(value, dict):

@@ -15,7 +15,7 @@ from session_memory.core.text import escaped, short_repr
 
 
 class StatedFacts(msgspec.Struct):
-    """The facts about a session that the store knows; an adapter may state others as well."""
+    """The facts about a session whose types are checked. An adapter may state other facts too."""
 
     relation: str | None = None
     parent: str | None = None

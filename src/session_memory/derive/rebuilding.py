@@ -76,7 +76,7 @@ class _Rebuilding:
         self.read: set[int] = set()
         self._store = store
         self._now = now
-        # All groups share one object, because it reads all sessions.
+        # All groups use the same object: making it anew would read all sessions again.
         self._repositories = RepositoryNames(store, domain_of)
         self._on_source = on_source
         self._skipped = skipped

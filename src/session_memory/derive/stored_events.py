@@ -8,8 +8,8 @@ from session_memory.store.store import Store
 
 
 class NoEvents:
-    """Look-ups that find nothing, for `Settling` a whole session at once: its stored events, if
-    there are some, will be replaced."""
+    """Used instead of `StoredEvents` when a whole session is settled at once. It finds nothing,
+    because the stored events of the session will be replaced."""
 
     def last_seq(self, native_id: str) -> int | None:
         return None
@@ -27,7 +27,7 @@ class NoEvents:
 
 
 class StoredEvents:
-    """Look-ups for `Settling` in the stored events of its session.
+    """Answers what `Settling` asks about the stored events of its session.
 
     It holds no reference to `Settling`: the garbage collector is off during a sync, so a cycle
     would keep every row in memory.

@@ -36,8 +36,9 @@ def assistant_line(native: ClaudeLine, record: Record) -> None:
 
 
 def usage_of(native: ClaudeLine, otherwise: str = "") -> NativeUsage | None:
-    """Return the usage of the response in a line, or None. ``otherwise`` is the id of the usage if
-    the line has no id."""
+    """Return the usage of the response in a line. None if the line has no usage, or if no model
+    gave this response, or only a part of it. ``otherwise`` is the id of the usage if the line has
+    no id."""
     message = native.message
     if message is None or message.usage is None or message.model in (None, "", SYNTHETIC):
         return None

@@ -104,8 +104,8 @@ def _log(path: str, home_path: str, parts: list[str], files: Mapping[str, object
 
 
 def _above(directory: str, parts: list[str]) -> str:
-    """Return the part of a path before ``directory``, which is the name of a session; "" if
-    ``directory`` is not in the path."""
+    """Return the name before ``directory`` in the ``parts`` of a path: the name of a session. ""
+    if ``directory`` is not in the path."""
     place = parts.index(directory) if directory in parts[1:-1] else 0
     return parts[place - 1] if place else ""
 

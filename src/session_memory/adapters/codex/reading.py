@@ -85,7 +85,7 @@ class LogReading:
         return False
 
     def has_logged(self, side: int, kind: str, text: str) -> bool:
-        """Whether this message was logged before on the same side (``EVENT`` or ``ITEM``) and its
+        """Whether this message was logged before on this ``side`` (``EVENT`` or ``ITEM``) and its
         copy on the other side is still missing."""
         return self.state.twins.get(self._key(kind, None, text), 0) * side > 0
 

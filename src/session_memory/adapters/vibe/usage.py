@@ -41,8 +41,8 @@ def figures(totals: dict[str, Any]) -> tuple[int, ...] | None:
 def running_total(state: VibeState, record: Record) -> NativeUsage:
     """Return the usage of the session so far. ``derive`` subtracts the requests in the store.
 
-    The rest counts: when a session is resumed, Vibe deletes the journal of all turns but the last,
-    so requests may be missing.
+    The rest counts: at the end of each run, Vibe deletes the journal of the run before, so requests
+    may be missing.
     """
     sent, cached, given = state.total
     return NativeUsage(

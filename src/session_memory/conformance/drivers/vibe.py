@@ -32,7 +32,7 @@ class Vibe(Driver):
     name, title, program = "vibe", "Mistral Vibe", "vibe"
     package, registry, least_python = "mistral-vibe", "pypi", (3, 12)
     logs = (".vibe/logs/session",)
-    # When a session is resumed, Vibe deletes the journal of the run before the last.
+    # At the end of a run, Vibe deletes the journal of the run before.
     deletes_logs = True
     logs_reasoning = False
     known = {

@@ -1,4 +1,4 @@
-"""The look-ups that settling needs in the stored events of its session."""
+"""What settling asks about the stored events of its session."""
 
 from typing import Protocol
 
@@ -18,7 +18,7 @@ class StoredResult(msgspec.Struct, gc=False):
 
 
 class EarlierEvents(Protocol):
-    """Look-ups in the stored part of one session."""
+    """Answers what settling asks about the stored events of one session."""
 
     def last_seq(self, native_id: str) -> int | None:
         """The seq of the last event of the record with this native id."""

@@ -161,7 +161,8 @@ class Settling:
             state.head = None
         was_interrupted = state.after_interrupt
         self._turns.settle_prompt(event, owned)
-        # A prompt while the agent works is a part of the turn.
+        # A prompt while the agent works is a part of the turn. A prompt after an interrupt begins
+        # another turn.
         if owned and (was_interrupted or event.kind != "human_intervention"):
             begin_turn(state)
 
