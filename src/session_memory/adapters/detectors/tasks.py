@@ -80,8 +80,8 @@ _WORD = re.compile(
     rf"#(?P<hash>{_NUMBER})"
     rf"|(?:,|\band|\bor|&) ?#(?P<next>{_NUMBER})"
     r"|\b(?:issue|pull[ -]request|merge[ -]request|PR|MR|ticket)(?: no\.?| number)? "
-    # Two forms that name no issue: the verb, as in "issue 20 tokens", and a part of a list, as in
-    # "issue 12 of 30".
+    # Two forms that name no issue: the verb "to issue", as in "issue 20 tokens", and a part of a
+    # list, as in "issue 12 of 30".
     rf"(?P<plain>[1-9]\d{{1,5}}(?![\w]|[.,]\d|%))(?!\s+(?:of\b|\w+s\b))"
     # "fix #1" is a task only at the beginning of a sentence. "Even after fix #1" is none.
     rf"|(?:^|[.:!?]\s+|\n|\bplease |\bto )(?:fix|close|resolve)(?:e?[sd])?:? #(?P<closed>{_NUMBER})"

@@ -35,7 +35,7 @@ from session_memory.core.text import escaped, one_line
 
 # The name in a part's metadata under which a handoff puts its mark.
 PLACE_OF_MARK = "sessionMemory"
-# opencode gives a session a title that begins so, until a model has written one.
+# Until a model has written a title for a session, the title begins with one of these texts.
 _NO_TITLES = ("New session - ", "Child session - ")
 
 

@@ -17,7 +17,7 @@ from session_memory.core.text import escaped, one_line
 
 _EXITED = re.compile(r"Command exited with code (\d{1,9})\s*\Z")
 _STOPPED = re.compile(r"(?:Command aborted|Operation aborted)\s*\Z")
-# `_EXITED` and `_STOPPED` are searched in so many characters at the end of a result.
+# Only this many characters at the end of a result are searched for `_EXITED` and `_STOPPED`.
 _ENDING = 200
 
 
