@@ -1,7 +1,7 @@
 """The command line ``session-memory``.
 
-Each command is a file below ``cli/commands``, imported only when the command is called. It parses
-its options, asks a view for the answer, and prints it.
+Each command is a file below ``cli/commands``, imported only when the command is called. A command
+parses its options, gets the answer from a view or from ``Memory``, and prints the answer.
 """
 
 from session_memory.cli.kit.program import MainGroup

@@ -1,4 +1,4 @@
-"""Print remarks about adapters that are missing or fail. A broken adapter never fails a command."""
+"""Print remarks about adapters that are missing or fail."""
 
 import sys
 from collections.abc import Mapping

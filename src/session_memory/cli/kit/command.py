@@ -21,7 +21,7 @@ RESUMABLE = "session_memory.cli.resumable"
 Examples = Sequence[tuple[str, str]]
 # A word with a dash first and a blank inside is a text: no option has a blank in its name.
 _DASHED_TEXT = re.compile(r"-[^\s=]*\s")
-# So is a word such as ``-test``, by which a search leaves out a word: no option is called like it.
+# A word such as ``-test``, which a search excludes, is a text as well: no option has such a name.
 _DASHED_WORD = re.compile(r"-[^-\s][^\s]+")
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 from session_memory.core.errors import SessionMemoryError
 
 MOST = 50
-# Completion must not print errors into the line that is being typed; the command will print them.
+# Completion must not print errors into the line that is being typed. The command prints them later.
 UNREADABLE = (SessionMemoryError, OSError, click.ClickException)
 
 

@@ -9,8 +9,8 @@ from session_memory.render.text import safe
 def confirm(settings: Settings, question: str, *, yes: bool) -> None:
     """Ask ``question``, unless ``yes`` is given. Any other answer than yes is a usage error.
 
-    Nothing may have been changed yet. Ctrl-C has the same message: it does not say that the command
-    was interrupted, because a user would then look for what was half done.
+    Callers ask before they change anything. After Ctrl-C the error is the same, "nothing was
+    changed": after "interrupted", a user would look for half-done changes.
     """
     if yes:
         return

@@ -7,5 +7,5 @@ jobs_option = click.option(
     type=click.IntRange(min=1),
     metavar="N",
     help="Number of worker processes if there is much to read. 1 uses no worker process."
-    " Default: one for each processor.",
+    "  [default: the setting jobs, or one for each processor]",
 )

@@ -24,7 +24,7 @@ def print_json(value: Any) -> None:
 def print_json_list(head: dict[str, Any], name: str, items: Iterable[Any]) -> None:
     """Print ``head`` with a list ``name`` as its last value, exactly as `print_json` would.
 
-    The items are printed while they are made, so a long list needs no memory.
+    The items are printed while they are made, so a long list is never whole in memory.
     """
     indent = 2 if sys.stdout.isatty() else None
     end = "]\n}" if indent else "]}"

@@ -10,7 +10,10 @@ WORTH_A_BAR = 4 << 20
 
 
 class Bar(ReadProgress):
-    """A progress bar that counts bytes. Short work shows none, because loading it takes longer."""
+    """A progress bar that counts bytes.
+
+    Less than `WORTH_A_BAR` bytes show no bar, because loading the library for bars takes longer.
+    """
 
     def __init__(self, title: str) -> None:
         self._title = title

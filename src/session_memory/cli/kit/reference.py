@@ -32,9 +32,10 @@ verify`.
 
 **Exit status**: 0 done · 1 failed · 2 wrong usage · 3 done, but with problems · 130 interrupted.
 
-**Evicted sessions**: retention moves old logs out of the store, into the archive. An answer about
-many sessions leaves out their events, says how many there are (in JSON: `evicted`), and ends with
-exit status 3. A command that shows one such session reads it from the archive.
+**Evicted sessions**: retention moves old logs out of the store, into the archive. An answer that
+needs the events of many sessions leaves out evicted sessions, says how many they are (in JSON:
+`evicted`), and ends with exit status 3. A command that shows one evicted session reads it from the
+archive.
 
 **JSON**: with `--json`, stdout gets the answer as one JSON value and nothing else (`watch` and
 `live tail` print one value on each line). It is ASCII, on one line unless stdout is a terminal. A
@@ -53,9 +54,9 @@ id>`. A session's title, or the beginning of it, names the session as well.
 
 **Periods** for `--since` and `--until`: `2026-07-01`, `2026-07`, `2026-07-01T10:00`, `30min`,
 `12h`, `7d`, `2w`, `today`, `yesterday`. Days and months are local. A day or month includes all of
-it, so `--until 2026-07` includes July 31. A list has a session if any part of it is in the period.
-`search`, `cost` and `stats` count what happened in the period. `retro`, `patterns` and
-`search --by session` take the sessions that ended in it.
+it, so `--until 2026-07` includes July 31. A list shows a session if any part of the session is in
+the period. `search`, `cost` and `stats` count what happened in the period. `retro`, `patterns` and
+`search --by session` take the sessions that ended in the period.
 
 **Environment variables** (agents that are not in this table have their variables on their page in
 [formats/](formats/)):

@@ -46,8 +46,9 @@ class Plan(NamedTuple):
 class Work(NamedTuple):
     """What the service does beside collecting.
 
-    It can analyze sessions, write retrospectives to the directory ``retros``, and serve the web
-    page. With ``every`` (a key of ``SCHEDULES``) a timer starts it; it cannot serve the page then.
+    The service can analyze sessions, write retrospectives to the directory ``retros``, and serve
+    the web page. With ``every`` (a key of ``SCHEDULES``) a timer starts the service again and
+    again, and the service cannot serve the page.
     """
 
     analyze: bool = True

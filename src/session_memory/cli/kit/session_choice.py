@@ -1,4 +1,4 @@
-"""Options that filter sessions, for commands about one session or about all that pass."""
+"""Options that filter sessions, for commands about one session or about all that match."""
 
 from collections.abc import Callable
 from typing import Any

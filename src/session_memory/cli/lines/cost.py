@@ -26,7 +26,7 @@ NARROW = 80
 MOST_DAYS = 4000
 
 
-# The end of such a name tells it from others: the number of a pull request, the last directory.
+# Names of these kinds differ at their ends: the number of a pull request, the last directory.
 _CUT_IN_THE_MIDDLE = ("session", "repo", "task", "branch", "pr")
 
 

@@ -40,7 +40,7 @@ class EventLines:
     """Turns events into lines that fit beside the margin. ``unfolded`` shows whole outputs.
 
     A transcript contains the events of subagents. The sessions that began and did not end yet are
-    on a stack; the last one is the session of the present event.
+    on a stack; the last one is the session of the current event.
     """
 
     def __init__(self, names: ShortNames, limit: int | None, *, unfolded: bool) -> None:

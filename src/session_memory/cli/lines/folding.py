@@ -12,7 +12,7 @@ LONGEST = 400
 def folded(text: str, columns: int | None = None) -> list[str]:
     """Return the first and the last lines, and between them a line that counts the others.
 
-    Lines are made safe and cut to ``columns``. A short text stays whole.
+    Lines are made safe and cut to ``columns``. Of a text with few lines, all lines are returned.
     """
     lines = text.strip("\n").split("\n")
     if len(lines) <= HEAD + TAIL + 1:

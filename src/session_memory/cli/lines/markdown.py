@@ -1,7 +1,7 @@
 """Markdown on a terminal: headings, lists, code and emphasis get a style.
 
-No character is removed, so a prompt reads as it was typed. Lines are made safe before they are
-styled, so the only escape sequences in them are ours.
+The marks of Markdown, such as ``**``, stay in the text, so a prompt reads as it was typed. Lines
+are made safe before they are styled, so the only escape sequences in them are our styles.
 """
 
 import re

@@ -103,7 +103,7 @@ def too_small_lines(sessions: int, size_of_them: int) -> "Iterator[str]":
     if sessions:
         what = f"{plural(sessions, 'session')} ({size(size_of_them)}) over the limits"
         stays = "stays" if sessions == 1 else "stay"
-        yield f"{what} {stays}: an archive file would take more space than that frees."
+        yield f"{what} {stays}: an archive file would take more space than the eviction frees."
 
 
 def at_risk_lines(store: "Store", config: "Config") -> list[str]:

@@ -38,7 +38,7 @@ class WatchOutput(AbstractContextManager["WatchOutput"]):
     """Prints what ``--quiet`` prints: errors and warnings, on stderr. Subclasses print more."""
 
     def about(self, event: "WatchEvent") -> None:
-        """Report an event of the watch by the method that has its name, if there is one."""
+        """Call the method that is named like the kind of ``event``, such as ``synced``, if any."""
         report = getattr(self, str(type(event).__struct_config__.tag), None)
         if report is not None:
             report(event)
@@ -50,7 +50,7 @@ class WatchOutput(AbstractContextManager["WatchOutput"]):
             click.echo(f"hint: {safe(trouble.hint)}", err=True)
 
     def retained(self, ran: "RetentionRan") -> None:
-        """Warn of data loss and of an exceeded hard cap. Every output does that."""
+        """Warn of data loss and of an exceeded hard cap."""
         for line in retention_alarms(ran):
             click.secho(f"warning: {line}", fg="yellow", err=True)
 
@@ -112,7 +112,7 @@ class WatchPlainLines(WatchOutput):
 
 
 def watch_output(settings: Settings, bar: "Bar") -> WatchOutput:
-    """Return the output for who reads it: a program, a person at a terminal, or a log file."""
+    """Return the output that fits its reader: a program, a person at a terminal, or a log file."""
     if settings.as_json:
         return WatchJsonLines()
     if settings.quiet:

@@ -1,4 +1,7 @@
-"""Show the settings and where agents' logs are looked for."""
+"""Show the settings and where agents' logs are looked for.
+
+With --retention, changes the configuration file.
+"""
 
 import json
 from typing import TYPE_CHECKING, Any

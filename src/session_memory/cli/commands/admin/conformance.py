@@ -2,11 +2,12 @@
 
 Installs the newest releases of the agents from npm or PyPI into a scratch directory. Each agent
 runs without your settings and without a network. A server on this machine takes the place of the
-model, and gives the answers of a script. If the machine cannot cut off the network, proxy settings
-lead nowhere instead. Then the agents' logs are collected, and requests, tokens, prompts, calls,
-errors and parents are compared with the script. Needs npm, Linux, about 3 GB, and
-from some seconds to two minutes for each agent and scenario. An agent that is not installed yet
-takes longer, and for that the network is needed.
+model, and gives the answers of a script. If this machine cannot cut off the network for one
+program, the agents get proxy settings that lead nowhere. Then the agents' logs are collected, and
+their requests, tokens, prompts, calls, errors and parents are compared with the script.
+
+Needs Linux, npm, about 3 GB of disk, and from some seconds to two minutes for each agent and
+scenario. Installing an agent takes longer and needs the network.
 
 The exit status is 1 if something differs, or if an agent cannot be installed. Authors of adapters
 use --record: it keeps the logs of every scenario together with what must be read from them.

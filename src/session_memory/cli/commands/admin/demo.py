@@ -1,10 +1,12 @@
 """Show what the program does, with invented sessions.
 
-Session Memory comes with small sessions of nearly all agents in two projects: with subagents, a
-fork, a rewind, a compaction and a broken line. None of your own logs is read. With --store the
-sessions are collected into that store, which must have no others. Without --store, the store that
-sync --demo-if-empty has collected them into is shown, if there is one. Otherwise they are collected
-into a store that is deleted afterwards. They never go into the store of SESSION_MEMORY_STORE.
+Session Memory comes with small invented sessions of nearly all agents in two projects: with
+subagents, a fork, a rewind, a compaction and a broken line. None of your own logs is read.
+
+With --store, the demo sessions are collected into that store, which must have no other sessions.
+Without --store, they are shown from the demo store that sync --demo-if-empty made. If there is no
+demo store, they are collected into a store that is deleted afterwards. Demo sessions never go into
+the store that SESSION_MEMORY_STORE names.
 """
 
 import tempfile

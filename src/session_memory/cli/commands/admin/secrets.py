@@ -2,8 +2,10 @@
 
 Searches all collected logs in the store: messages, outputs, and files beside the logs. An evicted
 session (its log is in the archive) is searched only if you name it; if some are left out, the exit
-status is 3. Transcripts, digests and training data mask secrets; portable exports and Parquet files
-do not, except with export --redact. If a secret was printed in a session, revoke it. To keep
+status is 3.
+
+Exported transcripts, digests and training data mask secrets. show, search and Parquet files do not;
+a portable export does with --redact. If a secret was printed in a session, revoke it. To keep
 secrets out of the store, use sync --redact. To remove sessions from the store, use forget.
 """
 

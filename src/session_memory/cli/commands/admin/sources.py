@@ -1,8 +1,8 @@
 """List collected logs with their state and size.
 
 States: read (the store has all of it), behind (it has changed since, or could not be read), gone
-(the agent deleted it), old (an earlier version of a file that was rewritten), evicted (its content
-was moved from the store to the archive).
+(the file was deleted; the store keeps what it collected), old (an earlier version of a file that
+was rewritten), evicted (its content was moved from the store to the archive).
 
 Roles: log (read line by line), timeline (a second log of the same session), document (a file that
 the agent rewrites as a whole), rewritten (such a file, of which the store keeps what each version

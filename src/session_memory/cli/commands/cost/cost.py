@@ -53,7 +53,7 @@ ALL = ""
         ("cost --by task", "what each issue or pull request cost"),
         ("cost --by commit --since 7d", "what each commit of a week cost"),
         ("cost --audit 5b0c6a1e", "how the cost of a session was calculated"),
-        ("cost --audit", "the agents' own figures beside ours"),
+        ("cost --audit", "the costs that agents log, beside our amounts"),
         ("cost --by month --tz UTC --json", "for a script"),
     ),
     json_shape='Amounts are in microdollars, millionths of a dollar. {"totals":'
@@ -108,8 +108,8 @@ ALL = ""
     is_flag=False,
     flag_value=ALL,
     shell_complete=complete_uid,
-    help="Show every response of a session with its price; without UID, compare what the agents"
-    " themselves log as cost with our amounts. Differences are ours minus theirs.",
+    help="Show every response of a session with its price. Without UID, compare the costs that the"
+    " agents themselves log with our amounts; a difference is our amount minus the agent's.",
 )
 @click.option("--prices", is_flag=True, help="Show the prices of the models in the store.")
 @click.option(

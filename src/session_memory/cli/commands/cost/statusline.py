@@ -1,10 +1,10 @@
 """Print one line with costs for an agent's status bar.
 
-Reads the JSON that the agent passes on standard input. The line has the cost of the session with
-its subagents, of today and of the current five-hour block, and what was spent of each limit of the
-budget. Of a session that is not collected yet, it shows what the agent itself says, with a ~ in
-front. An error is shown in the line, and the exit status is 0 then, too. docs/cost.md shows how to
-set it up.
+Reads the JSON that the agent passes on standard input. The line shows the cost of the session with
+its subagents, of today and of the current five-hour block. If you set limits with session-memory
+budget, it also shows how much of each is spent. For a session that is not collected yet, the line
+shows the cost that the agent reports, with a ~ in front. After an error, the line shows the error,
+and the exit status is still 0. docs/cost.md shows how to set it up.
 """
 
 import os
@@ -33,7 +33,8 @@ from session_memory.render.text import safe
 @click.option(
     "--flavor",
     metavar="NAME",
-    help="The agent that shows the line; by default the one whose status bar runs a program.",
+    help="The agent whose status bar shows the line.  [default: the agent whose status bar can run a"
+    " program]",
 )
 @click.option(
     "--tz", type=Zone(), metavar="ZONE", help="Time zone for days.  [default: this machine's]"

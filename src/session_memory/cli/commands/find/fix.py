@@ -1,11 +1,11 @@
 """Find how an error was resolved before.
 
-Errors are compared without their paths and numbers, over the analyzed sessions of all repositories
-and agents. The answer is what resolved the error in that session: an edit, a command, another call,
-a look at the file, or just the same call again. Very similar errors are shown beside the same
-error. If no session had this error, only similar errors are shown, and the answer says so. If there
-are none of these either, events that mention the error are shown. Secrets are masked. If TEXT is -,
-the error is read from standard input.
+Compares the error with those of all analyzed sessions, in all repositories and of all agents. Paths
+and numbers in errors are ignored. The answer is what resolved the error in an earlier session: an
+edit, a command, another call, a look at the file, or just the same call again. Very similar errors
+are shown as well. If no session had this error, only similar errors are shown, and the answer says
+so. If there are no similar errors either, errors with the same words are shown. Secrets are masked.
+If TEXT is -, the error is read from standard input.
 """
 
 import sys

@@ -36,7 +36,7 @@ CLASSES = ("title", "message", "summary", "call", "output")
 @make_command(
     examples=(
         ("search webhook signature", "events that have both words"),
-        ("search '\"rate limit\" -test'", "a phrase, without a word"),
+        ("search '\"rate limit\" -test'", "a phrase, but not with the word test"),
         ("search src/auth/tokens.py:42", "a path with a line number"),
         ("search 'sign*' '*Token*'", "the beginning of a word, any part of a word"),
         ("search timeout repo:webshop since:30d tool:Bash", "with filters among the words"),

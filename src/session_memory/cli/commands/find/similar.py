@@ -1,11 +1,13 @@
 """Find sessions like a session, or like a text.
 
 Give the id of a session, or any text: words that name no session are taken as text. One word that
-looks like an id must be the id of a session; else give it with --text. Sessions are similar if they
-share rare words of their titles, prompts, commits, files and answers. For a text, other forms and
-synonyms of its words match as well. Sessions that were not analyzed are found by their titles only.
-Relatives of the session are left out: the sessions that it came from, and the subagents and forks
-of all of them. No model is asked.
+looks like an id is always taken as an id. To search for such a word as text, use --text. Sessions
+are similar if they share rare words of their titles, prompts, commits, files and answers. For a
+text, other forms and synonyms of its words match as well. Sessions that were not analyzed are found
+by their titles only. No model is asked.
+
+Relatives of the named session are left out: the sessions that it came from, its own subagents and
+forks, and those of the sessions that it came from.
 """
 
 import re

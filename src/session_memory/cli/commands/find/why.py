@@ -29,7 +29,7 @@ WIDE = 100
 
 @make_command(
     examples=(
-        ("why src/app.py:42", "who wrote this line, asked by whom, and what it cost"),
+        ("why src/app.py:42", "the session, prompt and edit that wrote this line, and the cost"),
         ("why src/app.py:40-60", "the same for some lines"),
         ("why src/app.py", "which sessions wrote the file"),
         ("why HEAD", "which sessions wrote the last commit"),

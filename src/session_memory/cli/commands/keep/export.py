@@ -1,18 +1,17 @@
 """Write sessions to a file: portable, Markdown, HTML or JSONL.
 
-A portable file is for another store: session-memory import of this or a later version reads it. It
-has the logs of the sessions and their subagents as the agents wrote them, and the names that you
-gave to sessions.
-Without UID, it has all sessions except evicted ones (their logs are in the archive; restore brings
-them back). With --redact secrets are masked, and the logs can no longer be written back as they
-were. A live session has no log: its rows are written, and after an import it can be continued as a
-live session.
+A portable file is for another store: session-memory import of this or a later version reads it. The
+file has the logs of the sessions and their subagents as the agents wrote them, and the names that
+you gave to sessions. Without UID, the file has all sessions except evicted ones (their logs are in
+the archive; restore brings them back). With --redact, secrets are masked, and the logs can no
+longer be written back as they were. A live session has no log: its rows are written, and after an
+import it can be continued as a live session.
 
 A transcript is for reading: a Markdown or HTML file has one session with its subagents, a JSONL
-file any number. Without -o it is printed. Secrets are masked unless you give --no-redact. The HTML
-page loads nothing and runs nothing.
+file has any number of sessions. Without -o, the transcript is printed. Secrets are masked unless
+you give --no-redact. The HTML page loads nothing and runs nothing.
 
-Only you can read the file. A file that exists is not overwritten. If FILE is -, the answer goes to
+Only you can read the file. A file that exists is not overwritten. If FILE is -, the export goes to
 standard output. If a log is damaged in the store, a portable file leaves it out, and the damaged
 log is named. If anything was left out, the exit status is 3.
 """
@@ -86,14 +85,14 @@ TRANSCRIPT_OPTIONS = {
 @click.option(
     "--inherited",
     is_flag=True,
-    help="Add events that a fork copied from its parent, to a transcript.",
+    help="Include in a transcript the events that a fork copied from its parent.",
 )
 @click.option(
     "--all",
     "everything",
     is_flag=True,
-    help="Add the agent's bookkeeping, such as snapshots and changes of modes, to a transcript. A"
-    " JSONL file always has it.",
+    help="Include in a transcript the agent's bookkeeping, such as snapshots and changes of modes. A"
+    " JSONL file always includes it.",
 )
 @click.option("--no-children", is_flag=True, help="Leave subagents out of a transcript.")
 @click.option("--redact", is_flag=True, help="Mask secrets in a portable file.")

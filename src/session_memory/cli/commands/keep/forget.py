@@ -1,12 +1,14 @@
 """Delete sessions from everything in the store, with proof.
 
-Give UIDs, or --repo and --before, which select all sessions that match both. Deletes the sessions
-and their subagents from the database with its free pages and write-ahead log, the index, digests,
-lessons, the Parquet files (lake) and the archive. Then searches all these files, compressed data
-included, for samples of their text. If any is found, or something could not be cleared from the
-disk, the exit status is 1. Only hashes of ids and paths are kept, so that a later sync skips them.
-Forks keep the events they share. Lists what it cannot delete: the agents' own logs, backups,
-exports.
+Name the sessions by UID, or select them with --repo, --before or both (then sessions that match
+both). Deletes the sessions and their subagents from the database with its free pages and
+write-ahead log, the index, digests, lessons, the Parquet files (lake) and the archive. Forks keep
+the events that they share with a deleted session. Only hashes of ids and paths are kept, so that a
+later sync skips the deleted sessions.
+
+Then searches all these files, compressed data included, for samples of the deleted text. If any is
+found, or something could not be cleared from the disk, the exit status is 1. Lists what the command
+cannot delete: the agents' own logs, backups, exports.
 """
 
 from itertools import islice
@@ -59,10 +61,13 @@ SHOWN = 10
 @click.option(
     "--before",
     metavar="WHEN",
-    help="Forget all sessions that ended before this time; with --repo, only those of it.",
+    help="Forget all sessions that ended before this time; with --repo, only those of the"
+    " repository.",
 )
 @click.option(
-    "--with-forks", is_flag=True, help="Also forget forks and resumes that share its events."
+    "--with-forks",
+    is_flag=True,
+    help="Also forget forks and resumed sessions that share events with the sessions.",
 )
 @click.option("--without-subagents", is_flag=True, help="Keep the subagents of the sessions.")
 @click.option(

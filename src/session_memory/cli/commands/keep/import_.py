@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 @click.option(
     "--no-limits",
     is_flag=True,
-    help="Import also a file that unpacks to far more than a real export of its size.",
+    help="Also import a file that unpacks to far more data than a real export of its size.",
 )
 @click.pass_context
 def command(ctx: click.Context, file: str, no_limits: bool) -> None:

@@ -1,9 +1,9 @@
 """Keep sessions in the store, even if they are old or large.
 
-Retention, which moves old sessions to the archive, leaves them alone. Sessions from the same logs,
-and subagents, are kept with them. Without UID, lists the pinned sessions. A session that
-session-memory restore brought back is pinned for as long as a new session would stay in the store;
-its line says until when.
+Retention, which moves old sessions to the archive, leaves pinned sessions in the store, together
+with their subagents and with sessions from the same logs. Without UID, lists the pinned sessions. A
+session that session-memory restore brought back is pinned for as long as a new session would stay
+in the store; its line in the list says until when.
 """
 
 import click

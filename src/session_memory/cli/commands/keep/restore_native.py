@@ -1,9 +1,11 @@
 """Write agents' logs back, byte for byte.
 
 Afterwards the agent can resume the session. Logs of subagents, and outputs that the agent keeps in
-separate files, are written too. No file is overwritten, no link followed: if one of the files
-exists, none is written, except with --only-missing. Without --to, --all writes only logs of this
-machine. Three kinds can be written with --to only: logs that were masked, sessions that the agent
+separate files, are written too. No file is overwritten, and no symbolic link is followed. If one of
+the files exists, none is written, unless --only-missing is given. Without --to, --all writes only
+logs of this machine.
+
+Three kinds of logs can be written only with --to: logs that were masked, sessions that the agent
 keeps in a database (as a file with their rows), and live sessions, which have no log (as
 live/ID.jsonl). Logs of evicted sessions are in the archive: restore them first. If a log is damaged
 in the store, it is named and left out, and all others are written. If anything was left out, the
@@ -47,7 +49,7 @@ if TYPE_CHECKING:
     "--to", metavar="DIR", help="Write below this directory instead of the home directory."
 )
 @click.option("--host", metavar="NAME", help="Only logs of the machine NAME.")
-@click.option("--only-missing", is_flag=True, help="Skip files that exist.")
+@click.option("--only-missing", is_flag=True, help="Skip files that exist, and write the others.")
 @click.pass_context
 def command(
     ctx: click.Context,

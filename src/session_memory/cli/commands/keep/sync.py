@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         ("sync --dry-run", "only say what would be read"),
         ("sync --root /backup/laptop/.claude", "from a copy of another machine's logs"),
         ("sync --redact", "mask passwords, keys and tokens before storing"),
-        ("sync --analyze", "and analyze the sessions that wait"),
+        ("sync --analyze", "and analyze new and changed sessions"),
         ("sync --quiet --analyze --retro ~/notes", "for a timer or a hook: everything, silently"),
     ),
     json_shape='{"discovered", "ingested", "unchanged", "failed", "problems", "sessions",'

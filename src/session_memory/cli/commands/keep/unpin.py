@@ -14,8 +14,8 @@ from session_memory.render.text import safe
 
 @make_command(
     examples=(
-        ("unpin 5b0c6a1e", "no longer keep it for ever"),
-        ("unpin 5b0c6a1e 7ac31f58 --json", "two of them"),
+        ("unpin 5b0c6a1e", "retention may archive this session again"),
+        ("unpin 5b0c6a1e 7ac31f58 --json", "two sessions"),
     ),
     json_shape='{"pinned": [UID, …]}: all sessions that are still pinned.',
 )

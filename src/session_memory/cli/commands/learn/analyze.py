@@ -1,9 +1,9 @@
 """Analyze sessions: outcome, errors, fixes, cost.
 
-Reads only sessions that are new or changed since they were last analyzed, by this version and with
-the present prices, or those that you name. Finds how each ended and what proves it, what it cost,
-what went wrong and what resolved it. The commands patterns, retro, fix, how, similar and lessons
-use the results.
+Analyzes the sessions that you name. Without UID, analyzes the sessions that are new, that changed
+since their last analysis, or whose last analysis used an older version or other prices. Finds how
+each session ended and what proves it, what it cost, what went wrong and what resolved it. The
+commands patterns, retro, fix, how, similar and lessons use the results.
 """
 
 import click

@@ -2,10 +2,10 @@
 
 The analysis notes what stands out in each session, such as an error that came back. Similar notes
 are one pattern. Problems come first, then successes, each by rank. Rank = sessions × (1 + D), where
-D is the number of binary digits of tokens / 1000. So frequency counts more than cost. An
-instruction that a person repeats has no tokens; it ranks as if it had 8,000. "basis" says whether
-the tokens were measured or estimated. The cost is the part of the sessions' cost that
-belongs to these tokens. --since and --until select sessions by their end.
+D is the number of binary digits of tokens / 1000: twice as many tokens raise D by only 1. So
+frequency counts more than cost. An instruction that a person repeats has no tokens; it ranks as if
+it had 8,000. "basis" says whether the tokens were measured or estimated. The cost is the part of
+the sessions' cost that belongs to these tokens. --since and --until select sessions by their end.
 """
 
 import shlex

@@ -14,7 +14,7 @@ well.
 start: a session started. The answer is a line about the tools of the memory. After a compaction, it
 is what the compaction may have removed from the context.
 
-The answer has the form that AGENT accepts. Usually there is nothing to say, and nothing is printed.
+The answer has the form that AGENT accepts. If there is nothing to say, nothing is printed.
 The exit status is always 0; session-memory doctor tells why a hook failed. docs/hooks.md has the
 details.
 """

@@ -1,10 +1,11 @@
 """List sessions, newest first.
 
-A subagent is left out if the session that started it is listed: "+3 subagents" after the title is
-their number. If that session is not in the store, only its newest subagent is listed, with "+3
-more". A wide terminal also shows the cost of those left out. --all, --parent and --json list them.
-Tokens and cost in the columns are those of the session without its subagents. The column "in"
-counts tokens that were sent to the model uncached, "cache" those read from or written to its cache.
+A subagent is left out of the list if the session that started it is in the list. "+3 subagents"
+after the title of that session is the number of subagents that are left out. If that session is not
+in the store, only its newest subagent is listed, with "+3 more". A wide terminal also shows the
+cost of the subagents that are left out. --all, --parent and --json list all subagents. Tokens and
+cost in the columns are those of the session without its subagents. The column "in" counts tokens
+that were sent to the model uncached, "cache" those read from or written to its cache.
 """
 
 from collections.abc import Iterator

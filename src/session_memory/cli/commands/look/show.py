@@ -1,8 +1,8 @@
 """Show one session: messages, calls and their output, subagents.
 
 UID is the session's uid or native id (the id that its agent gave it), or the first four or more
-characters of it. To name a subagent, give its parent's id and its own with a colon between. A
-title, or its beginning, names a session as well.
+characters of either. The id of a subagent may be its parent's id and its own with a colon between.
+A title, or its beginning, names a session as well.
 
 A subagent is shown below the call that started it, or at the end if the log does not name the call.
 The cost of a turn is shown below the turn. Branches that a rewind abandoned are marked.
@@ -12,8 +12,9 @@ instructions for the model. Slash commands are shown as they were typed. --all s
 it was logged.
 
 On a terminal the answer is shown in a pager: the program in the variable PAGER, or less. --depth
-and --all choose how much is shown. --json has every event of the session in any case, bookkeeping
-too, but only a summary of each without --full, and of subagents only their uids.
+and --all choose how much is shown. --json ignores both: it has every event of the session,
+bookkeeping too, but only a summary of each event unless you give --full, and only the uids of
+subagents.
 
 Kinds for --kind: user_msg, assistant_msg, thinking, tool_call, tool_result, error, test_run, edit,
 retry, human_intervention, decision, lifecycle, completion. An event can be of several kinds.

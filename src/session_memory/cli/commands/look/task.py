@@ -3,7 +3,7 @@
 Without UID, lists the tasks (issues, pull requests, tickets) with their sessions and what they
 cost. Tasks come from the logs: from names of branches, prompts, pull requests that the agent
 opened, and messages of commits. A REF that you give replaces the task from the logs, and survives
-every sync and rebuild. A subagent without a task has the one of its parent.
+every sync and rebuild. A subagent without a task of its own has the task of its parent.
 """
 
 from typing import TYPE_CHECKING

@@ -3,7 +3,7 @@
 The server listens on this machine only. The printed address contains a token, which the browser
 then keeps. A request without the token gets no data. New lines of your agents' logs appear while
 you look. Ctrl-C ends the server. If a server runs for this store already, its page is opened, and
---mcp and --no-watch do not change it. --port starts a second server.
+--mcp and --no-watch do not change that server. --port starts a second server.
 """
 
 from typing import TYPE_CHECKING

@@ -36,7 +36,7 @@ TITLES = {
     "files": "Files most edited",
     "time": "Waiting for whom",
     "models": "Models",
-    "cache": "Cache: read of what was sent",
+    "cache": "Cache: share of the sent tokens that was read from it",
     "context": "Context: tokens sent with a response",
     "sessions": "Longest sessions",
 }

@@ -3,9 +3,9 @@
 FROM and TO are paths or postgresql:// addresses. Everything is copied: logs of all machines with
 their cursors, sessions, live sessions, events, usage, problems. Then the fingerprints of both
 stores are compared; if they differ, the exit status is 1. A target that is not empty is refused. No
-program can open the target before the copy is complete. Of a damaged store everything that can be
-read is copied, the rest is named, and the exit status is 3. The archive of evicted sessions stays
-where it is.
+program can open the target before the copy is complete. If FROM is damaged, everything that can be
+read is copied, the lost parts are named, and the exit status is 3. The archive of evicted sessions
+stays where it is.
 """
 
 from collections.abc import Collection

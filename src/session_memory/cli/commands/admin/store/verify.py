@@ -1,8 +1,8 @@
 """Check that nothing in the store is damaged.
 
-Reads all logs back and compares them with their hashes. Checks that the tokens of each session are
-the sum of its usage, that no event or name is missing, that every digest and live message can be
-read, and that the archive is intact, if its directory is there. Then derives a random sample of
+Reads all stored logs back and compares them with their hashes. Checks that the tokens of each
+session are the sum of its usage, that no event is missing, that every digest and live message can
+be read, and that the archive is intact, if its directory is there. Then derives a random sample of
 sessions again from the stored logs, and compares their events, digests and indexed words. The
 answer says how many of all sessions were compared. The exit status is 1 if something differs.
 """

@@ -3,8 +3,8 @@
 The tables are sessions/, events/ and usage/, with partitions flavor=…/month=…. All rows of a
 session are in the month in which it started. Only changed partitions are written. Secrets are not
 masked. The default place is lake/NAME beside the store, where NAME is the name of the store's file
-without .db. If archive_dir is set in [retention], it is the directory lake in it. Needs DuckDB and
-PyArrow, which the extra "lake" of session-memory installs.
+without .db. If archive_dir is set in [retention], the default place is the directory lake in
+archive_dir. Needs DuckDB and PyArrow, which the extra "lake" of session-memory installs.
 """
 
 from pathlib import Path

@@ -38,8 +38,8 @@ from session_memory.render.text import safe, safe_lines
     *("--repo", "repos"),
     multiple=True,
     metavar="NAME",
-    help="Use the lesson only in this repository; repeatable. By default the only one that has the"
-    " pattern; all repositories if several have it.",
+    help="Use the lesson only in this repository; repeatable. By default, the lesson is for the"
+    " repository that has the pattern, or for all repositories if several have it.",
     shell_complete=complete_facet("repo"),
 )
 @click.option("--everywhere", is_flag=True, help="Use the lesson in all repositories.")

@@ -1,8 +1,9 @@
 """Write lessons to CLAUDE.md, AGENTS.md or GROK.md.
 
-Writes exactly what lessons propose shows. The file is replaced as a whole and keeps its line ends,
-its permissions and every byte outside the markers. Only Markdown files are written; symbolic links
-and files in the directories of git and of agents are refused. lessons revert undoes it.
+Writes exactly what lessons propose shows. In the file, the lessons are between two markers. The
+file is replaced as a whole and keeps its line ends, its permissions and every byte outside the
+markers. Only Markdown files are written; symbolic links and files in the directories of git and of
+agents are refused. To undo it, use lessons revert.
 """
 
 from pathlib import Path

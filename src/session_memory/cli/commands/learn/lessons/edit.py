@@ -1,8 +1,8 @@
 """Change the text or the scope of a lesson.
 
-Without an option the file opens in your editor. You can also edit the file directly: the next
-change made here first saves your edit as a separate version. If the lesson was already written to
-CLAUDE.md or a similar file, the next lessons apply changes it there.
+Without an option, the lesson's file opens in your editor. You can also edit the file directly: the
+next command that changes the lesson first saves your edit as a separate version. If the lesson was
+already written to CLAUDE.md or a similar file, the next lessons apply changes it there.
 """
 
 import sys

@@ -1,4 +1,7 @@
-"""List the files with lessons that were not reverted."""
+"""List the files that lessons apply wrote to.
+
+A file is listed until lessons revert removes the lessons from it, even if somebody deleted it.
+"""
 
 import click
 

@@ -160,7 +160,7 @@ def _mark(opened: "OpenedLessons", measured: "list[Measurement]") -> None:
             mark(opened.lessons, one.lesson, one.verdict, decision_note(None, one.reason))
 
 
-# ------------------------------------------------------------ for people
+# ------------------------------------------------------------ output for people
 
 
 def _lines(measured: "list[Measurement]", fleet: "FleetReport | None") -> Iterator[str]:

@@ -1,8 +1,9 @@
 """Show lessons as a diff of CLAUDE.md, AGENTS.md or GROK.md.
 
 Shows the accepted lessons for this repository and agent that have enough sessions as evidence
-(distribute_sessions in the configuration file). They go between two markers; the rest of the file
-stays as it is. Secrets are masked. Nothing is written: lessons apply does that.
+(distribute_sessions in the configuration file). In the file, the lessons are between two markers;
+the rest of the file stays as it is. Secrets are masked. Nothing is written: lessons apply does
+that.
 """
 
 from pathlib import Path

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         ("lessons revert --target ~/code/webshop/CLAUDE.md", "in one file"),
         (
             "lessons revert --json --target AGENTS.md",
-            "is it the same bytes as before?",
+            "with --json: does the file have the same bytes as before?",
         ),
     ),
     json_shape='{"reverted": [{"target", "exact", "removed", "lessons": [{"id", "version"},'

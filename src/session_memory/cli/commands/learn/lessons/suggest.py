@@ -1,8 +1,9 @@
 """List lessons that earlier sessions agree on, ready to accept.
 
 A lesson is suggested if one of these happened in three sessions or more: the same thing resolved an
-error, a person asked for the same, the same test was flaky, or the same program timed out. Patterns
-that were accepted or rejected already are left out. Nothing is stored: accept what you want.
+error, people gave the same instruction, the same test was flaky, or the same program timed out.
+Patterns that were accepted or rejected already are left out. Nothing is stored: to make a lesson,
+use lessons accept.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
 """Add one call of a skill to the skill log.
 
-The call is read from standard input, as a JSON object. It needs a session_id, and usually has
-skill, phase, project_root, input, attempts and final_status. Without a timestamp it gets the
-present time. When the exit status is 0, the call is on disk.
+The call is read from standard input, as a JSON object. The object needs a session_id, and usually
+has skill, phase, project_root, input, attempts and final_status. If it has no timestamp, the
+current time is added. When the exit status is 0, the call is on disk.
 """
 
 import json
