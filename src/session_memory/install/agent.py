@@ -69,10 +69,11 @@ class Request:
 
 @dataclass(frozen=True)
 class PluginFiles:
-    """A plugin: ``files`` by their path below its folder, ``catalogs`` by their path above it.
+    """A plugin: ``files`` by their paths in the plugin's folder, ``catalogs`` by their paths in the
+    folder of all plugins.
 
-    ``commands`` install it; ``{dir}`` stands for the folder of all plugins, ``{plugin}`` for its
-    own.
+    ``commands`` install the plugin; ``{dir}`` stands for the folder of all plugins, ``{plugin}``
+    for the plugin's own folder.
     """
 
     files: dict[str, Any]

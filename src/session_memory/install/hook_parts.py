@@ -28,7 +28,7 @@ class AgentEvent(NamedTuple):
 
 
 def own_names(names: dict[str, AgentEvent]) -> dict[str, str]:
-    """Return our events → the agent's names of them."""
+    """Return the agent's names of the events by our names of them."""
     return {event: named.name for event, named in names.items()}
 
 

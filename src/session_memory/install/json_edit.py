@@ -1,7 +1,7 @@
 """Change one member or element of a JSON text and leave every other byte as it is.
 
-What `put_member` or `add_element` adds, `remove` takes away to the byte, even if other members were
-changed meanwhile.
+`remove` takes away what `put_member` or `add_element` added, to the byte, even if other members
+were changed meanwhile.
 """
 
 import json

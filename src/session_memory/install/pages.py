@@ -20,8 +20,8 @@ WORDS = (f"{HOME}/.local/bin/{NAME}",)
 MEANINGS = {
     "failure": "tells the agent what resolved the same error before",
     "end": "collects and analyzes the session",
-    "prompt": "recalls earlier sessions for a prompt",
-    "start": "adds a line about the repository; after a compaction what was decided",
+    "prompt": "recalls an earlier session if it fits the prompt very well",
+    "start": "adds a line about the tools; after a compaction, what was decided, asked and edited",
 }
 
 
@@ -40,8 +40,8 @@ def _page(setup: AgentSetup) -> Iterator[str]:
         f"{setup.title}, asks, and writes it. `session-memory uninstall {setup.name}` restores the"
         " files.\nWith `--project` it is for one project. The program is written with its full"
         " path on your\nmachine, and with `--store` if you name another store. While it is"
-        " installed, the files as they\nwere are kept in `~/.session-memory/install/before`. What"
-        " you trust is up to you:\nthe installer never writes it.\n"
+        " installed, the files as they\nwere are kept in `~/.session-memory/install/before`. The"
+        " installer never decides for you whether\nto trust a server, a hook or a folder.\n"
     )
     yield from _hooks(setup)
     yield "## For all your projects\n"
@@ -103,7 +103,7 @@ def _plugin(setup: AgentSetup, request: Request) -> Iterator[str]:
     if setup.plugin is None:
         return
     yield "## As a plugin\n"
-    yield "Instead of `install`, not beside it: both would run the hooks twice.\n"
+    yield "Use the plugin instead of `install`: with both, the hooks would run twice.\n"
     lines = [f"{NAME} plugin ~/{NAME}-plugins"]
     places = {"dir": f"~/{NAME}-plugins", "plugin": f"~/{NAME}-plugins/plugins/{setup.name}"}
     lines += [line.format(**places) for line in setup.plugin(request).commands]

@@ -44,7 +44,7 @@ from session_memory.redact.masking import mask
 class FileChange:
     """One file: its content now and afterwards (None: no file), and what to record about it.
 
-    ``before`` is the content without our parts; ``is_ours`` says whether it has parts afterwards.
+    ``before`` is the content without our parts. ``is_ours``: the file has parts of ours afterwards.
     """
 
     path: Path
@@ -212,7 +212,7 @@ class Installer:
             return FileChange(path, now, self._without(whole, now, known))
         has_all = now is not None and all(part.is_in(values) for part in wanted)
         is_foreign = known is None and kind != WHOLE and not has_all
-        # If another program or the user wrote the entry, it comes back when ours is uninstalled.
+        # If another program or the user wrote an entry here, uninstalling ours brings it back.
         before = now if is_foreign else self._without(whole, now, known)
         created: Created = list(known.created) if known else []
         unwanted = [part for part in whole.parts if not _same_place(part, wanted)]

@@ -1,7 +1,7 @@
 """Write a folder with a plugin for each agent that installs plugins.
 
 Each agent gets a plugin of its own, because each has other events and passes its name to the hook.
-The catalogues at the top of the folder lead to them.
+The catalogues at the top of the folder name the plugins and where they are.
 """
 
 import json

@@ -35,7 +35,7 @@ def is_temporary(program: str, environ: Mapping[str, str] = os.environ) -> bool:
 def option_words(
     store: str | None, config: Path | None, environ: Mapping[str, str] = os.environ
 ) -> list[str]:
-    """Return ``--store`` and ``--config`` if the arguments or the environment name others."""
+    """Return ``--store`` and ``--config`` with what the arguments or the environment name."""
     words = []
     if named := store or environ.get(STORE_VARIABLE):
         words += ["--store", written_store(named)]

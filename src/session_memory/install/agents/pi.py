@@ -15,7 +15,7 @@ EVENTS = {
     "start": "before_agent_start",
 }
 NOTES = (
-    "The model calls the tools `recall`, `fix`, `show`, `sessions` and `cost`.",
+    "The model calls the tools `recall`, `fix`, `show`, `sessions`, `why`, `handoff` and `cost`.",
     "The extension starts `session-memory mcp` with the first question. It ends with pi.",
 )
 

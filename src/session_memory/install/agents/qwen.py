@@ -15,7 +15,7 @@ from session_memory.install.skill import shared_skill
 
 EVENTS = {
     "failure": AgentEvent("PostToolUseFailure", "run_shell_command"),
-    # SessionEnd does not fire for a session without a terminal; this fires after every turn.
+    # SessionEnd does not fire for a session without a terminal. Stop fires after every turn.
     "end": AgentEvent("Stop"),
     "prompt": AgentEvent("UserPromptSubmit"),
     "start": AgentEvent("SessionStart"),
