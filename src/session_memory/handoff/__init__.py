@@ -28,8 +28,8 @@ def hand_over_checked(
 ) -> Handoff:
     """Write the session as a new session of the agent ``to``.
 
-    Raises if the installed version of this agent is newer than the newest tested one, or unknown.
-    With ``any_version`` the version is not checked.
+    Raises if this agent is not installed, or if its version is unknown or newer than the newest
+    tested one. With ``any_version`` none of this is checked.
     """
     installed = InstalledVersion(to) if to in targets() and not any_version else None
     handoff = hand_over(store, uid, to, options, now_ms())

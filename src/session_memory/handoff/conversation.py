@@ -18,7 +18,7 @@ from session_memory.views.transcript_items import (
 )
 
 NO_RESULT = "(no result: the session ended here)"
-# A notice that there was a compaction is shorter than a summary.
+# A text with fewer words is neither a summary nor a task: it is a notice, such as of a compaction.
 _FEWEST_WORDS = 6
 DEEPEST = 20
 # Markup, a notice in brackets, or instructions that every session gets.
@@ -70,7 +70,7 @@ class StoredConversation(msgspec.Struct):
 def conversation_of(store: Store, uid: str, mask: Any, depth: int = 0) -> StoredConversation:
     """Return the conversation of a session, without abandoned branches, masked by ``mask``.
 
-    If the session itself came from a handoff, it begins with the conversation of its origin.
+    If the session came from a handoff, the conversation begins with that of its origin.
     """
     options = TranscriptOptions(level="full", inherited=True, children=False)
     found = _before(store, uid, mask, depth)

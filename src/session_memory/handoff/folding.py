@@ -1,4 +1,4 @@
-"""Fold older turns of a conversation into one message, so that all fits into a context."""
+"""Fold older turns into one message, so that a conversation fits into the context of a model."""
 
 import json
 from collections.abc import Iterator

@@ -33,12 +33,13 @@ class HandoffOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Handoff(msgspec.Struct, frozen=True, kw_only=True):
-    """A session on its way to another agent. Nothing is written yet.
+    """A session made for another agent: its files, and the command that continues it.
 
-    ``calls`` is the number of calls that the target gets. ``without_tool`` counts the calls for
-    which the target has no tool, by the name of their tool. ``images`` is the number of pictures
-    that are left out, ``folded_turns`` the number of turns that became one message. ``tokens`` is
-    about the size of the history that the target sends to its model.
+    `session_memory.handoff.write` writes the files. ``calls`` is the number of calls that were
+    handed over. ``without_tool`` counts the calls for which the target has no tool, by the name of
+    their tool. ``images`` is the number of pictures that are left out, ``folded_turns`` the number
+    of turns that became one message. ``tokens`` is about the size of the history that the target
+    sends to its model.
     """
 
     origin: str

@@ -31,7 +31,8 @@ class InstalledVersion:
             )
 
     def refuse_untested(self) -> None:
-        """Raise an error if the installed version is newer than the newest tested one.
+        """Raise an error if the agent is not installed, or if its version is unknown or newer than
+        the newest tested one.
 
         Patch releases do not count: they write the same format."""
         target = about(self._flavor).handoff

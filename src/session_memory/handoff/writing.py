@@ -1,4 +1,4 @@
-"""Write the files of a new session where its agent looks for them, and nothing else."""
+"""Write the files of a new session where its agent looks for them, or let the agent import them."""
 
 import os
 import secrets

@@ -17,7 +17,7 @@ _MAY_ANSWER_NO = re.compile(r"\b(?:[ef]?grep|rg|ag|diff|cmp|test|which|type|comm
 
 
 def answer(hook: HookInput, store: str) -> str | None:
-    """Return the text for the model, or None. A session gets it once."""
+    """Return the text for the model, or None. A session gets the fix of an error only once."""
     failed = hook.has_failed
     if failed is False or hook.was_interrupted or not hook.command or not hook.output:
         return None

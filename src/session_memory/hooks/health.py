@@ -41,7 +41,7 @@ class HookFailure(msgspec.Struct, frozen=True):
 
 
 def hook_checks(now: float | None = None) -> Iterator[Check]:
-    """One check, if hooks were ever used here."""
+    """Yield one check about hooks; none if no hook ever ran on this machine."""
     directory = Path(state_directory())
     if not directory.is_dir():
         return

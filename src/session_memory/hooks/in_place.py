@@ -1,4 +1,4 @@
-"""Check whether an earlier edit is still in the files of a checkout. Then it is no fix now.
+"""Check whether an earlier edit is still in the files of a checkout. If so, it cannot be the fix.
 
 Paths and lines are from a log. Files are only read and compared, and never shown.
 """

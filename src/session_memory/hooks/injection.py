@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 MOST_TOKENS, MOST_TOKENS_AFTER_COMPACTION = 120, 300
 MOST_LINES = 3
 SHORTEST_REASON = 20
-# A quotation cannot end the mark, nor what an agent puts around the text of a hook.
+# Tags that could end our mark around the text, or what an agent puts around the text of a hook. They
+# are made harmless in quotations.
 _TAG = re.compile(
     r"<(?=/|(?:session-memory|system|hook|user|assistant|untrusted)\b)", re.IGNORECASE
 )
@@ -32,7 +33,8 @@ def fix_text(fix: "KnownFix", now: float) -> str:
     text = _empty_answer(MOST_TOKENS, fix.ref)
     where = "in another repository" if fix.is_elsewhere else "here"
     text.say(f"This error was resolved {where} {_age(fix.ended, now)}; check that it fits.")
-    # A digest of the present version was masked by the present rules: its texts stay as they are.
+    # A digest of the current version was masked by the current rules, so its texts are not masked
+    # again.
     how, is_old = fix.how, fix.version != DIGEST_VERSION
     kind = how["kind"]
     words = _below(how["text"], fix.repo) if kind == "edit" else below_repo(how["text"], fix.repo)

@@ -154,8 +154,9 @@ def known_fix(
     """Return what resolved one of the errors in other sessions, or None.
 
     The first error with a fix counts. Of several fixes the most frequent one is taken, then the
-    most certain and the newest. None if each time something else helped, or if the error went away
-    by itself as often. ``marks``: the fingerprint of each error → its line.
+    most certain and the newest. None if there are three fixes or more that all differ, or if the
+    error went away by itself at least as often as this fix was used. ``marks`` has the line of each
+    error by its fingerprint.
     """
     if not marks:
         return None

@@ -1,6 +1,6 @@
 """The event ``prompt``: name an earlier session that did what a prompt asks for, if one surely did.
 
-It is off unless it was installed. The model reads each answer, so in doubt there is none.
+This hook is off by default. The model reads each answer, so in doubt there is none.
 """
 
 import re

@@ -2,7 +2,7 @@
 
 After a compaction, give it a text about what the compaction may have removed from the context.
 
-It is off unless it was installed.
+This hook is off by default.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Print the status line without the command line, which takes longer to load than the answer.
+"""Print the status line without loading the command line, which takes longer than the answer.
 
 An agent runs this after every message. An error is printed as the status line itself: agents show
 nothing when the program fails.

@@ -136,7 +136,7 @@ class ClaudeSessionStore:
     async def _find(self, key: Key) -> tuple[str, SessionRow | None]:
         """The id and the row of a key's live session. The row is None if it does not exist yet.
 
-        A deleted session keeps its id, so its key continues with the next id.
+        A deleted session stays in the store with its id, so the key's next session gets another id.
         """
         base = _live_id(key)
         for generation in count(self._generation.get(base, 0)):

@@ -1,7 +1,7 @@
 """The OpenAI Agents SDK's ``Session``, stored as a live session.
 
 Items are returned equal to what was added. Nothing is erased: ``session-memory live undo`` restores
-a popped item and a cleared conversation. A fold is returned as its note.
+a popped item and a cleared conversation. In place of folded messages, their summary is returned.
 """
 
 import re

@@ -2,7 +2,7 @@
 
 Role, content and calls become the message's own fields, so it is shown, searched and repaired like
 any other. The rest of the record is in the message's ``meta`` under ``RECORD``. A message without
-it was not made by the library: it is a repair, a note, or from another program.
+``RECORD`` was not made by the library: it is a repair, a note, or from another program.
 """
 
 from typing import Any

@@ -35,7 +35,7 @@ class Question:
     """One call of a tool: the memory that is asked, and the answer as far as it is written.
 
     ``repo`` is the repository to search, as a name or a pattern; None means all repositories.
-    ``is_asked``: the caller named it. Otherwise it is that of the working directory.
+    ``is_asked``: the caller named the repository. Otherwise it is that of the working directory.
     """
 
     def __init__(
@@ -86,10 +86,10 @@ class Question:
     def changes(
         self, sessions: Iterable[tuple[str | None, int | None, Iterable[str]]]
     ) -> dict[FileThen, str]:
-        """Say of each file what happened to it since the session that edited it ended.
+        """Return, for each file, what happened to it since the session that edited it ended.
 
-        ``sessions`` are ``(repository, end, paths)``. Those of other repositories, and those whose
-        end is unknown, are left out. Git is asked once for all files."""
+        ``sessions`` are ``(repository, end, paths)``. Sessions of other repositories, and sessions
+        whose end is unknown, are left out. Git is asked once for all files."""
         return self.place.changes_since(
             FileThen(path, ended)
             for repo, ended, paths in sessions

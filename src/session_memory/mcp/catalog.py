@@ -1,7 +1,7 @@
 """The tools: what a model reads about them, and a check of the arguments it gives.
 
 Agents search for tools by the words of the descriptions, so a description names the tasks that its
-tool helps with. Every session of an agent pays tokens for it, so it is short.
+tool helps with. Every session of an agent pays tokens for the descriptions, so they are short.
 """
 
 TYPE_CHECKING = False  # Importing `typing` takes long: see `protocol`.

@@ -33,7 +33,8 @@ INTERRUPTED = 130
 
 
 def serve(store: str | None = None, config: "Path | None" = None) -> int:
-    """Answer a client until it closes the connection. The exit status is 0."""
+    """Answer a client until it closes the connection. Return the exit status: 130 after Ctrl-C,
+    else 0."""
     if os.isatty(0):
         print("Waiting for an MCP client on standard input; docs/mcp.md", file=sys.stderr)
     output = _private_output()

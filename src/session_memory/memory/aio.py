@@ -1,7 +1,7 @@
-"""`AsyncMemory`: the same memory for asyncio, run in a separate thread.
+"""`AsyncMemory`: a `Memory` for asyncio, which runs in a thread of its own.
 
-Each method here runs the method of `Memory` with the same name, so there is one implementation. A
-cancelled caller returns at once; the operation it started still completes.
+Most methods here run the method of `Memory` with the same name, so there is one implementation. A
+cancelled caller returns at once; the operation that it started still completes.
 """
 
 import asyncio
@@ -82,7 +82,7 @@ class AsyncMemory:
     async def run(self, function: Callable[[Memory], T]) -> T:
         """Call a function with the memory, in the memory's thread.
 
-        It must return complete values: a list, not a query or an iterator.
+        The function must return complete values: a list, not a query or an iterator.
         """
         outcome: asyncio.Future[T] = self._threads.run(partial(function, self._memory))
         return await outcome

@@ -140,7 +140,7 @@ class OpenMemory:
         return find_session(self.store, session)
 
     def _complete_index(self) -> None:
-        """Build the word index if an update of the package removed it."""
+        """Build the search index if it is incomplete, for example after an update."""
         if not self.store.index.is_complete:
             from session_memory.derive.reindex import ensure_index
 

@@ -70,7 +70,7 @@ def transcript_text(
         elif kind == "markdown":
             yield from markdown(items(uid, options))
         else:
-            # JSON lines are for programs, so nothing is left out.
+            # JSON lines are for programs, so the agent's bookkeeping is included, too.
             yield from jsonl(items(uid, msgspec.structs.replace(options, everything=True)))
 
 

@@ -72,8 +72,10 @@ class FindingMethods(OpenMemory):
 
         ``flavor``, ``host``, ``repo``, ``domain`` and ``branch`` are names or patterns
         (``web*``); ``model`` and ``title`` match anywhere. ``task`` is ``shop#12``, ``#12`` or
-        ``SHOP-12``. ``roots`` leaves out all subagents, ``folded`` only those whose parent is among
-        the answers. ``min_cost`` is in dollars, without subagents. ``limit`` 0 means all.
+        ``SHOP-12``. ``roots`` leaves out all subagents. ``folded`` leaves out subagents whose
+        parent is among the answers; of several subagents of a parent that is not in the store, only
+        the newest is returned. ``min_cost`` is in dollars, without subagents. ``limit`` 0 means
+        all.
         """
         from session_memory.core.schema import OUTCOMES
         from session_memory.views.known_names import check_flavors

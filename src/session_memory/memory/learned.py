@@ -101,7 +101,7 @@ class LearnedMethods(OpenMemory):
     def lessons(
         self, *, status: str | None = None, directory: str | Path | None = None
     ) -> "LessonList":
-        """List the lessons in the folder of the configuration, or in another directory."""
+        """List the lessons in ``directory``, by default the folder that the configuration names."""
         from session_memory.learn.lesson import STATUSES
         from session_memory.views.lessons import applied_of, lessons_of, list_lessons
 

@@ -1,7 +1,7 @@
 """Import all sessions of other runtimes as live sessions: collect them, then copy their messages.
 
 Each session is imported in one transaction. An import that was killed completes when it is run
-again. An import that is run twice changes nothing.
+again. Sessions that were imported before and have not changed since are left as they are.
 """
 
 from collections import Counter

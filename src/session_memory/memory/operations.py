@@ -1,4 +1,4 @@
-"""Operations on the store: collecting, analyzing, following, checking and copying it."""
+"""The methods of `Memory` that collect, analyze, evict, check, copy and export sessions."""
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -42,7 +42,7 @@ Roots = str | Path | Iterable[str | Path]
 
 
 class Operations(OpenMemory):
-    """Methods of `Memory` that collect, change, check and copy the store."""
+    """Methods of `Memory` that collect sessions, and that change, check or copy the store."""
 
     def sync(
         self,
@@ -61,10 +61,11 @@ class Operations(OpenMemory):
         ``roots`` is a directory to look in, or several, instead of those of the configuration
         and the agents' default ones. ``redact`` masks secrets before anything is stored, as the
         setting of that name does. ``progress`` is a function that is called with the number of
-        bytes read so far and the number of all. Demo sessions are removed first: they have a store
-        of their own. Afterwards retention runs if it is due, as the configuration says;
-        ``retain=False`` leaves it to a later sync. If there is much to read, ``jobs`` worker
-        processes read it, by default one for each processor; 1 means none.
+        bytes read so far and the number of all bytes to read. Demo sessions are removed first: they
+        have a store of their own. Afterwards retention runs if it is due, as the configuration
+        says; ``retain=False`` leaves it to a later sync. If there is much to read, ``jobs`` worker
+        processes read it; 1 means none. The default is the setting ``jobs``, else one process for
+        each processor.
         """
         import msgspec
 
@@ -102,7 +103,7 @@ class Operations(OpenMemory):
     def import_live(
         self, places: Roots | None = None, *, progress: "OnProgress | None" = None
     ) -> "LiveImportResult":
-        """Turn all sessions of mycode and power-loop into live sessions, which `live` continues.
+        """Turn all sessions of mycode and power-loop into live sessions. `live` can continue them.
 
         ``places`` are homes of mycode and databases of power-loop, by default their usual ones.
         Another call adds what is new since. ``progress`` is as in `sync`.
@@ -184,9 +185,9 @@ class Operations(OpenMemory):
         """Collect what the agents write while they write it, and iterate over what happens.
 
         ``poll`` looks at the files again and again instead of waiting for events of the file
-        system. In any case all files are looked at in the beginning and every ``interval`` seconds.
-        With ``idle``, there is also a value when nothing happened for a moment. ``progress`` is as
-        in `sync`.
+        system. All files are also looked at in the beginning and every ``interval`` seconds. With
+        ``idle``, the iteration also yields a value when nothing happened for a moment.
+        ``progress`` is as in `sync`.
         """
         from session_memory.collect.watch import WHOLE_LOOK_S, Watch
         from session_memory.memory.follow import Follow
@@ -225,8 +226,8 @@ class Operations(OpenMemory):
         """Bring the store within its configured limits: evict old sessions.
 
         Their logs are moved to the archive. ``archive=False`` deletes them instead; None does what
-        the configuration says. While retention is off, nothing is evicted without
-        ``max_age_days``.
+        the configuration says. While retention is off and no limit is set, nothing is evicted
+        without ``max_age_days``.
         """
         from session_memory.memory.retention import (
             RetainResult,
@@ -305,7 +306,7 @@ class Operations(OpenMemory):
     ) -> VerifyResult:
         """Read all stored logs back and compare them with their hashes.
 
-        ``sample`` sessions, each time others, are derived again from the stored logs and compared
+        ``sample`` sessions, chosen at random, are derived again from the stored logs and compared
         with what is stored; None takes all. ``checked`` of the result says how many of all were
         checked. ``on_source`` gets the size of each log that was read back. ``on_session`` gets the
         number of sessions of the sample that were derived again, and the size of the sample.

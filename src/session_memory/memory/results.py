@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from session_memory.retain.verification import CheckedCount, VerifyReport
 
 
-# What ``sync --json`` prints.
+# The fields that ``sync --json`` always prints.
 PRINTED = (
     "discovered",
     "ingested",
@@ -33,10 +33,10 @@ class SyncResult(msgspec.Struct, frozen=True, kw_only=True):
     """What a sync did.
 
     - ``discovered``, ``ingested``, ``unchanged``, ``failed``: numbers of sources; the first is the
-      sum of the others. ``by_flavor``: the discovered sources of each agent
+      sum of the others, except after a dry run. ``by_flavor``: the discovered sources of each agent
     - ``problems``: all open problems; ``new_problems``: those of this run
     - ``changed``: the uids of the sessions that are new or grew
-    - ``vanished``: how many logs the agent deleted since the last sync
+    - ``vanished``: how many logs were deleted since the last sync
     - ``roots``: the directories that were looked in
     - ``retention``: what was evicted afterwards
     - ``demo_removed``: how many demo sessions of an older version were removed from this store

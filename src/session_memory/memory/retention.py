@@ -66,8 +66,8 @@ def run_retention(
 ) -> "RetentionOutcome":
     """Bring the store within its limits. Sessions over the hard cap are analyzed first.
 
-    A session stays if its archive would take more space than it frees, unless the configuration has
-    ``archive_small``.
+    A session stays if its archive file would take more space than its eviction frees, unless the
+    configuration has ``archive_small``.
     """
     from session_memory.learn.analyze import analyze
     from session_memory.retain import lake

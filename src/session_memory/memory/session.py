@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 class CostOfSession(msgspec.Struct, frozen=True):
     """The tokens and the cost of a session. ``unpriced_tokens`` were used with models that have no
-    price; they cost nothing here."""
+    price; the amount does not include them."""
 
     tokens: Cost
     amount: "Amount"
@@ -155,7 +155,8 @@ class StoredSession:
 
     @property
     def title(self) -> str:
-        """The title, else the first prompt, file or answer: as ``sessions`` shows the session."""
+        """The name that a person gave, else the title, else the first prompt, file or answer: what
+        ``sessions`` shows."""
         from session_memory.views.session_titles import best_title
 
         return best_title(self._store, self.uid)
@@ -320,8 +321,9 @@ class StoredSession:
 
         The last ``last`` turns, or about ``tokens`` tokens, are handed over whole, and older turns
         in short. Without both, everything is handed over whole. ``cwd`` is the directory of the new
-        session. If the agent is newer than the newest tested version, this raises an error, unless
-        ``any_version`` is true. `Handoff.line` is the command that continues the session.
+        session. If the agent is not installed, or newer than the newest tested version, this raises
+        an error, unless ``any_version`` is true. `Handoff.line` is the command that continues the
+        session.
         """
         from session_memory.handoff import HandoffOptions, hand_over_checked
 
@@ -369,7 +371,7 @@ class StoredSession:
         return diff_session(self._store, self.record, text=part, children=below)
 
     def family(self) -> "FamilyTree":
-        """Return its family (parents, forks, subagents) with the costs: as ``tree --json``."""
+        """Return the session's parents, forks and subagents with their costs: ``tree --json``."""
         from session_memory.views.family import family
 
         return family(self._store, self.uid)

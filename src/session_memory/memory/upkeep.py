@@ -1,9 +1,9 @@
 """The work of a watch besides collecting: analyze, run retention, write weekly retrospectives.
 
 Collecting comes first. The work happens in idle moments, and a backlog of sessions is analyzed a
-little at a time, so that a new line is still collected within a second. A failure is reported and
-tried again later; it never ends the watch. The state is in the store alone, so a watch that was
-killed continues where it stopped.
+little at a time, so that a new line is still collected within a second. Work that fails is reported
+and tried again later; a failure never ends the watch. What is done already is known from the store
+and the files of retrospectives, so a watch that was killed continues where it stopped.
 """
 
 import time
@@ -44,7 +44,7 @@ SLICE_S = 0.5
 class Upkeep:
     """Does the work of a watch besides collecting. Call `after` with each event of the watch.
 
-    ``opened`` opens a memory with the present configuration. Sessions that grow are analyzed at
+    ``opened`` opens a memory with the current configuration. Sessions that grow are analyzed at
     most every ``every_s`` seconds, because a session that grew is read as a whole.
     """
 

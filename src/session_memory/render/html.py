@@ -176,7 +176,7 @@ class _HtmlPage:
         )
 
     def _inside(self, shown: TranscriptEvent) -> tuple[str, str, bool]:
-        """Return the line that names a call, the HTML below it, and if it is unfolded."""
+        """Return the line that names a call, the HTML below it, and whether that is unfolded."""
         if shown.changes:
             parts = [self._change(change) for change in shown.changes]
             return ", ".join(what for what, _ in parts), "".join(diff for _, diff in parts), True

@@ -1,4 +1,4 @@
-"""Short phrases for costs, tokens, turns, changes and results. All commands and pages use them.
+"""Short phrases for costs, tokens, turns, changes and results, for commands, pages and exports.
 
 Texts from logs in a phrase are not escaped, except in `image_words`: the caller escapes the whole
 phrase.
