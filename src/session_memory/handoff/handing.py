@@ -157,7 +157,7 @@ def refuse_empty(session: Session, found: StoredConversation) -> None:
 def _cwd(session: Session, options: HandoffOptions) -> str:
     """Return the directory of the new session.
 
-    Its name becomes part of paths, so it must be plain.
+    Agents use its name in paths of their own, so it must be absolute, printable and without "..".
     """
     cwd = options.cwd or session.cwd or ""
     if not cwd.startswith("/") or not cwd.isprintable() or ".." in cwd.split("/"):

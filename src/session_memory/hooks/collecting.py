@@ -24,7 +24,7 @@ from session_memory.store import Store, open_store
 from session_memory.views.short_names import short_names
 
 SECONDS = 60
-# Each analysis of a session reads the whole session, so a running one is analyzed at most this often.
+# Each analysis reads the whole session, so a running session is analyzed at most this often.
 ANALYZE_EVERY_MS = 600_000
 
 

@@ -14,7 +14,8 @@ from session_memory.hooks.state import note_ended, take_lock
 # After so many seconds the system ends the background process. The next sync collects the rest.
 LONGEST_SECONDS = 120
 SHORTEST_ID = 8
-# The agent ends now, and perhaps others with it, so the background process waits before it loads.
+# The agent ends now, and perhaps other agents with it. So the background process waits before it
+# imports anything.
 PAUSE_SECONDS = 0.5
 
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 MOST_TOKENS, MOST_TOKENS_AFTER_COMPACTION = 120, 300
 MOST_LINES = 3
 SHORTEST_REASON = 20
-# Tags that could end our mark around the text, or what an agent puts around the text of a hook. They
-# are made harmless in quotations.
+# Tags that could end our mark around the text, or what an agent puts around the text of a hook.
+# They are made harmless in quotations.
 _TAG = re.compile(
     r"<(?=/|(?:session-memory|system|hook|user|assistant|untrusted)\b)", re.IGNORECASE
 )

@@ -10,7 +10,7 @@ TYPE_CHECKING = False  # As in `agents`.
 if TYPE_CHECKING:
     from typing import Any
 
-# The line of the call is one of the last, and has at most its whole output.
+# Only this many bytes at the end of the log are read: the line of the call is one of the last.
 READ = 1 << 20
 
 

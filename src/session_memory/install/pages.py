@@ -26,7 +26,7 @@ MEANINGS = {
 
 
 def agent_pages() -> dict[str, str]:
-    """Every page by its path below ``docs``; the same on every machine."""
+    """Return the pages of ``docs/agents`` by their paths below ``docs``, equal on any machine."""
     return {f"agents/{one.name}.md": "\n".join(_page(one)) + "\n" for one in setups()}
 
 

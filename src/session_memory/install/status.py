@@ -51,7 +51,8 @@ def statuses(installer: Installer, words: Sequence[str], root: str) -> list[Inst
 
 
 def recorded_statuses(installer: Installer, words: Sequence[str]) -> list[InstallStatus]:
-    """Return the status of agents that our command installed, in all projects that still exist."""
+    """Return the status of the agents that our command installed: for the user, and in all projects
+    that still exist."""
     recorded = [one.key for one in installer.records.read().agents]
     roots = {root for _, root in recorded if not root or Path(root).is_dir()}
     found = {(one.agent, root): one for root in roots for one in _level(installer, words, root)}

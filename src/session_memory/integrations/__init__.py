@@ -1,1 +1,1 @@
-"""Integrations: sessions for other frameworks, over the live store. Each needs its extra."""
+"""Let other frameworks store their sessions as live sessions. Each module needs its extra."""

@@ -114,7 +114,7 @@ class AsyncFollow:
         if self._is_open:
             self._is_open = False
             self.stop()
-            # Closed in the watch's own thread, after the event that it may be waiting for.
+            # Closed in the watch's own thread, after a call there that still waits for an event.
             await self._threads.run(self._end)
             await asyncio.to_thread(self._threads.close)
 

@@ -24,8 +24,8 @@ NO_CAP = 1 << 62
 class RetainResult(msgspec.Struct, frozen=True, kw_only=True):
     """What retention did, or would do. ``expiry`` lists the logs that the agents delete soon.
 
-    ``is_off``: retention is off and no limit was given, so nothing was evicted. A dry run then
-    shows what the suggested limits would evict.
+    ``is_off``: retention is off, and no limit is set or given, so nothing was evicted. A dry run
+    then shows what the suggested limits would evict.
     """
 
     outcome: "RetentionOutcome"

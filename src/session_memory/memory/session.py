@@ -289,7 +289,8 @@ class StoredSession:
 
     @property
     def parent(self) -> "StoredSession | None":
-        """The session that this one was started, forked or resumed from, if it is in the store."""
+        """The session that this one came from (as a subagent, fork, resume or handoff), if it is in
+        the store."""
         uid = self.record.parent_uid
         record = None if uid is None else self._store.sessions.get(uid)
         return None if record is None else StoredSession(self._store, record)

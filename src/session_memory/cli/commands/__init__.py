@@ -26,7 +26,7 @@ DAILY = (
 # Short names that --help mentions beside the command.
 SHORT_NAMES = {"sessions": "ls"}
 
-# Names that work but have no line in --help: earlier names, and names that people type out of habit.
+# Names that work but have no line in --help: earlier names, and what people type out of habit.
 OLD_NAMES = {
     "apply": "lessons apply",
     "backup": "store backup",

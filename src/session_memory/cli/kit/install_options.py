@@ -19,7 +19,7 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def install_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The argument AGENT… and the options of both commands."""
+    """Add the argument AGENT… and the options that ``install`` and ``uninstall`` share."""
     project = "Only for the project of this directory, not for all your projects."
     decorators: tuple[Decorator, ...] = (
         click.argument("agents", nargs=-1, metavar="[AGENT]...", shell_complete=_complete),

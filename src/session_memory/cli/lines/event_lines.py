@@ -188,7 +188,10 @@ class EventLines:
         yield f"  {end}{self._marked(shown, hide=('error',))}"
 
     def _result_text(self, shown: TranscriptEvent) -> Iterable[str]:
-        """Return a result's lines. A person's answer is wrapped; the output of a tool is cut."""
+        """Return a result's lines. A person's answer is wrapped; the output of a tool is cut.
+
+        With ``unfolded`` the lines stay whole.
+        """
         if shown.event.is_a("decision") and not shown.event.is_error and not self._unfolded:
             return prose(shown.text, self._room(shown.depth, 4))
         return self._plain(shown.text, shown.depth, 4)

@@ -96,9 +96,9 @@ def _fitting(found: "list[TaskSession]") -> "list[TaskSession]":
 
 def _hits(question: Question, query: str, most: int) -> "list[ShownHit]":
     """Return the best events with all words of the query, at most one of each session."""
-    # Only plain words are searched. A colon or a minus in a question is no field and no operator.
-    # If a word is not in the index, nothing is searched: to look for it inside other words, the
-    # whole index would have to be read.
+    # Only plain words are searched: a colon or a minus in a question makes no filter. If a word is
+    # not in the index, nothing is searched, because looking for the word inside other words would
+    # read the whole index.
     words = " ".join(_WORD.findall(query))
     if not _has_event(question, words):
         return []

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     ),
     json_shape='{"problems": [{"host", "path", "offset", "length", "reason", "detail",'
     ' "noticed_at"}, …], "total", "reasons": {REASON: COUNT}}; "length" is 0 for a whole file and'
-    ' for a line that was read all the same. "adapters": {NAME: REASON} is there if some are'
+    ' for a line that was read all the same. "adapters": {NAME: REASON} is there if adapters are'
     " broken.",
 )
 @click.option("--reason", metavar="TEXT", help="Only problems with this reason.")

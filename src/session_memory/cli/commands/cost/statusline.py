@@ -33,7 +33,7 @@ from session_memory.render.text import safe
 @click.option(
     "--flavor",
     metavar="NAME",
-    help="The agent whose status bar shows the line.  [default: the agent whose status bar can run a"
+    help="The agent whose status bar shows the line.  [default: the one whose status bar can run a"
     " program]",
 )
 @click.option(

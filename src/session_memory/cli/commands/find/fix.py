@@ -148,7 +148,7 @@ def _remedy(
 
 
 def _headline(text: str, columns: int) -> Iterator[str]:
-    """Yield up to three lines of an error, because its end may tell it from other errors."""
+    """Yield up to three lines of an error, because errors may differ only at their ends."""
     lines = wrap(safe(text), columns - 2, subsequent_indent="  ", break_on_hyphens=False)
     for place, line in enumerate(lines[:MOST_HEADLINES], 1):
         yield f"{line} …" if place == MOST_HEADLINES < len(lines) else line

@@ -91,8 +91,8 @@ TRANSCRIPT_OPTIONS = {
     "--all",
     "everything",
     is_flag=True,
-    help="Include in a transcript the agent's bookkeeping, such as snapshots and changes of modes. A"
-    " JSONL file always includes it.",
+    help="Include in a transcript the agent's bookkeeping, such as snapshots and changes of modes."
+    " A JSONL file always includes it.",
 )
 @click.option("--no-children", is_flag=True, help="Leave subagents out of a transcript.")
 @click.option("--redact", is_flag=True, help="Mask secrets in a portable file.")

@@ -2,7 +2,7 @@
 
 Sessions that the store already has are not added twice. Each log keeps the name of the machine it
 came from. An import never changes logs that this machine collects itself. Names that people gave to
-sessions are imported too, unless the session has one here.
+sessions are imported too, unless the session already has a name in this store.
 
 The file is checked before anything is stored, because it may come from somebody else. A log with an
 impossible machine, path or agent is refused and listed; the others are imported, and the exit

@@ -1,10 +1,10 @@
 """Bring evicted sessions back from the archive.
 
 An evicted session is one whose log was moved to the archive. Its log comes back into the store byte
-for byte, and its events are derived from it again. Sessions that were evicted together come back
-together. They stay as long as new sessions do; session-memory pin keeps them longer. With --all,
-sessions whose archive is damaged are named, the others come back, and the exit status is 3. To
-write the log back to where the agent keeps it, use restore-native.
+for byte, and its events are derived from the log again. Sessions that were evicted together come
+back together. Restored sessions stay in the store as long as new sessions do; session-memory pin
+keeps them longer. With --all, sessions whose archive is damaged are named, the others come back,
+and the exit status is 3. To write the log back to where the agent keeps it, use restore-native.
 """
 
 import click

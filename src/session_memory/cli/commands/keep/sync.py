@@ -240,7 +240,7 @@ def _show(
 
 
 def _next(result: "SyncResult", dry_run: bool) -> str:
-    """Return the last line of the answer: a command that can be run as it is."""
+    """Return the end of the answer: ``Next:`` with a command that can be run as it is."""
     if dry_run and result.discovered > result.unchanged:
         return "Next: session-memory sync"
     if result.failed or result.new_problems:

@@ -23,7 +23,7 @@ from session_memory.cli.kit.settings import Settings
         ("analyze --json", "the counts, for a script"),
     ),
     json_shape='{"analyzed", "unchanged", "events", "errors", "signals", "outcomes": {OUTCOME:'
-    ' NUMBER}}; the first two count sessions, "signals" are things that stand out in one.',
+    ' NUMBER}}; the first two count sessions, "signals" are things that stand out in a session.',
 )
 @click.argument("sessions", nargs=-1, metavar="[UID]...", shell_complete=complete_uid)
 @jobs_option

@@ -94,8 +94,8 @@ _POLARITIES = ("problem", "success")
 @click.option(
     "--noise",
     is_flag=True,
-    help="Also show failures of the agents' own tools, and in a store with 50 analyzed sessions or"
-    " more, rare patterns. With --type, they are shown anyway.",
+    help="Also show failures of the agents' own tools, and rare patterns, which are hidden in a"
+    " store with 50 analyzed sessions or more. --type shows both as well.",
 )
 @limit_option(20)
 @click.pass_obj

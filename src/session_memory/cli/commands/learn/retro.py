@@ -1,9 +1,9 @@
 """Look back: what was done, what it cost, what went wrong.
 
 Shows the sessions that ended in the period, by repository: outcomes, cost, commits, and up to seven
-problems, those that cost most. Each problem has a suggestion and commands that show where it
-occurred. With UID, shows the same for one session and its subagents. Only analyzed sessions are
-included. Secrets are masked.
+problems, the most expensive first and rare ones last. Each problem has a suggestion and commands
+that show where it occurred. With UID, shows the same for one session and its subagents. Only
+analyzed sessions are included. Secrets are masked.
 """
 
 from datetime import tzinfo

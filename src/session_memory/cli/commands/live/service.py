@@ -1,10 +1,13 @@
 """Collect and analyze in the background.
 
-Writes a systemd user unit or a launchd agent that runs session-memory watch --analyze with the
-present store and configuration. With --every it writes a timer that runs session-memory sync
---analyze instead, and with --manager cron it only prints the line for a crontab. If retention is
-turned on, the service evicts old sessions as well: it moves their logs to the archive. install
-shows the files first, and asks before it writes them. Nothing is started without --start.
+service install writes a systemd user unit or a launchd agent that runs session-memory watch
+--analyze with the current store and configuration. With --every it writes a timer that runs
+session-memory sync --analyze instead, and with --manager cron it only prints the line for a
+crontab. It shows the files first, and asks before it writes them. Nothing is started without
+--start. If retention is turned on, the service evicts old sessions as well: it moves their logs to
+the archive.
+
+service status says whether the service is installed and running. service uninstall removes it.
 """
 
 import os

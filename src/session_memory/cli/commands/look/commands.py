@@ -33,9 +33,9 @@ STATES = ("ok", "failed", "open")
     ),
     json_shape='{"commands": [{"session_uid", "event_uid", "seq", "ts", "tool", "command",'
     ' "state", "exit_code", "duration_ms", "is_test"}, …], "total", "total_exact"};'
-    ' if "total_exact" is false, --limit cut the list, and "total" is only an estimate (with --text,'
-    ' and for an evicted session, a lower bound); "evicted" is the number of evicted sessions that'
-    " were left out, if any.",
+    ' if "total_exact" is false, --limit cut the list, and "total" is only an estimate (with'
+    ' --text, and for an evicted session, a lower bound); "evicted" is the number of evicted'
+    " sessions that were left out, if any.",
 )
 @click.argument("session", metavar="[UID]", required=False, shell_complete=complete_uid)
 @filter_options

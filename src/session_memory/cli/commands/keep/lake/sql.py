@@ -1,9 +1,9 @@
 """Query the Parquet files in SQL.
 
-Tables: sessions, events and usage, each with flavor and month. DuckDB runs the query: one select,
-with limited memory, without network and without access to other files. The table shows at most
-1,000 rows; --csv and --json print all. lake export brings the files up to date. Needs DuckDB and
-PyArrow, which the extra "lake" of session-memory installs.
+Tables: sessions, events and usage, each with the columns flavor and month. DuckDB runs the query:
+one select, with limited memory, without network and without access to other files. The answer shows
+at most 1,000 rows; --csv and --json print all. lake export brings the files up to date. Needs
+DuckDB and PyArrow, which the extra "lake" of session-memory installs.
 """
 
 import csv

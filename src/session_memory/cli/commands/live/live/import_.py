@@ -5,9 +5,9 @@ Rewound messages stay in the store and can be restored. The data of the other ru
 changed. The live session and its origin are one session: nothing is listed or counted twice.
 
 With --all and PATHs, all sessions in these directories and databases are imported. With --all
-alone, these are all sessions in the usual places of mycode and power-loop, and sessions that were
-collected before and whose logs are gone. Run it with --all again to import what is new. A live
-session that was continued or closed since its import stays as it is.
+alone, all sessions in the usual places of mycode and power-loop are imported, and sessions that
+were collected before and whose logs are gone. Run the command with --all again to import what is
+new. A live session that was continued or closed since its import stays as it is.
 
 Without --all, a session that was imported before is refused, unless --id gives another id.
 """
