@@ -1,7 +1,7 @@
 """The Python API: one object that answers what the command line answers.
 
-A `Memory` opens the store and the user's configuration as the command line does. Its methods
-return the values of `session_memory.views`; ``to_dict()`` of a value is what ``--json`` prints.
+A `Memory` opens the store and the user's configuration as the command line does. ``to_dict()`` of
+an answer is what the command for it prints with ``--json``.
 """
 
 from importlib import import_module

@@ -1,7 +1,7 @@
 """The methods of `Memory` for figures: cost, prices, budget, statistics, files and commands.
 
-Each method returns a value of `session_memory.views`, whose ``to_dict()`` is what the command of
-the same name prints with ``--json``.
+Each method returns a value of `session_memory.views`. Its ``to_dict()`` is what the command for it
+prints with ``--json``; the command usually has the name of the method.
 """
 
 from collections.abc import Iterable, Iterator

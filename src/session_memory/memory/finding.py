@@ -1,7 +1,7 @@
 """The methods of `Memory` that find sessions: by properties, words, likeness, an error or a task.
 
-Each method returns a value of `session_memory.views`, whose ``to_dict()`` is what the command of
-the same name prints with ``--json``.
+``to_dict()`` of an answer is what the command for it prints with ``--json``; the command usually
+has the name of the method.
 """
 
 from pathlib import Path

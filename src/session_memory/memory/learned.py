@@ -1,7 +1,7 @@
 """The methods of `Memory` for what was learned: patterns, retros, lessons and skills.
 
-Each method returns a value of `session_memory.views`, whose ``to_dict()`` is what the command of
-the same name prints with ``--json``.
+``to_dict()`` of an answer is what the command for it prints with ``--json``: ``patterns``,
+``retro``, ``lessons list`` and ``skill stats``.
 """
 
 from pathlib import Path
