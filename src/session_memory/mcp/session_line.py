@@ -42,8 +42,8 @@ def event_ref(question: Question, uid: str, event_uid: str) -> str:
 def shown_path(path: str, session: Session) -> str:
     """Return a path relative to the repository of the session; other paths stay as they are.
 
-    The repository is the first directory with its name, because a package in it often has the same
-    name."""
+    The first directory that has the repository's name is taken as the repository, because a package
+    inside it often has the same name."""
     if session.repo and path.startswith("/"):
         _, found, below = path.partition(f"/{session.repo}/")
         if found:

@@ -1,8 +1,9 @@
 """Show what was spent, by day, model, repository or session.
 
-Each response of a model is priced once, at the price of its day, from the price table of this
-program. A model without a price is listed as unpriced: its tokens are counted, but no amount
-includes it. To set prices of your own, use the configuration file. docs/cost.md explains the rules.
+Each response of a model is priced once, at the price that was valid on its day, from the price
+table of this program. A model without a price is listed as unpriced: its tokens are counted, but no
+amount includes it. To set prices of your own, use the configuration file. docs/cost.md explains the
+rules.
 """
 
 from typing import TYPE_CHECKING, Any

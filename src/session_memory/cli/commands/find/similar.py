@@ -30,7 +30,7 @@ from session_memory.cli.kit.web_page import remark_answer, remark_page
 if TYPE_CHECKING:
     from session_memory.store import Store
 
-# An agent's name and an id, or hexadecimal digits with at least one figure among them.
+# An agent's name and an id, or hexadecimal digits, at least one of which is no letter.
 _ID = re.compile(r"[a-z][a-z0-9_]*:\S+|(?=\S*\d)[0-9a-f]{4,}(-[0-9a-f]*)*")
 
 
