@@ -21,7 +21,7 @@ MOST = 1000
 
 
 class CallEnding(msgspec.Struct, frozen=True):
-    """The seq of a call. ``result`` is the seq of its result; None if there is no result."""
+    """A call and its last result, by their seqs. ``result`` is None if there is no result."""
 
     seq: int
     result: int | None = None

@@ -203,7 +203,7 @@ class Database(Protocol):
         ...
 
     def shrink(self) -> None:
-        """Give the space of deleted rows back: to the disk, or on a server to later rows."""
+        """Free the space of deleted rows: SQLite's file shrinks, a server reuses the space."""
 
     def withhold_statistics(self) -> None:
         """Keep texts out of the planner's statistics, after tables were created."""

@@ -215,7 +215,7 @@ _SIGNALS = f"select {', '.join(_SIGNAL)} from signals order by session_uid, plac
 _SIGNALS_OF = f"select {', '.join(_SIGNAL)} from signals where session_uid in ({{keys}})"
 _ERRORS_OF = f"select {', '.join(_ERROR)} from error_fingerprints where session_uid in ({{keys}})"
 MANY_NAMED = 10_000
-"""If a caller asks for more sessions than this, all rows are read and others are skipped."""
+"""If a caller names more sessions than this, all rows are read and those of others are skipped."""
 _COUNT = "select count(*) from digests"
 
 
@@ -227,7 +227,8 @@ class Digests:
         """Sessions that have to be analyzed.
 
         Their digest is missing or outdated, or it was made at another revision or with other
-        prices. Digests of a later version are left alone, whatever their prices.
+        prices. A digest that a later version made at the present revision is left alone, whatever
+        its prices.
         """
         given = {"code": version.code, "release": version.release, "prices": prices}
         return [UnanalyzedSession(*row) for row in self._db.all(_UNREAD, given)]

@@ -60,7 +60,7 @@ _COUNT = "select count(*) from events"
 
 
 class CallRow(msgspec.Struct, gc=False, frozen=True):
-    """A call or its result; ``kinds`` are its kind and its marks."""
+    """A call, a result or another event that names a file. ``kinds``: its kind, then its marks."""
 
     seq: int
     ts: int | None

@@ -1,7 +1,7 @@
 """The sources of a host, found by their paths, without holding all their rows in memory.
 
-A store may know 100,000 sources, and a watch checks all of them now and then. In memory are two
-numbers for each: a hash of its path, and its id. Rows are loaded when they are needed, in batches.
+A store may know 100,000 sources, and a watch checks all of them now and then. Memory holds two
+numbers for each source: a hash of its path, and its id. Rows are loaded in batches when needed.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,7 @@
 """Ask a PostgreSQL server through libpq itself, for a hook that an agent waits for.
 
-Loading psycopg takes longer than a hook may take; loading its libpq does not. Only what hooks ask
-is supported: texts, numbers and bytes, one statement at a time.
+Loading psycopg takes longer than a hook may take; loading its libpq does not. Only what hooks need
+is supported: texts, numbers, booleans and bytes, one statement at a time.
 """
 
 import ctypes

@@ -58,8 +58,8 @@ _ORIGINS = """
 """
 _TIMES = ("created_at", "updated_at", "undone_at")
 _LATEST = 253_402_300_799_999
-# The live store only ever raises these numbers, from 0 on. A file from outside must not set one to
-# the limit of the database: then every later write would fail.
+# The live store counts with these numbers, from 0 on. A file from outside must not set one to the
+# limit of the database: then every later write would fail.
 _COUNTERS = ("head", "next_seq", "send_index", "last_compact_seq", "fence", "revision")
 _MOST = 1 << 53
 _BLOBS = {"live_messages": "body", "live_keys": "append_key"}
@@ -67,7 +67,7 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 
 
 def with_origins(db: Database, natives: Iterable[str]) -> list[str]:
-    """These sessions and all whose messages they continue. An origin comes before its forks."""
+    """These sessions and the sessions whose messages they continue. Origins precede their forks."""
     found: dict[str, None] = {}
     for native in natives:
         chain = [native]

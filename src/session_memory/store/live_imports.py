@@ -1,8 +1,8 @@
 """Live sessions that were imported from another runtime, as the collector sees them.
 
-An imported session and its origin are one session: its rows are a second log of the origin. The
-rows that the import wrote repeat the origin's own log. Once that log is collected, they are left
-out.
+An imported session and its origin are one session: the rows of the imported session are a second
+log of the origin. The rows that the import wrote repeat the origin's own log. Once that log is
+collected, the collector leaves these rows out.
 """
 
 from functools import cached_property

@@ -1,8 +1,8 @@
 """The order of the rows of a live session: messages, folds, moves and usage as one list.
 
-Rows are only ever added, so rows that were read nearly always keep their order. Only if the times
-of two rows of different tables do not tell which came first, rows that are added later may change
-the order of the two. `digest_of` shows such a change.
+Rows are only ever added, so rows that were read nearly always keep their order. The exception: the
+times of two rows of different tables may not tell which came first. Then a row that is added later
+may change the order of the two, and `digest_of` shows the change.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Read the rows of live sessions as an ordered list of lines. A live session has no other log."""
+"""Read the rows of live sessions as an ordered list of lines, because they have no log files."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple

@@ -42,7 +42,7 @@ class _Words(dict[int | None, str | None]):
         self._db = db
 
     def __missing__(self, number: int | None) -> str | None:
-        # Half of the columns of a row are None.
+        # Many columns are None. With this entry, only the first None calls this function.
         self[None] = None
         if number is None:
             return None

@@ -34,8 +34,8 @@ _FIRST_OWN = """
     from sessions s where s.uid in ({keys})
 """
 _SUMMARIES = "select seq, summary from events where session_id = {session} and seq in ({keys})"
-# For a small drawing, about ``most`` events of a session are read: of a session with ten times as
-# many events, every tenth.
+# For a small drawing, at most about ``most`` events of a session are read: of a session with ten
+# times as many events, about every tenth.
 _STRIPS = """
     select s.uid, e.ts, e.kind, e.marks, e.role, e.is_error from events e
     join sessions s on s.id = e.session_id
@@ -155,7 +155,7 @@ class StripEvent(msgspec.Struct, gc=False):
 def strip_events(
     db: Database, names: NameTable, uids: list[str], most: int
 ) -> dict[str, list[StripEvent]]:
-    """About ``most`` events of each session, evenly spread over it."""
+    """At most about ``most`` events of each session, evenly spread over it."""
     found: dict[str, list[StripEvent]] = {}
     word = names.word
     for uid, ts, kind, marks, role, error in db.matching(

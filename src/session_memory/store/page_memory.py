@@ -1,8 +1,8 @@
 """How much of a database a connection keeps in memory.
 
 SQLite keeps the pages that it read, up to 24 MB for each connection. That is no harm in a command,
-which ends soon. But a server keeps several connections for days. It needs the pages less, because
-the operating system caches the file as well.
+which ends soon. But a server keeps several connections for days. A server can do with fewer pages,
+because the operating system caches the file as well.
 """
 
 from session_memory.store.address import is_postgres

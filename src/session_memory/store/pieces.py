@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import TypeVar
 
-# The commit of a piece comes on top of it.
+# The time for the commit of a piece is not included.
 PIECE_S = 0.03
 FIRST_SHARE, LEAST_SHARE = 1 / 4, 1 / 32
 

@@ -55,7 +55,7 @@ def _storable(value: object) -> object:
 
 class Problems:
     """The table of problems. A problem of length 0 is about a whole file, or about a line that was
-    read in spite of it."""
+    read in spite of the problem."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -108,7 +108,7 @@ class Problems:
     def replace(
         self, source_id: int, reason: str, sessions: set[str], details: dict[int, str], now: int
     ) -> None:
-        """Replace the problems that some sessions have in a source, of one reason.
+        """Replace the problems of one reason that some sessions have in a source.
 
         ``details`` maps places to details. Each detail begins with the uid of a session. Problems
         of these sessions with this reason that are not in ``details`` are removed.

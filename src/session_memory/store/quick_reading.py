@@ -1,7 +1,7 @@
 """Read a few rows of a store at once, for a hook that an agent waits for.
 
-Nothing is written, migrated or repaired, and a lock is waited for only a moment. Every module that
-`Store` would load is left out, because loading takes longer than the whole answer may take.
+It writes, migrates and repairs nothing, and waits only a moment for a lock. It does not load the
+modules that `Store` needs, because loading them takes longer than the whole answer may take.
 """
 
 import os
@@ -27,8 +27,8 @@ class CannotRead(Exception):
 
 
 class QuickReader:
-    """A store that is open for reading. It has the reading methods of a `Database`; statements are
-    the same for SQLite and PostgreSQL."""
+    """A store that is open for reading, with the methods of a `Database` that read a few rows.
+    A statement is the same for SQLite and PostgreSQL."""
 
     def __init__(self, where: str) -> None:
         is_server = where.strip().lower().startswith(("postgres://", "postgresql://"))

@@ -263,7 +263,7 @@ class Packer:
         return packed(piece, start, dictionary.compressor, dictionary)
 
     def _is_short(self, piece: bytes) -> bool:
-        """Whether the piece is too short to compress well without a dictionary."""
+        """Whether the piece is so short that a dictionary from the store is used in any case."""
         known = self._dictionary is not None and self._dictionary.id is not None
         return known and len(piece) <= SMALL_PACK
 

@@ -18,7 +18,8 @@ from session_memory.store.steps import step5_learn
 
 SESSION, SOURCE = "session", "source"
 FORGOTTEN_LIVE = "live"
-"""The kind of tombstone of a forgotten live session. An import skips it; its id can be reused."""
+"""The kind of tombstone of a forgotten live session. An import skips the session. Its id is free
+for a new session."""
 UNSWEPT = "unswept"
 """The tombstone that notes that free pages may hold deleted data."""
 DISTILLED = tuple(re.findall(r"^create table (\w+)", step5_learn.SQL, re.MULTILINE))
@@ -148,7 +149,9 @@ class Retention:
     # ------------------------------------------------------------ sizes and candidates
 
     def used_bytes(self) -> int:
-        """The compressed size of all packs and of closed live sessions, which the caps limit."""
+        """The compressed bytes of all packs and the bytes of closed live sessions.
+        The caps of retention limit this sum.
+        """
         return int(self._db.value(_USED)) + closed_bytes(self._db)
 
     def candidates(self) -> list[Candidate]:
@@ -318,7 +321,7 @@ class Retention:
         return None if row is None else (int(row[0]), str(row[1]))
 
     def is_due(self, now: int) -> bool:
-        """Whether a day has passed since the last run, or if there was none, the first sync."""
+        """Whether a day has passed since the last run, or since the first sync if there was none."""
         last = self.last_run()
         since = self._db.value(_FIRST_SEEN) if last is None else last[0]
         return since is not None and now - since >= DAY_MS
