@@ -321,7 +321,7 @@ class Retention:
         return None if row is None else (int(row[0]), str(row[1]))
 
     def is_due(self, now: int) -> bool:
-        """Whether a day has passed since the last run, or since the first sync if there was none."""
+        """Whether a day has passed since the last run. Without a run, since the first sync."""
         last = self.last_run()
         since = self._db.value(_FIRST_SEEN) if last is None else last[0]
         return since is not None and now - since >= DAY_MS

@@ -68,8 +68,8 @@ _LIVE_BODIES = """
 """
 _LOCK_BODY = "update live_bodies set length = length where hash = :hash"
 _BODIES_IN_USE = "select distinct body from live_messages where body is not null"
-# Names of subagents: those that the session's log names, those whose ids continue its id, and
-# those whose files lie below its own.
+# The uids of a session's subagents: those that its log names, those that begin with its own uid,
+# and those whose files lie below its file.
 _CHILDREN_BY_NAME = """
     select l.child_uid from links l join sessions s on s.id = l.parent_id where s.uid = :uid
     union

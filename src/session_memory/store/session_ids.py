@@ -1,7 +1,7 @@
 """Find sessions by parts of their ids and by their titles.
 
-Ids are found through the index of ``uid``, by where they begin, and nothing here reads more rows
-than it returns. Both databases compare ids byte by byte.
+Ids are found by their beginnings, through the index of ``uid``, so few other rows are read. Both
+databases compare ids byte by byte.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Pages of sessions: filters, order and limit are SQL, so a short list reads only what it shows."""
+"""Pages of sessions: filters, order and limit are SQL, so a short list loads only what it shows."""
 
 import re
 from collections import Counter
@@ -94,8 +94,9 @@ class SessionConditions(msgspec.Struct, frozen=True, kw_only=True):
     """Conditions that a session must meet. A field that is ``None`` sets no condition.
 
     A session must have one of the values in each tuple. It must have ended at ``since`` or later,
-    and begun before ``until`` (milliseconds). ``roots`` leaves out all subagents, ``folded`` only
-    the subagents of sessions that match.
+    and begun before ``until`` (milliseconds). ``roots`` leaves out all subagents. ``folded`` leaves
+    out subagents whose parent matches. If a parent is not in the store, the newest of its subagents
+    stays.
     """
 
     flavors: tuple[str, ...] | None = None
@@ -292,8 +293,10 @@ def _folded(matches: str) -> str:
 
 
 def _below_sql(columns: Sequence[str], matches: str) -> str:
-    """Count the subagents with a stored parent by some fields. For each field, a further column is
-    1 if the list with their value has the parent, too, so that they are left out of it."""
+    """The SQL that counts subagents with a stored parent by the values of ``columns``.
+    For each of ``columns`` there is one more column. It is 1 if the parent matches and has the same
+    value. Then the list with this value has the parent and leaves out these subagents.
+    """
     parent = f"{_with_alias(matches, 'p')} and coalesce(p.parent_uid, '') <> s.uid"
     left_out = [
         f"case when {parent} and {_with_alias(column, 'p')} = {column} then 1 else 0 end"

@@ -30,6 +30,7 @@ _NEWEST = """
 def newest_revisions(db: Database, limit: int) -> dict[str, tuple[int, int]]:
     """The newest sessions by uid: the revision and the number of events of each.
 
-    A session that gets new events is among them. So two results show which sessions changed.
+    A session that gets new events becomes one of the newest. So two results show which sessions
+    have changed.
     """
     return {row[0]: (row[1], row[2]) for row in db.all(_NEWEST, {"limit": limit})}

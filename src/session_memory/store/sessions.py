@@ -195,7 +195,8 @@ _NAMED_BELOW = "select id from sessions where uid = :uid or (uid > :first and ui
 _SUBAGENTS = """
     select uid from sessions where parent_uid = :uid and relation = 'subagent' order by uid
 """
-# Without doubles: logs may claim that two sessions started each other.
+# ``union`` drops doubles. Logs may claim that two sessions started each other, and with doubles
+# this query would then never end.
 _SUBAGENTS_BELOW = """
     with recursive below (parent, uid) as (
         select parent_uid, uid from sessions

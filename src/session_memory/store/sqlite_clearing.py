@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 # At most this many pages are moved and cleared under the write lock. If there are more, they are
 # first cleared without it.
 FEW_PAGES = 200
-# After this many rounds, all remaining pages are cleared under the lock. Otherwise beside busy
-# writers it might never end.
+# After this many rounds, all remaining pages are cleared under the lock. Otherwise the clearing
+# might never end beside busy writers.
 MOST_ROUNDS = 20
 LOCK_S = 1.0
 # A commit without a change would not be noticed by others.

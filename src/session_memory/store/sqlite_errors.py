@@ -23,7 +23,7 @@ FAULTS = (apsw.Error, UnicodeDecodeError)
 def translated(error: apsw.Error | UnicodeDecodeError, path: Path) -> SessionMemoryError:
     """Our exception for an apsw error on the database at ``path``."""
     if isinstance(error, apsw.ConnectionClosedError | apsw.CursorClosedError):
-        # It was closed while rows of it were read.
+        # The store was closed while its rows were read.
         return StoreClosed(str(path))
     if isinstance(error, apsw.FullError):
         return StoreFull(str(path))

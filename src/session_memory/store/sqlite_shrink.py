@@ -55,7 +55,7 @@ def checkpoint(db: "Sqlite") -> bool:
         held = HeldLock()
         is_done = _emptied_wal(db)
         held.released("checkpoint")
-        # SQLite does not wait for a checkpoint of another process, as every append may begin.
+        # SQLite does not wait for a checkpoint of another process. Every append may begin one.
         if is_done or not retry_until(until):
             return is_done
 

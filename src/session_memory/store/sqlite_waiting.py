@@ -24,7 +24,7 @@ def retry(times: int) -> bool:
 def pause(times: int) -> float:
     """Sleep once more after ``times`` sleeps, and return about how many seconds all of them took.
 
-    The first ones are short and not counted.
+    The first sleeps are short and not counted.
     """
     time.sleep(min(RETRY_S, SHORTEST_S * (times + 1)))
     return max(0, times - SHORT_RETRIES) * RETRY_S

@@ -29,8 +29,8 @@ LAST = "\U0010ffff"
 # Pages that one step of a merge writes, and rows that one step of removing an index deletes.
 MERGED_PAGES = 32
 ROWS_AT_ONCE = 200
-# Of words that contain a part, at most this many are looked up one by one. Otherwise, and for parts
-# that very many words contain, all words are read with their numbers of texts.
+# Of the words that contain a part, at most this many are looked up one by one. If there are more,
+# or if a part is shorter than SHORTEST_PART, all words are read with their numbers of texts.
 MOST_LOOKED_UP, SHORTEST_PART = 500, 3
 # The large tables of an FTS5 index. Rows up to the number describe the whole index.
 _PARTS = (("data", 10), ("docsize", 0))
@@ -41,8 +41,8 @@ create virtual table {table} using fts5 (
 )
 """
 # Segments are merged late, so a first load writes each word only once or twice. Searching sixteen
-# segments is as fast as searching four. FTS5 would merge them when a transaction commits, and a
-# page for each deleted text. So it merges nothing by itself, and `merged` does it in steps.
+# segments is as fast as searching four. With its own settings, FTS5 would merge segments while a
+# transaction commits. These settings turn that off, and `merged` merges in steps.
 _SETTINGS = {"hashsize": HASH_BYTES, "automerge": 0, "usermerge": 16, "crisismerge": 64}
 CONFIGURE = ";\n".join(
     f"insert into {{table}} ({{table}}, rank) values ('{name}', {value})"
@@ -188,7 +188,9 @@ class SqliteWordEngine:
             return None  # A word that FTS5 has cut inside of a character.
 
     def beginning(self, text: str, most: int) -> tuple[QueryWord, ...]:
-        """The most frequent words. A prefix search of FTS5 would collect the texts of all words."""
+        """The most frequent words that begin with ``text``.
+        A prefix search of FTS5 would collect the texts of all such words.
+        """
         found = sorted(self.terms(first=text, last=text + LAST), key=lambda one: -one[1])
         return tuple(QueryWord(word) for word, _ in found[:most])
 
