@@ -73,8 +73,8 @@ class DirectoryChanges:
     def wait(self) -> ChangedPaths:
         """Wait for the next changes, and return them; there may be none.
 
-        With events it returns after 0.1 seconds at most, or 1 second if nothing changed for a
-        while. Without events it waits for ``poll_s`` seconds.
+        With events, it returns after about 0.1 seconds if nothing changes, or after a second if
+        nothing has changed for a while. Without events it waits for ``poll_s`` seconds.
         """
         if self.polling:
             self._stop.wait(self.poll_s if self._watched is not None else 0)
@@ -100,8 +100,8 @@ class DirectoryChanges:
         return ChangedPaths(set(map(self._named, paths)), is_incomplete)
 
     def _follow_existing(self) -> bool:
-        """Start watching again if a directory appeared, disappeared or was replaced; say
-        whether."""
+        """Whether a directory appeared, disappeared or was replaced. If so, watching ends, and
+        begins again with the next event that is asked for."""
         existing = {place: identity(place) for place in self._directories}
         watched = {place: found for place, found in existing.items() if found is not None}
         if watched == self._watched:

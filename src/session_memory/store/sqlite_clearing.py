@@ -1,12 +1,16 @@
 """Clear deleted data from a SQLite file while others go on writing.
 
 `vacuum` would do it too, but it locks others out for as long as it takes to write the whole file.
+So the file is cleared in these steps:
 
-A checkpoint may not move pages into the file that an older reader must not see. So once everything
-is in the file and a read transaction is open, no process writes the file: what others commit goes
-to the WAL. Meanwhile deleted data is overwritten in the file. The pages that are in the WAL by then
-may hold copies of it, because other processes have read them before. They are few. They are moved
-and cleared under the write lock, and then a commit makes all others read pages anew.
+1. All pages are moved from the WAL into the file, and a read transaction is opened. While it is
+   open, no process writes the file, because a checkpoint may not move pages that an older reader
+   must not see. What others commit goes to the WAL.
+2. Deleted data in the file is overwritten.
+3. Pages that came into the WAL meanwhile may hold copies of deleted data, because other processes
+   had read the pages before. The write lock is taken, and these few pages are moved into the file
+   and cleared.
+4. A commit makes all other processes read their pages anew.
 """
 
 import itertools

@@ -43,7 +43,7 @@ from session_memory.store.statistics_sql import (
 
 
 class Statistics:
-    """Counts over everything in a `Scope`. Each method runs one statement."""
+    """Counts over everything in a `Scope`."""
 
     def __init__(self, db: Database) -> None:
         self._db = db

@@ -78,7 +78,7 @@ class Store:
     def transaction(self) -> Iterator[None]:
         """A write transaction. After a rollback, cached numbers of new rows are dropped.
 
-        After it, the search index may be merged in short transactions of its own.
+        After a commit, the search index may be merged in short transactions of its own.
         """
         is_outermost = not self.db.is_writing
         try:
@@ -134,7 +134,7 @@ class Store:
                 copy.compact()
 
     def compact(self) -> tuple[int, int]:
-        """Give free pages back to the disk, and return the sizes before and after."""
+        """Make the store as small as it can be, and return its bytes before and after."""
         before = self.db.bytes_on_disk()
         self.db.vacuum()
         return before, self.db.bytes_on_disk()

@@ -1,7 +1,7 @@
 """Tasks: the issue, pull request or ticket that each session works on.
 
-Logs name tasks, and derivation stores what they name with the session. What a person says is
-kept apart from it, so that it survives every derivation.
+Derivation stores the task that a session's logs name, in the row of the session. A task that a
+person sets is stored here, so that it survives every derivation.
 """
 
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Usage: one row per model response and session that logged it. It counts for one owner only."""
+"""Usage: one row per model response and session that logged it. A response has one owner."""
 
 from collections.abc import Iterable, Iterator
 

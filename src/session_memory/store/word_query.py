@@ -107,7 +107,10 @@ class WordEngine(Protocol):
         ...
 
     def find(self, query: WordQuery, text_class: int | None, limit: int, before: int) -> list[int]:
-        """The docs of matching texts below ``before``, highest first; None means all classes."""
+        """The docs of matching texts below ``before``, highest first.
+
+        With ``text_class`` None, texts of all classes match.
+        """
 
     def count(self, query: WordQuery, text_class: int | None) -> int: ...
 

@@ -18,8 +18,8 @@ def _compressor(level: int) -> Any:
 
 
 def compressed(data: bytes, level: int) -> bytes:
-    """Return the same bytes as `zstd.compress`, which takes twice as long: it makes a compressor
-    for each text."""
+    """Return the same bytes as `zstd.compress` in half the time, because one compressor serves
+    many texts."""
     using = _compressor(level)
     return bytes(using.compress(data, zstd.ZstdCompressor.FLUSH_FRAME))
 

@@ -1,4 +1,4 @@
-"""Step 13: the tasks that people gave to sessions. An empty one says that there is none."""
+"""Step 13: the tasks that people gave to sessions. An empty task says that a session has none."""
 
 SQL = """
 create table tasks (
