@@ -58,7 +58,7 @@ def masked_piece(piece: FilePiece) -> FilePiece:
 
 
 def masked_spill(file: BinaryIO, start: int, size: int) -> Iterator[PlacedBytes]:
-    """Yield a file of any size from ``start`` on, masked. No piece ends inside a secret."""
+    """Yield a file of any size from ``start`` on, masked. Pieces end where no secret is cut."""
     file.seek(start)
     rest = b""
     while start + len(rest) < size:

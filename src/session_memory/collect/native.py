@@ -27,8 +27,8 @@ MOST_UNPACKED = 8 * 1024**3
 class Stat(msgspec.Struct, frozen=True):
     """A file's size, times and inode.
 
-    When size, time of writing and inode are equal, nothing was written. The time of change
-    (``ctime_ns``) does not count: a backup, a chmod or a hard link sets it too.
+    If size, time of writing and inode are equal, the file counts as unchanged. The time of change
+    (``ctime_ns``) does not matter: a backup, a chmod or a hard link sets it too.
     """
 
     size: int

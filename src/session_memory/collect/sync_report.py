@@ -9,8 +9,8 @@ class SyncReport(msgspec.Struct, kw_only=True):
     """The figures of a sync, as ``sync --json`` prints them.
 
     ``discovered`` = ``ingested`` + ``unchanged`` + ``failed``, all counted in sources. ``sessions``
-    were written to, and ``events`` are new. ``problems`` are all in the store, or 0 if the sync
-    looked at some paths only.
+    counts the sessions that were written to, ``events`` the new events, and ``problems`` all
+    problems in the store. ``problems`` is 0 after a dry run and if only some paths were looked at.
     """
 
     discovered: int = 0

@@ -71,7 +71,7 @@ def call_entries(message: MessageRow) -> Iterator[tuple[PendingCall, dict[str, A
 
 
 def results_in(message: MessageRow) -> Iterator[str]:
-    """The ids of the calls whose results a message contains; empty for a call without an id."""
+    """The ids of the calls whose results a message contains. A call without an id gives ``""``."""
     if message.tool_call_id or (message.role == "tool" and not isinstance(message.content, list)):
         yield message.tool_call_id or ""
     for block in _blocks(message, "tool_result"):

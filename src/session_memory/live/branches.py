@@ -131,7 +131,7 @@ class BranchReader(LiveConnection):
         return in_order(rows)
 
     def _rows_without(self, segments: Sequence[Segment], hidden: Set[int]) -> list[Row]:
-        """Every row of a path except ranges of hidden ones, in no particular order."""
+        """The rows of a path that are not hidden, and sometimes hidden ones, in no fixed order."""
         rows: list[Row] = []
         for segment in reversed(segments):
             for first, last in _runs(self._branch_seqs(segment), hidden):

@@ -1,7 +1,7 @@
 """Decide when to compact a session and which messages to fold. Pure functions, without a model.
 
-The size of a context is everything that was sent: uncached input, cache reads and cache writes.
-Some providers include the cached part in the input figure, others do not.
+The size of a context is everything that was sent (uncached input, cache reads and cache writes)
+plus the answer. Some providers include the cached part in the input figure, others do not.
 """
 
 import json

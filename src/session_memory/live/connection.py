@@ -1,8 +1,8 @@
 """The database connection of the live store, and the checks before every write.
 
 Each operation is one transaction. A write starts with an update of its session's row. The update
-locks the row (on PostgreSQL), and it matches no row if the session is archived, leased by another
-writer or at another head; then the write is refused.
+locks the row (on PostgreSQL). It matches no row if the session is archived or closed, is leased by
+another writer, or is at another head. Then the write is refused.
 """
 
 import json

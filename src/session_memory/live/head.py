@@ -85,7 +85,7 @@ class HeadOperations(MessageOperations):
         self._db.insert_one("live_moves", _MOVES, (key, kind, *before, *after, at))
 
     def undo_rewind(self, session_id: str, *, fence: int | None = None) -> int:
-        """Undo the last rewind, clear or return, and return the head.
+        """Undo the last rewind, clear or return, and return the restored head.
 
         Messages appended since then go off the path; ``return_to`` can restore them.
         """
