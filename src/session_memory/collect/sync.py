@@ -89,7 +89,7 @@ def sync_paths(
     are compared with the store, too. No other source is looked at, except live sessions.
 
     Also returns the paths for which the caller must search the whole root: no source was read there
-    yet, or its file is gone. ``report.problems`` stays 0, for counting reads the whole store.
+    yet, or its file is gone. ``report.problems`` stays 0, because counting problems takes long.
     """
     started = time.perf_counter()
     changed, others = changed_databases(where, paths)

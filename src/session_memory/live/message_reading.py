@@ -67,7 +67,7 @@ class MessageReader(BranchReader):
         return [every[seq] for seq in sorted(every)]
 
     def load_tail(self, session_id: str, count: int = 50) -> list[MessageRow]:
-        """The last ``count`` messages of the path. The cost does not depend on its length."""
+        """The last ``count`` messages of the path. A long path costs no more than a short one."""
         whole(count, "count")
         with self._reading():
             _, branch, head = self._position(session_id)

@@ -316,7 +316,7 @@ class MycodeSessionStore(MycodeHome):
         return {"session": _to_meta(row), "messages": [m for m, _ in self._visible(session_id)]}
 
     def _visible(self, session_id: str) -> list[tuple[Message, int]]:
-        """Return the messages of the context, each with the seq to rewind to, to make it the last.
+        """Return each message of the context, and the seq of a rewind that makes it the last one.
 
         For a note, this is the seq of the last message that was folded into it.
         """

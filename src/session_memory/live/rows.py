@@ -1,8 +1,8 @@
 """The records that the live store returns.
 
 They are structs, because a context may have tens of thousands of messages and a dataclass takes
-five times as long to make. `dataclasses.asdict`, ``replace`` and ``fields`` work on them all the
-same: they only look at ``__dataclass_fields__``.
+five times as long to make. `dataclasses.asdict`, ``replace`` and ``fields`` also accept these
+structs: the functions only look at ``__dataclass_fields__``, which each struct here has.
 """
 
 from dataclasses import make_dataclass
