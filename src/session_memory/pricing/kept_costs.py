@@ -65,8 +65,9 @@ def dear_sessions(
 ) -> dict[str, int] | None:
     """Return the cost of the most expensive sessions in a period, by uid.
 
-    These are the ``limit`` most expensive sessions without subagents, and all sessions that have or
-    are subagents. None if figures cannot answer this, or if there are fewer than ``limit``.
+    These are the ``limit`` most expensive sessions without subagents, all sessions that have or are
+    subagents, and the sessions whose figures are outdated. None if figures cannot answer this, or
+    if fewer than ``limit`` sessions have no subagents.
     """
     costs, days = kept_costs(store, clock), WholeDays(usage, clock)
     if costs is None or days.partial:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from session_memory.core.lazy_patterns import lazy_pattern
 from session_memory.redact.plausibility import entropy, is_placeholder, is_uuid
 
-# Word to search for in the lower-case text → how many of its characters belong to the name.
+# Word to search for in the lower-case text → how many of its characters belong to the name; 0: all.
 _STEMS = {
     **dict.fromkeys(("pass", "pwd", "secret", "apikey", "api-key", "accesskey", "access-key"), 0),
     **dict.fromkeys(("token", "_key", "privatekey", "signingkey", "encryptionkey", "auth-key"), 0),

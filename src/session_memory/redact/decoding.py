@@ -1,8 +1,8 @@
 """Make views of a text as a reader sees it: without escapes, colours and invisible characters.
 
-A colour before a secret or an escape in it can hide it from the rules, so the rules search the
-views, too. A view knows where each of its characters is in the original text, so that the mask
-covers the original characters.
+An escape inside of a secret, or a colour code before a secret, can hide the secret from the rules.
+So the rules search the views, too. A view knows where each of its characters is in the original
+text, so that the mask covers the original characters.
 """
 
 import re

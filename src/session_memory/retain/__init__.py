@@ -7,6 +7,7 @@
 - check it: `verification`; move it: `portable_file`, `portable_reading`,
   `portable_import`; write logs back: `native_files`
 
-A session is evicted only after it was analyzed and its logs are in a verified archive. The only
-exception is the hard cap, and then the run reports data loss.
+A session is evicted only after it was analyzed and its logs are in a verified archive. There are
+two exceptions: the user can turn the archive off, and over the hard cap a session whose analysis
+failed is evicted too, which the run reports as data loss.
 """

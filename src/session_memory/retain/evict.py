@@ -1,6 +1,7 @@
 """Evict sessions: write their logs to the archive, verify that file, then delete from the store.
 
-If the process is killed, the logs of every session are still in the store or in a verified archive.
+If the process is killed, the logs of every session are still in the store or in a verified archive,
+unless the user wants no archive.
 """
 
 from collections.abc import Iterator

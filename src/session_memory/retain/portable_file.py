@@ -2,8 +2,8 @@
 
 The file is a zstd-compressed tar archive: ``manifest.json`` first (format, version, counts, the
 names that people gave to sessions), then ``sources/<uid>.json`` and ``raw/<uid>`` for each source.
-It holds only what cannot be derived;
-an import derives events, usage and the rest again (`session_memory.retain.portable_import`).
+It holds only what cannot be derived. An import derives events, usage and the rest again
+(`session_memory.retain.portable_import`).
 """
 
 import tarfile

@@ -53,7 +53,7 @@ def restore(
     now: int,
     failed: list[FailedRestore] | None = None,
 ) -> list[RestoredSessions]:
-    """Restore sessions, and the sessions that were evicted together with them. None restores all.
+    """Restore sessions, and those that belong together with them. ``uids`` None: all evicted ones.
 
     Restored sessions are pinned for as many days as the age limit of retention, so that it does not
     evict them at once. With a list ``failed``, sessions that cannot be restored are added to it,

@@ -1,8 +1,8 @@
 """Group sessions into units, which are evicted together with all their sources.
 
 Sessions of the same source are one unit. A subagent belongs to the unit of its parent. A fork that
-only refers to another session's history belongs to the unit of that session. A fork that has a copy
-of the history does not, because its own log holds it.
+only refers to another session's history belongs to the unit of that session. A fork whose own log
+has a copy of the history is in a unit of its own.
 """
 
 from collections.abc import Iterable
