@@ -58,7 +58,7 @@ class BatchWriting:
     def _claim(self, chunk: Chunk) -> bool:
         """Whether this sync may write a chunk.
 
-        It may not if, meanwhile, another sync read the source, or the source was evicted, restored
+        It may not if another sync has read the source since, or if the source was evicted, restored
         or forgotten. Then the later chunks of the source are not written either.
         """
         task = chunk.task

@@ -128,7 +128,10 @@ class Charge(msgspec.Struct, frozen=True):
 
     @property
     def tokens(self) -> int:
-        """Input, output, cache reads and cache writes. The other buckets are parts of these."""
+        """Input, output, cache reads and cache writes.
+
+        The other buckets are parts of these, except for the number of web searches.
+        """
         input_tokens, output, read, written, *_ = self.buckets
         return input_tokens + output + read + written
 

@@ -117,7 +117,7 @@ def _spelled(table: PriceTable, flavor: str, name: str) -> Iterator[tuple[str, s
 def _found(table: PriceTable, provider: Provider, name: str) -> tuple[Provider, PricedModel] | None:
     """Return the model with this name, and the provider whose price counts.
 
-    That is ``provider``, or another provider whose model ``provider`` only serves.
+    That is ``provider``, or the maker of the model if ``provider`` only serves it.
     """
     dashed = _COMPACT_DATE.sub(r"-\1-\2-\3", name)
     for spelled in dict.fromkeys((name, dashed)):

@@ -241,7 +241,7 @@ class _Calls:
 
 
 def _has_own_logs(store: Store, uid: str, row: SourceRow) -> bool:
-    """Whether the store has other logs of the session. They say more than these records."""
+    """Whether the store has other logs of the session, which say more than records of version 1."""
     session = store.sessions.row(uid)
     sources = () if session is None else store.sources.read_by(session.id)
     return any(one.path != row.path for one in sources)

@@ -2,7 +2,7 @@
 
 The partition of a session is the month in which it started. Exported rows stay in the lake when a
 session is evicted. An export writes only partitions with changes. It writes ``sessions`` last,
-because the revisions in it say what the other two hold.
+because the revisions there say which state of a session ``events`` and ``usage`` hold.
 """
 
 from collections.abc import Callable

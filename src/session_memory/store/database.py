@@ -183,16 +183,16 @@ class Database(Protocol):
         """Copy the database before a migration, unless the server can undo a migration itself."""
 
     def vacuum(self) -> None:
-        """Rewrite the database, as small as it can be. Others may have to wait meanwhile."""
+        """Rewrite the database, as small as it can be. Other processes may have to wait."""
 
     def clear_deleted(
         self, marks: Collection[str] | None = None, *, without_live: bool = False
     ) -> list[Unswept]:
         """Remove deleted data from the database's files. Returns where some of it may be left.
 
-        Without arguments everything is cleared. With the ``marks`` of an earlier result, only the
-        places must be cleared that this result named. With ``without_live``, all tables are
-        cleared as well, except those of live sessions.
+        Without arguments everything is cleared. With the ``marks`` of an earlier result, at least
+        the places that it named are cleared. ``without_live`` adds to these places all tables
+        except those of live sessions.
         """
 
     def compact(self) -> list[Unswept]:

@@ -33,7 +33,7 @@ class AnalysisVersion(msgspec.Struct, frozen=True):
 class _DigestVersion(msgspec.Struct, frozen=True):
     """The code and the prices that some digests were made with; ``digests`` is their number.
 
-    `_IS_OUTDATED` and `_HAS_OTHER_PRICES` are the same conditions in SQL.
+    Its methods test the same conditions as `_IS_OUTDATED` and `_HAS_OTHER_PRICES`, which are SQL.
     """
 
     analysis: str
@@ -215,7 +215,7 @@ _SIGNALS = f"select {', '.join(_SIGNAL)} from signals order by session_uid, plac
 _SIGNALS_OF = f"select {', '.join(_SIGNAL)} from signals where session_uid in ({{keys}})"
 _ERRORS_OF = f"select {', '.join(_ERROR)} from error_fingerprints where session_uid in ({{keys}})"
 MANY_NAMED = 10_000
-"""If a caller names more sessions than this, all rows are read and those of others are skipped."""
+"""If a caller asks for more sessions than this, all rows are read and others are skipped."""
 _COUNT = "select count(*) from digests"
 
 

@@ -11,7 +11,7 @@ class EventRow(msgspec.Struct, gc=False):
 
     An empty ``summary`` means that the summary is the ``path``. ``words`` is the text for the
     search index. If a worker process has prepared it already, ``prepared`` has the result and
-    ``words`` is empty. Neither is a column.
+    ``words`` is empty. Neither ``words`` nor ``prepared`` is a column.
     """
 
     seq: int

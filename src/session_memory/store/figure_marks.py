@@ -1,7 +1,7 @@
 """Marks of sessions whose kept figures (stored sums of cost, files and work) are out of date.
 
-Every statement that changes a session, its events or its usage is followed by a mark, in the same
-transaction. So the figures of a session without a mark are right.
+A transaction that changes a session, its events or its usage also marks the session. So the figures
+of a session without a mark are right.
 """
 
 from collections.abc import Collection, Iterator

@@ -96,9 +96,9 @@ class KeptCost(msgspec.Struct, frozen=True):
 
 
 class Figures:
-    """The tables of figures. A reader who needs figures that are missing makes them.
+    """The tables of figures. A caller that needs missing figures computes and stores them.
 
-    That may take seconds. If ``make_elsewhere`` is set, the reader calls it instead.
+    That may take seconds. If ``make_elsewhere`` is set, the caller calls this function instead.
     """
 
     def __init__(self, db: Database) -> None:

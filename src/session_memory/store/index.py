@@ -323,7 +323,7 @@ class WordIndex:
     def add_next(self, docs: PreparedDocs) -> None:
         """Add docs to the new index.
 
-        If it has a doc with the same number, that one is of a deleted event and is replaced.
+        If the index has a doc with the same number, it is of a deleted event and is replaced.
         """
         words = self._next
         words.drop(words.known([doc for doc, _ in docs]))

@@ -1,8 +1,8 @@
 """Erase live sessions: their rows, and what was collected from them.
 
 Collected sessions that are related to an erased one are marked as stale, and the next sync derives
-them again. The erased texts stay in free pages until later rows overwrite them or ``store compact``
-clears them.
+them again. The erased texts stay in free pages until later rows overwrite them, or until a
+``forget`` or a ``store compact`` clears them.
 """
 
 from collections.abc import Collection

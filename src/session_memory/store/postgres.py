@@ -365,7 +365,7 @@ alter table dictionaries alter column body set storage external;
         """Nothing to do: the settings of a server are made by its administrator."""
 
     def is_foreign(self, tables: Sequence[str]) -> bool:
-        """Whether a table of another program has a name of ours. Others may be in the schema."""
+        """Whether another program's table has a name of ours. Tables with other names are fine."""
         return next(self.matching(OURS, tables), None) is not None
 
     def has_table(self, name: str) -> bool:

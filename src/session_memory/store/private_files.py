@@ -159,7 +159,7 @@ def sweep_unfinished(directory: Path) -> None:
     try:
         names = [entry.name for entry in os.scandir(directory)]
     except OSError:
-        # It does not exist yet, or we may not list it. Then there is nothing that we could remove.
+        # The directory does not exist yet, or we may not list it. So there is nothing to remove.
         return
     for name in names:
         if is_unfinished(name):
@@ -281,7 +281,7 @@ def _remove_if_left(path: Path) -> None:
 
 
 def _remove_tree(path: Path) -> None:
-    # It loads all libraries for compressed files, and a command that only reads needs none.
+    # `shutil` loads all libraries for compressed files, and a command that only reads needs none.
     from shutil import rmtree  # noqa: PLC0415
 
     rmtree(path, ignore_errors=True)

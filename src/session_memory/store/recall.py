@@ -88,7 +88,7 @@ class Recall:
     def saving(self, transaction: AbstractContextManager[None]) -> Iterator[None]:
         """Open a transaction in which `save` can be called. The rows are written at its end.
 
-        They are sorted then, so that the rows of one term are stored side by side.
+        They are sorted first, so that the rows of one term are stored side by side.
         """
         with transaction:
             self._rows.clear()

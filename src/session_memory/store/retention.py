@@ -87,8 +87,8 @@ _TAKE_OVER = """
 _TAKE_OVER_REPORTS = """
     update usage set session_id = :session where reported_for = :session and session_id <> :session
 """
-# Responses that the session only reports stay. They count again if the session is forgotten that
-# logged the response itself.
+# Responses that the session only reports stay. If the session that logged such a response itself is
+# forgotten, the report counts again.
 _DROP_UNCOUNTED = """
     delete from usage where session_id = :session and (owner_id is null or owner_id <> :session)
         and (reported_for is null or reported_for <> :session)

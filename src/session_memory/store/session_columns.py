@@ -1,7 +1,7 @@
 """Columns of a session ``s`` that come from other tables, as SQL."""
 
 # Several machines can hold the same log, as in a synchronized home. The session then gets the host
-# that comes first in this order.
+# of the log that comes first in this order.
 HOST = """
     (select nullif(o.host, '') from session_sources x join sources o on o.id = x.source_id
      where x.session_id = s.id

@@ -113,11 +113,12 @@ class SessionIds:
         return found
 
     def titled(self, text: str, most: int) -> list[str]:
-        """Sessions with this title, else those whose title begins so; newest first, no subagents.
+        """The uids of sessions with the title ``text``, without subagents.
 
-        Capital and small letters are the same, as ``str.casefold`` makes them. Titles with letters
-        outside of ASCII have no index. They are compared only if ``text`` has such letters too, or
-        no other title fits.
+        If there are none, of those whose title begins with ``text``. The newest come first, but
+        titles with letters outside of ASCII come last. Upper and lower case count as equal
+        (``str.casefold``). Titles with letters outside of ASCII have no index. They are compared
+        only if ``text`` has such letters too, or if no other title fits.
         """
         title = text.casefold()
         found = self._titled_in_ascii(title, most)

@@ -243,7 +243,7 @@ class SessionPages:
         return [uid for (uid,) in self._db.all(sql, given)]
 
     def among(self, conditions: SessionConditions, uids: Sequence[str]) -> list[Session]:
-        """Those of the named sessions that match, newest first. Name at most some hundred."""
+        """The sessions with these uids that match, newest first. Give at most some hundred uids."""
         where, given = _where(conditions)
         named = {f"u{place}": uid for place, uid in enumerate(uids)}
         keys = ", ".join(f":{name}" for name in named)
@@ -266,7 +266,7 @@ class SessionPages:
         return {row[0]: int(row[1]) for row in self._db.matching(_CHILDREN, sorted(set(uids)))}
 
     def started(self) -> list[tuple[str, str, bool]]:
-        """Each subagent: the uid of its parent, its own, and whether the parent is stored."""
+        """``(uid of the parent, own uid, whether the parent is stored)`` of each subagent."""
         return [(parent, uid, bool(stored)) for parent, uid, stored in self._db.all(_STARTED)]
 
     def orphans(self, parents: Iterable[str]) -> dict[str, list[str]]:

@@ -353,7 +353,7 @@ class Sessions:
         return [(row[0], row[1]) for row in self._db.all(_OUTERMOST_FIRST)]
 
     def existing(self, session_ids: Sequence[int]) -> list[int]:
-        """Those of the sessions that are in the store."""
+        """Those of ``session_ids`` that are in the store."""
         return [row[0] for row in self._db.matching(_EXISTING, session_ids)]
 
     def titles(self) -> list[tuple[int, str]]:

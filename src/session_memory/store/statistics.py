@@ -1,7 +1,7 @@
 """Statistics over events and usage, counted by the database. docs/stats.md defines each figure.
 
 Each event and each response counts for one session, its owner. Times are grouped by quarters of an
-hour, because every time zone is a multiple of that.
+hour, because the offset of every time zone is a multiple of a quarter of an hour.
 """
 
 from collections.abc import Iterable, Iterator

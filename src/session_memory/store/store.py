@@ -64,11 +64,11 @@ class Store:
         self.tasks = Tasks(db)
         self.figures = Figures(db)
         self.given_names = GivenNames(db, self.index)
-        # Returns the user's own prices. It is called when something is priced. With None, the
-        # prices come from the configuration file (`session_memory.pricing.own_prices`).
+        # A function that returns the user's own prices, called when something is priced. If it is
+        # None, they come from the configuration file (`session_memory.pricing.own_prices`).
         self.own_prices: Callable[[], Mapping[str, OwnPrice]] | None = None
-        # Returns the setting ``archive_dir``. With None, or if it returns "", the archive is in a
-        # directory beside the store.
+        # A function that returns the setting ``archive_dir``. If the function is None or returns
+        # "", the archive is in a directory beside the store.
         self.archive_dir: Callable[[], str] | None = None
         # Copies of evicted sessions, see `session_memory.derive.archived`: ids with their times of
         # eviction, and the store in memory that has them.

@@ -1,4 +1,4 @@
-"""Count the sessions of each agent, and find the latest activity. Both use only indexes."""
+"""Count the sessions of each agent, and find the latest activity, quickly in a large store."""
 
 import msgspec
 

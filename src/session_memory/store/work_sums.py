@@ -1,8 +1,8 @@
 """Kept sums of the work of all sessions, by the day on which a session began.
 
-The sums of a day cover the sessions that began on it, as the table ``session_days`` says. They are
-out of date if one of these sessions has a mark. A day that gained or lost a session is uncounted:
-it has no sums until they are made again.
+The sums of a day cover the sessions that began on it, as the table ``session_days`` says. The sums
+are out of date if one of these sessions has a mark. A day that gained or lost a session is
+uncounted: it has no sums until they are made again.
 """
 
 from collections.abc import Collection, Iterable, Sequence
