@@ -100,8 +100,10 @@ class DirectoryChanges:
         return ChangedPaths(set(map(self._named, paths)), is_incomplete)
 
     def _follow_existing(self) -> bool:
-        """Whether a directory appeared, disappeared or was replaced. If so, watching ends, and
-        begins again with the next event that is asked for."""
+        """Whether a directory appeared, disappeared or was replaced. If so, stop watching.
+
+        `_next` begins to watch again.
+        """
         existing = {place: identity(place) for place in self._directories}
         watched = {place: found for place, found in existing.items() if found is not None}
         if watched == self._watched:

@@ -1,4 +1,4 @@
-"""Bring evicted sessions back whose logs grew: a new part cannot be derived without the old part.
+"""Bring back evicted sessions whose logs grew: a new part cannot be derived without the old part.
 
 The old part is restored from the archive. If there is no archive, the logs are read again from
 their beginning, if they are unchanged. Otherwise only the bytes of the new part are stored.

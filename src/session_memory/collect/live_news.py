@@ -15,8 +15,8 @@ class LiveNews:
     def has_come(self, store: Store) -> bool:
         """Whether a live session was written to since the last sync.
 
-        After True the caller must read these sessions, or open the store again: without another
-        write the next call returns False.
+        After True the caller must read these sessions, or open the store again. In SQLite, the next
+        call returns False if nobody has written again.
         """
         if is_postgres(store.db.name):
             return has_news(store)

@@ -21,7 +21,8 @@ MOST_ABOVE = 6
 def repository_roots(store: Store, config: Config, only: tuple[str, ...] = ()) -> list[Root]:
     """Return the directories in known repositories that hold logs, as roots.
 
-    Skip an agent if the configuration disables it, or names the directories of its logs.
+    The agents are those in ``only``, else all enabled ones. An agent is left out if the
+    configuration names the directories of its logs.
     """
     wanted = [one for one in agents() if one.in_repositories and _is_wanted(one, config, only)]
     if not wanted:

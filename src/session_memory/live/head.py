@@ -43,7 +43,7 @@ class HeadOperations(MessageOperations):
             return self._go_to(session_id, state, to, "rewind")
 
     def clear_session(self, session_id: str, *, fence: int | None = None) -> int:
-        """Make the path empty and return the old head. ``undo_rewind`` restores it."""
+        """Make the path empty and return the old head. ``undo_rewind`` restores the path."""
         with self._writing():
             return self._go_to(session_id, self._hold(session_id, fence), 0, "clear")
 

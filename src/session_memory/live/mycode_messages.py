@@ -107,7 +107,7 @@ def assistant_message(
 
 
 def flatten_message_text(message: ConversationMessage, *, include_thinking: bool = True) -> str:
-    """The readable text of a message on one line, without attached files."""
+    """The readable text of a message, its blocks joined by blanks, without attached files."""
     kinds = ("text", "thinking") if include_thinking else ("text",)
     content = message.get("content")
     texts = [

@@ -23,7 +23,7 @@ class SessionKind(StrEnum):
 class SessionStatus(StrEnum):
     """The status of a live session. Archived sessions are listed, but accept no messages.
 
-    Closed sessions are hidden; `erase_session` erases sessions.
+    Closed sessions are hidden, but stay in the store.
     """
 
     ACTIVE = "active"

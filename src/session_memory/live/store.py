@@ -1,8 +1,10 @@
 """The session store for agent runtimes: an append-only tree of messages with a head.
 
 Every operation is one transaction. When it returns, it is on disk; a killed process leaves no
-partial operation. Nothing is overwritten, so a rewind, a fold and a close can be undone. Rows are
-deleted only by `erase_session`, and by a close in a store that was opened with ``closing="erase"``.
+partial operation. Nothing is overwritten, so a rewind, a fold and a close can be undone. Here, rows
+are deleted only by `erase_session`, and by a close in a store that was opened with
+``closing="erase"``. Outside of this room, retention may evict closed sessions to the archive, and
+``forget`` deletes sessions.
 """
 
 from pathlib import Path

@@ -2,6 +2,7 @@
 
 The same flag means something else for other commands (``mkdir -p``, ``ssh -p``), so the command
 before the flag decides. It must be on the same line, at most `_REACH` characters before the flag.
+Only ``-u name:password`` needs no known command.
 """
 
 import re

@@ -75,7 +75,10 @@ def mask_lines(lines: Sequence[str], mask: Mask = mask) -> list[str]:
 
 
 def mask_values(value: Any, mask: Mask = mask, depth: int = 0) -> Any:
-    """The same value with every text in it masked, at any depth. Ids and times stay."""
+    """The same value with every text in it masked. Ids and times stay.
+
+    A list, dict or struct that is nested deeper than `DEEPEST` becomes an ellipsis.
+    """
     if isinstance(value, str):
         return mask_cut(value, mask)
     if depth > DEEPEST:

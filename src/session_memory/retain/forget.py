@@ -145,9 +145,9 @@ def _sweep_lake(store: Store, config: Config) -> list[Unswept]:
 
 
 def compact(store: Store, config: Config, now: int) -> tuple[int, int, list[str]]:
-    """Give free pages back to the disk.
+    """Clear deleted data, and give free pages back to the disk.
 
-    Returns the sizes before and after, and what is not cleared.
+    Returns the sizes before and after, and what could not be cleared.
     """
     before = store.db.bytes_on_disk()
     unswept = sweep(store, now, config, everything=True) or []
@@ -192,7 +192,7 @@ def delete_from_archive(
 def delete_from_store(
     store: Store, config: Config, selection: Selection, is_tainted: Tainted, now: int
 ) -> None:
-    """Delete sessions from every table, and derive those again that shared records with them.
+    """Delete sessions from every table. Other sessions that shared records are derived again.
 
     Runs inside the caller's transaction.
     """

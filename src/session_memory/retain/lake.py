@@ -1,8 +1,9 @@
 """The lake: sessions, events and usage as Parquet files, for queries over all of them.
 
-The partition of a session is the month in which it started. Exported rows stay in the lake when a
-session is evicted. An export writes only partitions with changes. It writes ``sessions`` last,
-because the revisions there say which state of a session ``events`` and ``usage`` hold.
+The partition of a session is its agent and the month in which it started. Exported rows stay in the
+lake when a session is evicted. An export writes only partitions with changes. It writes
+``sessions`` last, because the revisions there say which state of a session ``events`` and ``usage``
+hold.
 """
 
 from collections.abc import Callable

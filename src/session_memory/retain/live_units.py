@@ -1,6 +1,6 @@
 """Make units (what is evicted together) of closed live sessions, one of each.
 
-Running and forked live sessions are not evicted.
+Live sessions that are not closed, forks, forked sessions and imported sessions are not evicted.
 """
 
 from collections.abc import Collection

@@ -90,7 +90,7 @@ def retain(
     patient: bool = False,
     on_evicted: Callable[[int], None] = lambda size: None,
 ) -> RetentionOutcome:
-    """Evict sessions until the store is within its limits.
+    """Evict sessions to bring the store within its limits. Some sessions may have to stay.
 
     ``archived=False`` deletes their stored logs instead of archiving them. With ``patient``,
     sessions stay whose archive would take more space than they free.

@@ -18,7 +18,8 @@ from session_memory.store.store import Store
 class Unit(msgspec.Struct, frozen=True, kw_only=True):
     """Sessions that are evicted together.
 
-    ``bytes`` is the size of their packs, ``last_at`` the time of their last event.
+    ``bytes`` is the size of their packs, or of a live session's rows. ``last_at`` is the time of
+    their last event.
 
     ``revisions``: the revision of each session. If one changes later, the unit is not evicted.
     ``live_revision``: the revision of a live session's rows. ``is_child``: it is a finished

@@ -1,4 +1,4 @@
-"""Events as the analysis reads them: only the columns it needs, without validation.
+"""Events with only the columns that the analysis needs, read without validation.
 
 Reading them takes a fraction of the time of reading full events.
 """

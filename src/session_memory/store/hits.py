@@ -89,7 +89,7 @@ class Hits:
         return {row[0]: row[1] for row in self._db.matching(_SESSION_OF, list(event_ids))}
 
     def files_of(self, session_id: int) -> set[str]:
-        """Every path in the tool calls of a session."""
+        """Every path of a file that an event of the session names."""
         return {row[0] for row in self._db.all(_FILES_OF, {"session": session_id})}
 
     def newest(self, at_once: int = 2000) -> Iterator[Hit]:

@@ -37,7 +37,7 @@ class KeptAnswers:
         self._db = db
 
     def number(self) -> int:
-        """How often digests were written. Call it inside the snapshot that an answer is made of."""
+        """How often digests were written. Call it in the snapshot in which an answer is made."""
         return int(self._db.value(_NUMBER))
 
     def get(self, name: str) -> bytes | None:

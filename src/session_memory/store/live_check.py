@@ -1,4 +1,5 @@
-"""Check live sessions: every seq exists once, every path reaches the root, every body is intact."""
+"""Check live sessions: each seq exists once, no message that a path needs is missing, and the
+bodies of long messages are intact."""
 
 import json
 from collections.abc import Iterator

@@ -182,8 +182,10 @@ class Recall:
         return [(uid, title) for uid, title, of_repo in rows if repo in (None, of_repo)]
 
     def absent_evicted(self) -> list[str]:
-        """Evicted sessions whose terms are not stored: they were never analyzed, or by an older
-        release."""
+        """Evicted sessions whose terms are not stored.
+
+        They were never analyzed, or an older release analyzed them.
+        """
         return [] if self._is_complete() else [uid for (uid,) in self._db.all(_EVICTED)]
 
     def _is_complete(self) -> bool:

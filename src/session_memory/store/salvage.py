@@ -185,9 +185,9 @@ def _nearest(
 ) -> int | None:
     """Return the id of the first readable row after the row ``failed``, or None if there is none.
 
-    To read the first row from the id ``failed`` on is an error. To read the first row from the id
-    ``place`` on gives ``row`` (a row id, or None). The range between both ids is halved until they
-    are neighbours.
+    The first row at or after the id ``failed`` cannot be read. The first row at or after the id
+    ``place`` can be read; its id is ``row``, or None if there is no row. The range between both ids
+    is halved until they are neighbours.
     """
     while place - failed > 1:
         middle = (failed + place) // 2

@@ -184,8 +184,8 @@ class SessionPages:
     ) -> dict[str, dict[str, int]]:
         """How many sessions a list has with each value of some fields.
 
-        In a folded list, each number is that of the list with this value as one more condition: a
-        subagent counts if its parent has another value.
+        If the list is folded, the number for a value is the length of the list with this value as
+        one more condition. So a subagent counts if its parent has another value.
         """
         columns = ["s.outcome" if name == "outcome" else _COLUMNS[name] for name in names]
         matches, given = _matches(conditions)
