@@ -1,9 +1,10 @@
 """Import a portable file: its sources are read like logs of the machine that exported them.
 
 Only the bytes of a source and its description (path, role, session and the like) are taken from the
-file. Cursors, counts and times are made again here, in short transactions, as a sync makes them. If an import is killed, the next one goes
-on where it stopped. What a machine reads itself is never overruled: an imported source is marked,
-and the next sync of its machine compares the file with it (`SourceRow.is_imported`).
+file. Cursors, counts and times are made again here, in short transactions, as a sync makes them. If
+an import is killed, the next one goes on where it stopped. What a machine reads itself is never
+overruled: an imported source is marked, and the next sync of its machine compares the file with it
+(`SourceRow.is_imported`).
 """
 
 import os
