@@ -85,8 +85,10 @@ def sync_paths(
     *,
     host: str | None = None,
 ) -> tuple[SyncOutcome, list[Path]]:
-    """Read what is new in the sources at ``paths``. If one is a database, the sources in its root
-    are compared with the store, too. No other source is looked at, except live sessions.
+    """Read what is new in the sources at ``paths``, and in live sessions.
+
+    If a path belongs to an agent's database, all sources below the root of that database are
+    compared with the store. No other source is looked at.
 
     Also returns the paths for which the caller must search the whole root: no source was read there
     yet, or its file is gone. ``report.problems`` stays 0, because counting problems takes long.

@@ -20,7 +20,7 @@ from session_memory.live.rows import MessageRow
 
 THRESHOLD = 0.8
 _FIGURE = re.compile(r"[0-9]{1,18}(\.[0-9]*)?")
-# No response uses more tokens. A message with a larger figure is stored, and its usage ignored.
+# No response uses more tokens. No sum of usage includes a larger figure.
 MOST_TOKENS = 1 << 40
 KEPT_EXCHANGES = 4
 LINE = 300

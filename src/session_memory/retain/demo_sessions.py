@@ -33,7 +33,7 @@ def remove_demo(store: Store, config: Config, now: int) -> int:
 def _remove(store: Store, config: Config, now: int) -> int:
     sources = {row.id: row for row in store.sources.every() if is_demo(row)}
     readers = {source: store.sessions.of_source(source) for source in sources}
-    # A session that has another source, too, is the user's own copy of the demo. It stays.
+    # A session stays if it has another source, too: then it is the user's own copy of the demo.
     numbers = {
         one
         for found in readers.values()

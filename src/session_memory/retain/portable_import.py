@@ -185,7 +185,10 @@ class _ImportRun:
             self._done.problems.append(f"{visible(row.path[:LONGEST_SHOWN])}: {reason}")
 
     def _is_known(self, run: RunContext, row: SourceRow) -> bool:
-        """Whether the store has the whole source already, or the user had it forgotten."""
+        """Whether the store has the whole source already, or a ``forget`` removed its session.
+
+        If so, the source is counted as known.
+        """
         known = self._store.sources.by_uid(row.uid)
         is_forgotten = run.forgotten.holds_source(row.host, row.path) or (
             known is None and run.forgotten.holds_session(row.flavor, row.session)

@@ -153,7 +153,11 @@ def _kept_raw(store: Store, archive: Archive | None) -> Iterator[bytes]:
 def _archived(
     store: Store, archive: Archive | None, *, of_kept: bool
 ) -> Iterator[tuple[Path, bytes]]:
-    """Yield unpacked logs from the archive: those of sources that the store has, or all others."""
+    """Yield unpacked logs from the archive, each with its file.
+
+    With ``of_kept`` these are the logs of sources that the store has. Without it, they are all
+    other logs, and the dictionaries.
+    """
     if archive is None:
         return
     for file in archive.files():

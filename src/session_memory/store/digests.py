@@ -334,7 +334,8 @@ class Digests:
     def briefs(self, since: int, until: int) -> Iterator[DigestRow]:
         """Read the digests of sessions that ended from ``since`` until before ``until``, by uid.
 
-        Bodies and versions of the analysis code are left out.
+        If a session's end is unknown, its start counts. Bodies and versions of the analysis code
+        are left out.
         """
         if (since, until) == (MIN_MS, MAX_MS):
             rows: Iterable[Row] = self._db.each(_ALL_BRIEFS)

@@ -209,7 +209,7 @@ class WordIndex:
     # ------------------------------------------------------------ searching
 
     def stable_docs(self) -> AbstractContextManager[None]:
-        """Within this block, a doc that was found belongs to the same event all the time."""
+        """Within this block, a doc that was found keeps belonging to the same event."""
         return self._words.stable_docs()
 
     def find(
@@ -301,7 +301,7 @@ class WordIndex:
         self._next.create()
 
     def drop_unfinished(self) -> None:
-        """Delete a new index that was not finished. Call it only while nobody builds one."""
+        """Delete what a killed `reindex` left, at once. Call it only while no `reindex` runs."""
         for name in (NEXT, OLD):
             if self._db.has_table(name):
                 self._db.word_engine(name).destroy()

@@ -82,7 +82,10 @@ def salvaged(
 
 
 def _opened(path: Path) -> apsw.Connection:
-    """Open the file for reading, even if it is too short or its table of tables is damaged."""
+    """Open the file for reading, even if it is too short or a part of its schema is damaged.
+
+    Raises `StoreDamaged` if the schema does not even name the table ``sources``.
+    """
     try:
         connection = apsw.Connection(str(path))
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
@@ -153,8 +156,8 @@ def _readable(
 def _decoded(table: str, row: Row, lost: list[LostRows]) -> Row | None:
     """A row that was read with `_AS_BYTES`. Bytes that are not UTF-8 are replaced.
 
-    The result is None for a session with such bytes: its ids would contradict each other, and the
-    session can be derived again from its logs.
+    A row with such bytes is added to ``lost``. For a session with such bytes the result is None:
+    its ids would contradict each other, and the session can be derived again from its logs.
     """
     values, wrong = [], False
     for kind, value in zip(row[1::2], row[2::2], strict=True):

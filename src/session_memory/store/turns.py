@@ -96,7 +96,7 @@ class LoggedTurns:
         return [uid for (uid,) in rows]
 
     def spent(self, uid: str) -> dict[int, tuple[int, ...]]:
-        """Number of the model's name → tokens of the session's turns, subagents included."""
+        """The tokens of a session's turns, subagents included, by the number of a model's name."""
         rows = self._db.all(_SPENT, {"uid": uid})
         return {model: tuple(map(int, figures)) for model, *figures in rows}
 

@@ -115,7 +115,7 @@ class WordEngine(Protocol):
     def count(self, query: WordQuery, text_class: int | None) -> int: ...
 
     def stable_docs(self) -> AbstractContextManager[None]:
-        """Within this block, a doc that was found belongs to the same event all the time."""
+        """Within this block, a doc that was found keeps belonging to the same event."""
 
     def terms(self, *, first: str = "", last: str = "") -> list[tuple[str, int]]:
         """Indexed words in a range, with the number of texts that have them.
