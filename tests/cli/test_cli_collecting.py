@@ -90,6 +90,12 @@ def test_a_dry_run_reads_nothing_and_leaves_nothing(logs, home, run) -> None:
     assert "0 to read, 9 unchanged" in " ".join(run("sync", "--dry-run").stdout.split())
 
 
+def test_a_dry_run_counts_the_problems_of_the_store(logs, run) -> None:
+    problems = json.loads(run("sync", "--json").stdout)["problems"]
+    assert problems > 0
+    assert json.loads(run("sync", "--dry-run", "--json").stdout)["problems"] == problems
+
+
 def test_a_root_is_read_in_place_of_the_default(home, run, tmp_path) -> None:
     store = str(tmp_path / "s" / "m.db")
     result = run("sync", "--json", "--root", str(demo_home()), "--store", store)

@@ -98,6 +98,7 @@ def test_cached_tokens_were_invisible_to_should_compact(
         {"input_tokens": -5},
         {"input_tokens": float("nan")},
         {"input_tokens": float("inf")},
+        {"input_tokens": 10**17},
     ],
 )
 def test_nothing_is_compacted_on_a_figure_that_is_none(usage: Any) -> None:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from session_memory.core.errors import StoreError, UnknownSession
 from session_memory.store import Store
+from session_memory.store.session_ids import SessionIds
 from session_memory.store.sessions import CollectedSession
 from session_memory.testing.collecting import new_store
 from session_memory.views.lookup import find_session, names_session, suggest_sessions
@@ -149,6 +150,21 @@ def test_a_title_of_several_sessions_is_refused_with_their_names(database) -> No
     with pytest.raises(StoreError, match="title that begins with 'add te'") as refused:
         find_session(store, "add te")
     assert "7ac31f58" in str(refused.value.hint) and "7ac3ffff" in str(refused.value.hint)
+
+
+@BOTH
+def test_titles_in_any_script_are_named_newest_first(database) -> None:
+    ends = {"claude:old-one": 1, "claude:new-one": 3, "claude:mid-one": 2}
+    titles = {"old-one": "Été in the city", "new-one": "Été at sea", "mid-one": "été of ice"}
+    with holding(*ends, **titles) as store:
+        with store.transaction():
+            for uid, ended in ends.items():
+                row = store.sessions.row(uid)
+                assert row is not None
+                row.ended_at = ended
+                store.sessions.save(row)
+        ids = SessionIds(store.db)
+        assert ids.titled("été", 2) == ["claude:new-one", "claude:mid-one"]
 
 
 def test_a_long_title_is_told_from_one_that_begins_like_it(database) -> None:

@@ -22,6 +22,7 @@ from session_memory.derive.settled_ahead import SettledSource, settled_source
 from session_memory.store.raw import Dictionary, Packed, Packer
 from session_memory.store.sources import SourceRow
 from session_memory.store.word_query import entries_of
+from session_memory.workers.pool import NeedsParent
 
 TARGET = f"{__name__}:worker"
 # Up to this many records of a new log are held in memory until its end, to make events of them
@@ -79,10 +80,6 @@ class SentChunk(msgspec.Struct):
     settled: SettledSource | None = None
 
 
-class NeedsStore(Exception):
-    """A worker cannot tell how a source changed. The parent must compare it with the store."""
-
-
 class _Counting(ReadProgress):
     """Counts the bytes that were read since the last chunk."""
 
@@ -135,7 +132,8 @@ class ReadWorker(FileReading):
             size = os.fstat(file.fileno()).st_size
             content = msgspec.structs.replace(task.stat, size=size)
             if not task.is_new and not grew_in_place(task.row, file, content):
-                raise NeedsStore
+                # Only the parent can compare the source with the store.
+                raise NeedsParent
             if task.is_new and self.is_left_out(task, file):
                 yield SentChunk(task.stat, left_out=True)
                 return

@@ -208,6 +208,7 @@ class Sync:
         them."""
         counted = sum(task.counted for task in self.context.tasks)
         self.outcome.report.ingested = counted + len(self._live_changed)
+        self.outcome.report.problems = self._store.problems.count()
 
     def read(self, jobs: int | None = 1) -> None:
         """Read every changed source and store its records, batch by batch."""

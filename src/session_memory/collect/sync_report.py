@@ -10,7 +10,7 @@ class SyncReport(msgspec.Struct, kw_only=True):
 
     ``discovered`` = ``ingested`` + ``unchanged`` + ``failed``, all counted in sources. ``sessions``
     counts the sessions that were written to, ``events`` the new events, and ``problems`` all
-    problems in the store. ``problems`` is 0 after a dry run and if only some paths were looked at.
+    problems in the store. ``problems`` is 0 if only some paths were looked at.
     """
 
     discovered: int = 0

@@ -43,7 +43,7 @@ from session_memory.core.errors import (
 from session_memory.core.freed_memory import give_back_memory
 from session_memory.core.time import now_ms
 from session_memory.derive.live_sources import LIVE
-from session_memory.store.filesystems import filesystem_of
+from session_memory.store.filesystems import NETWORK, filesystem_of
 from session_memory.store.page_memory import release_pages
 from session_memory.store.store import Store
 
@@ -56,7 +56,6 @@ FIRST_RETRY_S, LONGEST_RETRY_S = 1.0, 60.0
 # After a look, the watch rests this many times as long as the look took.
 REST_POLLING, REST_UNKNOWN = 10, 3
 MOUNTS = Path("/proc/self/mounts")
-NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "afs", "9p", "ceph"})
 FATAL = (NewerSchema, NotAStore, StoreDamaged, NetworkFilesystem)
 
 

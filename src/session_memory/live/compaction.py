@@ -20,7 +20,7 @@ from session_memory.live.rows import MessageRow
 
 THRESHOLD = 0.8
 _FIGURE = re.compile(r"[0-9]{1,18}(\.[0-9]*)?")
-# No response uses more tokens. No sum of usage includes a larger figure.
+# No response uses more tokens. A larger figure is in no sum, and starts no compaction.
 MOST_TOKENS = 1 << 40
 KEPT_EXCHANGES = 4
 LINE = 300
@@ -82,8 +82,12 @@ class CompactionPlan(msgspec.Struct, frozen=True):
 
 
 def context_tokens(usage: UsageRecord) -> int:
-    """Return the tokens of a request and its answer, from the usage record of any provider."""
-    return (input_tokens(usage) or 0) + (output_tokens(usage) or 0)
+    """Return the tokens of a request and its answer, from the usage record of any provider.
+
+    0 if the record has no figures, or figures that no response can have.
+    """
+    tokens = (input_tokens(usage) or 0) + (output_tokens(usage) or 0)
+    return tokens if tokens <= MOST_TOKENS else 0
 
 
 def input_tokens(usage: UsageRecord) -> int | None:

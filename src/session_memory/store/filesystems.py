@@ -5,15 +5,15 @@ from pathlib import Path
 
 from session_memory.core.errors import NetworkFilesystem
 
-_NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "afs", "9p", "ceph"})
+NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "afs", "9p", "ceph"})
 
 
 def refuse_network(path: Path) -> None:
-    """Raise `NetworkFilesystem`, unless SESSION_MEMORY_ALLOW_NETWORK_FS is set."""
-    if os.environ.get("SESSION_MEMORY_ALLOW_NETWORK_FS"):
+    """Raise `NetworkFilesystem`, unless SESSION_MEMORY_ALLOWNETWORK_FS is set."""
+    if os.environ.get("SESSION_MEMORY_ALLOWNETWORK_FS"):
         return
     kind = filesystem_of(path)
-    if kind in _NETWORK:
+    if kind in NETWORK:
         raise NetworkFilesystem(str(path), kind)
 
 

@@ -4,7 +4,7 @@ Ids are found by their beginnings, through the index of ``uid``, so few other ro
 databases compare ids byte by byte.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from session_memory.store.database import Database
 from session_memory.store.session_pages import like_literal
@@ -30,14 +30,14 @@ _KNOWN = "select uid from sessions where uid in ({keys})"
 # As in the index `sessions_by_title`.
 _TITLE, TITLE_LENGTH = "substr(lower(title), 1, 100)", 100
 _TITLED = f"""
-    select uid, lower(title) = :title as is_exact from sessions
+    select uid, coalesce(ended_at, 0), lower(title) = :title as is_exact from sessions
     where {_TITLE} >= :low and {_TITLE} <= :high and lower(title) like :begins escape '\\'
         and (relation is null or relation <> 'subagent')
     order by is_exact desc, ended_at desc nulls last, uid limit :most
 """
 # The databases know only the capital letters of ASCII, so other titles are compared in Python.
 _NOT_ASCII = """
-    select uid, title from sessions
+    select uid, coalesce(ended_at, 0), title from sessions
     where octet_length(title) <> length(title) and (relation is null or relation <> 'subagent')
     order by ended_at desc nulls last, uid
 """
@@ -113,25 +113,30 @@ class SessionIds:
         return found
 
     def titled(self, text: str, most: int) -> list[str]:
-        """The uids of sessions with the title ``text``, without subagents.
+        """The uids of sessions with the title ``text``, without subagents, the newest first.
 
-        If there are none, of those whose title begins with ``text``. The newest come first, but
-        titles with letters outside of ASCII come last. Upper and lower case count as equal
-        (``str.casefold``). Titles with letters outside of ASCII have no index. They are compared
-        only if ``text`` has such letters too, or if no other title fits.
+        If there are none, of those whose title begins with ``text``. Upper and lower case count as
+        equal (``str.casefold``). Titles with letters outside of ASCII have no index. They are
+        compared only if ``text`` has such letters too, or if no other title fits.
         """
         title = text.casefold()
         found = self._titled_in_ascii(title, most)
         if not (found and title.isascii()):
-            for uid, other in self._db.each(_NOT_ASCII):
-                if (folded := other.casefold()).startswith(title):
-                    found[uid] = folded == title
-        exact = [uid for uid, is_exact in found.items() if is_exact]
-        return (exact or list(found))[:most]
+            found += self._titled_otherwise(title)
+        exact = [one for one in found if one[2]]
+        newest_first = sorted(exact or found, key=lambda one: (-one[1], one[0]))
+        return [uid for uid, *_ in newest_first[:most]]
 
-    def _titled_in_ascii(self, title: str, most: int) -> dict[str, bool]:
-        """Uid → whether the whole title is the same, for sessions in the index of titles."""
+    def _titled_in_ascii(self, title: str, most: int) -> list[tuple[str, int, bool]]:
+        """The uid, the end, and whether the whole title is the same, for sessions in the index of
+        titles."""
         low = title[:TITLE_LENGTH]
         given = {"title": title, "low": low, "high": low + LAST_OF_ALL, "most": most}
         rows = self._db.all(_TITLED, {**given, "begins": f"{like_literal(title)}%"})
-        return {uid: bool(is_exact) for uid, is_exact in rows}
+        return [(uid, ended, bool(is_exact)) for uid, ended, is_exact in rows]
+
+    def _titled_otherwise(self, title: str) -> Iterator[tuple[str, int, bool]]:
+        """The same for sessions whose titles have letters outside of ASCII."""
+        for uid, ended, other in self._db.each(_NOT_ASCII):
+            if (folded := other.casefold()).startswith(title):
+                yield uid, ended, folded == title
