@@ -11,7 +11,7 @@ from session_memory.collect.sync import sync
 from session_memory.config import Config
 from session_memory.core.errors import AnalysisFailed
 from session_memory.learn import analyze as analysis
-from session_memory.learn import parallel_analysis
+from session_memory.learn import parallel_analysis, session_orders
 from session_memory.learn.analyze import Analyzed, analyze
 from session_memory.store.store import Store, open_store
 from session_memory.workers.pool import OrderReturned, Pool, WorkerDied
@@ -27,7 +27,7 @@ def workers_for_little(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start workers however little there is to read, with orders of few sessions."""
     for module in (analysis, parallel_analysis):
         monkeypatch.setattr(module, "EVENTS_PER_WORKER", 1)
-    monkeypatch.setattr(parallel_analysis, "ORDER_SESSIONS", 3)
+    monkeypatch.setattr(session_orders, "ORDER_SESSIONS", 3)
 
 
 @pytest.fixture

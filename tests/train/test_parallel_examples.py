@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from session_memory.learn import session_orders
 from session_memory.learn.analyze import analyze
 from session_memory.learn.train import parallel_examples
 from session_memory.learn.train.card import TrainingReport
@@ -25,7 +26,7 @@ SESSIONS = 9
 def workers_for_little(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start workers however little there is to read, with orders of few sessions."""
     monkeypatch.setattr(parallel_examples, "BYTES_PER_WORKER", 1)
-    monkeypatch.setattr(parallel_examples, "ORDER_SESSIONS", 2)
+    monkeypatch.setattr(session_orders, "ORDER_SESSIONS", 2)
 
 
 @pytest.fixture

@@ -12,7 +12,13 @@ import msgspec
 
 from session_memory.core.money import OwnPrice
 from session_memory.derive.agents import noted_failures
-from session_memory.derive.readers import substituted, unusable_flavors
+from session_memory.derive.readers import substituted
+from session_memory.learn.session_orders import (
+    SessionOrder,
+    continued,
+    session_orders,
+    workers_for,
+)
 from session_memory.learn.session_rows import (
     EVENTS_PER_WORKER,
     SessionReading,
@@ -27,26 +33,14 @@ from session_memory.workers.pool import (
     OrderReturned,
     Pool,
     WorkerDied,
-    can_start,
-    default_jobs,
 )
 
 TARGET = f"{__name__}:worker"
-MOST_JOBS = 64
-# Sessions are added to an order for a worker until they have this many events together, or until
-# there are `ORDER_SESSIONS` of them.
 ORDER_EVENTS = 500
-ORDER_SESSIONS = 20
 COLLECTED_AFTER = 100
 
 Batch = list[UnanalyzedSession]
-
-
-class AnalysisOrder(msgspec.Struct, frozen=True):
-    """An order for a worker: read these sessions of a batch. ``first`` is the first one's index."""
-
-    first: int
-    sessions: Batch
+AnalysisOrder = SessionOrder[UnanalyzedSession]
 
 
 class AnalysisSetting(msgspec.Struct, frozen=True):
@@ -67,19 +61,20 @@ class ParallelAnalysis(SessionReading):
 
     def __init__(self, store: Store, batches: list[Batch], prices: str, jobs: int) -> None:
         super().__init__(store, prices)
-        self._jobs = min(jobs or default_jobs(), MOST_JOBS)
+        self._jobs = jobs
         self._events = sum(unread.events for batch in batches for unread in batch)
         self._batches = batches
         self._pool: Pool | None = None
         self._number = 0
 
     def started(self) -> AbstractContextManager[object]:
-        jobs = min(self._jobs, self._events // max(EVENTS_PER_WORKER, 1))
-        place = self.store.db.file
-        if jobs < 2 or place is None or not can_start() or unusable_flavors(self.store):
+        jobs = workers_for(self.store, self._jobs, self._events, EVENTS_PER_WORKER)
+        if not jobs:
             return nullcontext()
         orders = [order for batch in self._batches for order in _orders(batch)]
-        setting = AnalysisSetting(str(place), self.prices, dict(own_prices(self.store)))
+        setting = AnalysisSetting(
+            str(self.store.db.file), self.prices, dict(own_prices(self.store))
+        )
         self._pool = Pool(TARGET, setting, dict(enumerate(orders)), jobs, continued)
         return self._pool
 
@@ -107,31 +102,14 @@ class ParallelAnalysis(SessionReading):
             # The first session without an answer has most likely killed the worker.
             if rest is not None:
                 failed[rest.sessions[0].uid] = str(death)
-                rest = _after(rest, rest.first)
+                rest = rest.after(rest.first)
         if rest is not None:
             for place, rows in rows_of_sessions(self.store, rest.sessions, self.prices, failed):
                 yield rest.first + place, rows
 
 
 def _orders(batch: Batch) -> Iterator[AnalysisOrder]:
-    first = events = 0
-    for place, unread in enumerate(batch):
-        events += unread.events
-        if events >= ORDER_EVENTS or place - first + 1 >= ORDER_SESSIONS:
-            yield AnalysisOrder(first, batch[first : place + 1])
-            first, events = place + 1, 0
-    if first < len(batch):
-        yield AnalysisOrder(first, batch[first:])
-
-
-def continued(order: AnalysisOrder, last: tuple[int, SessionRows]) -> AnalysisOrder | None:
-    """Return an order for the sessions after the last answer; None if no session is left."""
-    return _after(order, last[0])
-
-
-def _after(order: AnalysisOrder, place: int) -> AnalysisOrder | None:
-    rest = order.sessions[place - order.first + 1 :]
-    return AnalysisOrder(place + 1, rest) if rest else None
+    return session_orders(batch, lambda unread: unread.events, ORDER_EVENTS)
 
 
 def worker(setting: AnalysisSetting) -> Callable[[AnalysisOrder], Iterator[Any]]:

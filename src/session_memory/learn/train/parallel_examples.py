@@ -10,7 +10,13 @@ import msgspec
 
 from session_memory.core.schema import Session
 from session_memory.derive.agents import noted_failures
-from session_memory.derive.readers import substituted, unusable_flavors
+from session_memory.derive.readers import substituted
+from session_memory.learn.session_orders import (
+    SessionOrder,
+    continued,
+    session_orders,
+    workers_for,
+)
 from session_memory.learn.train import gate
 from session_memory.learn.train.duplicates import Signature, exact_hash, signature
 from session_memory.learn.train.example import Example, ExampleFilter, RefusedExample
@@ -21,18 +27,12 @@ from session_memory.workers.pool import (
     OrderReturned,
     Pool,
     WorkerDied,
-    can_start,
-    default_jobs,
 )
 
 TARGET = f"{__name__}:worker"
-MOST_JOBS = 64
 # To start a worker takes about as long as to read this many bytes of logs.
 BYTES_PER_WORKER = 16 * 1024 * 1024
-# Sessions are added to an order for a worker until their logs have this many bytes together, or
-# until there are `ORDER_SESSIONS` of them.
 ORDER_BYTES = 1024 * 1024
-ORDER_SESSIONS = 20
 
 
 class MadeExample(msgspec.Struct, frozen=True):
@@ -56,13 +56,7 @@ class MadeExample(msgspec.Struct, frozen=True):
 
 
 Found = MadeExample | RefusedExample
-
-
-class ExampleOrder(msgspec.Struct, frozen=True):
-    """An order for a worker. ``first`` is the index of its first session."""
-
-    first: int
-    sessions: list[Session]
+ExampleOrder = SessionOrder[Session]
 
 
 class ExampleSetting(msgspec.Struct, frozen=True):
@@ -88,19 +82,18 @@ class ExampleMaking:
     ) -> None:
         self._store, self._sessions, self._options = store, sessions, options
         self._with_rows = with_rows
-        self._jobs = min(jobs or default_jobs(), MOST_JOBS)
+        self._jobs = jobs
         self._orders: list[ExampleOrder] = []
         self._pool: Pool | None = None
 
     def started(self) -> AbstractContextManager[object]:
-        """Start workers if that pays. A worker cannot open a store in memory or on a server."""
-        size = sum(session.source_bytes or 0 for session in self._sessions)
-        jobs = min(self._jobs, size // max(BYTES_PER_WORKER, 1))
-        place = self._store.db.file
-        if jobs < 2 or place is None or not can_start() or unusable_flavors(self._store):
+        """Start workers if that pays."""
+        size = sum(map(_size, self._sessions))
+        jobs = workers_for(self._store, self._jobs, size, BYTES_PER_WORKER)
+        if not jobs:
             return nullcontext()
-        self._orders = list(_orders(self._sessions))
-        setting = ExampleSetting(str(place), self._options, self._with_rows)
+        self._orders = list(session_orders(self._sessions, _size, ORDER_BYTES))
+        setting = ExampleSetting(str(self._store.db.file), self._options, self._with_rows)
         self._pool = Pool(TARGET, setting, dict(enumerate(self._orders)), jobs, continued)
         return self._pool
 
@@ -135,21 +128,8 @@ def _made(store: Store, session: Session, options: ExampleFilter) -> Iterator[Fo
             yield MadeExample(found, exact_hash(found.text))
 
 
-def _orders(sessions: list[Session]) -> Iterator[ExampleOrder]:
-    first = size = 0
-    for place, session in enumerate(sessions):
-        size += session.source_bytes or 0
-        if size >= ORDER_BYTES or place - first + 1 >= ORDER_SESSIONS:
-            yield ExampleOrder(first, sessions[first : place + 1])
-            first, size = place + 1, 0
-    if first < len(sessions):
-        yield ExampleOrder(first, sessions[first:])
-
-
-def continued(order: ExampleOrder, last: tuple[int, list[Found]]) -> ExampleOrder | None:
-    """Return an order for the sessions after the last answer; None if no session is left."""
-    rest = order.sessions[last[0] - order.first + 1 :]
-    return ExampleOrder(last[0] + 1, rest) if rest else None
+def _size(session: Session) -> int:
+    return session.source_bytes or 0
 
 
 def worker(setting: ExampleSetting) -> Callable[[ExampleOrder], Iterator[tuple[int, list[Found]]]]:
