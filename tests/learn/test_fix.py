@@ -277,6 +277,19 @@ def test_beside_a_good_answer_errors_with_another_line_are_left_out(
     assert [one.session_uid for one in found.remedies] == [uid]
 
 
+def test_a_pasted_error_is_not_answered_by_what_stands_beside_another_error(
+    fleet: SyntheticFleet,
+) -> None:
+    for number in range(3):
+        fleet.session("claude", problem=f"error: quota {number} of the harbour is used up")
+    other = "the module named kelp is new\nerror: the paths of both harbours are wrong"
+    uid = fleet.session("claude", problem=other)
+    with fleet.learned() as store:
+        assert asked(store, "No module named 'yaml'").basis == "nothing"
+        found = asked(store, "error: the paths of all harbours are wrong")
+    assert uid in [one.session_uid for one in found.remedies]
+
+
 def test_a_line_that_is_only_a_hint_can_be_asked_for(fleet: SyntheticFleet) -> None:
     log = fleet.claude.session("s1")
     log.prompt("push it")

@@ -32,6 +32,11 @@ SHORTEST_LINE = 8
 # that is less like it share only words that many errors have.
 LEAST_ALIKE = 0.3
 LEAST_ALIKE_PASTED = 0.4
+# An error whose own line has less of the question than this is another error, unless its call and
+# the lines around it match as well as `WELL_ALIKE`.
+LEAST_OWN = 0.05
+LEAST_OWN_PASTED = 0.25
+WELL_ALIKE = 0.7
 # If the same error was found, a similar error is shown only if it matches the question at least so
 # much: as a whole (`likeness`) and by its own line (`own`). If only a nearly same error was found
 # and was resolved, this holds for the own line alone. The own line counts, because many errors have
@@ -197,6 +202,7 @@ def _scored(
     question = ErrorQuestion(store, text)
     is_pasted = any(error.grade >= MESSAGE for error in error_lines(text))
     least = LEAST_ALIKE_PASTED if is_pasted else LEAST_ALIKE
+    least_own = LEAST_OWN_PASTED if is_pasted else LEAST_OWN
     same = Digests(store.db).sessions_with(sorted(marks), repos)
     alike = question.sessions(MOST_SESSIONS, repos)
     for uid in dict.fromkeys([*same[:MOST_SESSIONS], *alike]):
@@ -204,9 +210,11 @@ def _scored(
         for error in digest.error_snippets if digest else ():
             likeness, is_same = question.likeness(error), error.fingerprint in marks
             if is_same or likeness >= least:
+                own = 1.0 if is_same else question.own_share(error)
+                if own < least_own and likeness < WELL_ALIKE:
+                    continue
                 score = round((likeness + SAME_BONUS * is_same) * usefulness(error), 4)
                 assert digest is not None
-                own = 1.0 if is_same else question.own_share(error)
                 yield score, _occurrence(digest, error, likeness, is_same, own)
 
 
