@@ -14,7 +14,7 @@ from session_memory.demo import demo_home, demo_roots
 from session_memory.memory import Memory
 
 CHECKOUT = Path(__file__).parent.parent
-LIMIT = 330_000
+LIMIT = 360_000
 # The agents without a session in the demo, with the reason.
 # Live sessions, skills and power_loop belong to programs, not to an agent that a person starts.
 # Kilo keeps what opencode and Roo Code keep. mycode has no demo yet.
@@ -64,7 +64,11 @@ def test_the_data_is_what_the_generator_makes() -> None:
 
 def test_it_stays_small() -> None:
     files = {path for root in demo_roots() for path in root.rglob("*") if path.is_file()}
-    assert 0 < sum(path.stat().st_size for path in files) < LIMIT
+    size = sum(path.stat().st_size for path in files)
+    assert 0 < size < LIMIT, (
+        f"the demo has {size:,} bytes, which every installation gets: shorten the invented logs, or"
+        " raise LIMIT if a new agent needs it"
+    )
 
 
 def test_it_has_a_session_of_every_agent_and_each_tells_what_happened(demo: Memory) -> None:
@@ -79,7 +83,11 @@ def test_it_has_a_session_of_every_agent_and_each_tells_what_happened(demo: Memo
         assert one.title and one.started_at, flavor
         assert (one.repo in ("tidewatch", "seed-library")) == (flavor != "cursor"), flavor
         assert (one.model is None) == (flavor in ("cursor", "roo")), flavor
-        assert bool(one.cost.microdollars) == (flavor not in WITHOUT_A_COST), flavor
+        has_cost = bool(one.cost.microdollars)
+        assert has_cost == (flavor not in WITHOUT_A_COST), (
+            f"{flavor} has {'a' if has_cost else 'no'} cost in the demo: give its model a price,"
+            " or correct WITHOUT_A_COST in this file"
+        )
 
 
 def test_only_one_of_its_lines_is_a_problem(demo: Memory) -> None:

@@ -54,7 +54,7 @@ def test_every_command_has_help_with_at_least_two_examples(file, run) -> None:
     assert result.exit_code == 0
     assert "Examples:" in result.stdout
     examples = load_command(file).examples
-    assert 2 <= len(examples) <= 8
+    assert 2 <= len(examples) <= 8, "give `make_command` two to eight examples"
     assert any(command_of(line)[0] == file for line, _ in examples)
 
 
@@ -98,7 +98,7 @@ def test_every_command_takes_the_shared_options_and_says_what_its_json_is(file) 
     assert isinstance(command, Command)
     options = {opt for param in command.params for opt in param.opts}
     assert {"--store", "--config", "--json", "--no-color", "--quiet"} <= options
-    assert command.json_shape
+    assert command.json_shape, "give `make_command` a json_shape: what --json prints"
 
 
 @every_command

@@ -246,6 +246,7 @@ def names(cls: type[Any]) -> str:
 
 
 def test_the_fields_stand_in_the_order_of_the_contract() -> None:
+    """The order is a contract: add the name of a new field at the end of its list here."""
     assert names(Cost) == (
         "input_tokens output_tokens cache_tokens wall_clock_s turns retries"
         " cache_read_tokens cache_write_tokens cache_write_1h_tokens reasoning_tokens web_searches"

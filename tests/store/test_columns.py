@@ -26,7 +26,10 @@ ROWS: dict[str, type[msgspec.Struct]] = {
 @pytest.mark.parametrize("table", ROWS)
 def test_a_row_has_the_columns_of_its_table(stores: Stores, table: str) -> None:
     with stores.new() as store:
-        assert set(store.db.columns(table)) == set(ROWS[table].__struct_fields__)
+        columns, named = set(store.db.columns(table)), set(ROWS[table].__struct_fields__)
+        row = ROWS[table].__name__
+        assert not columns - named, f"{row} has no field for these columns: {columns - named}"
+        assert not named - columns, f"no step adds these fields of {row}: {named - columns}"
 
 
 def test_every_module_of_a_step_is_applied() -> None:

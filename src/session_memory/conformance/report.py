@@ -43,9 +43,9 @@ The agents are kept away from your data and your accounts:
 - If the machine allows it (`unshare`), the agents run without a network. Otherwise their proxy
   settings point to a closed port.
 - Every run has a time limit. Processes that an agent leaves behind are killed.
-- The command changes nothing outside of the scratch directory, with one exception: Codex makes an
-  empty directory `/tmp/codex-daemon-UID`. The scratch directory is used again, so a second run
-  installs only new releases.
+- The command changes nothing outside of the scratch directory and what `--record` and `--write`
+  name, with one exception: Codex makes an empty directory `/tmp/codex-daemon-UID`. The scratch
+  directory is used again, so a second run installs only new releases.
 
 `--record DIR` keeps the logs in `AGENT-VERSION/SCENARIO/home`, and beside them `EXPECTED.json` with
 each request, its tokens and its calls. These are samples for the author of an

@@ -16,7 +16,7 @@ from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 
 HELD_IN_MEMORY = 16 * 1024 * 1024
-NEVER = 1 << 62
+NO_END = 1 << 62
 
 PlacedRecord = tuple[SourceRow, Record]
 
@@ -95,7 +95,7 @@ class ClusterRecords:
         """``(position, end ordinal)`` of the sessions whose history a session begins with, earliest
         first."""
         found: list[tuple[int, int]] = []
-        seen, row, end = {index}, self._rows[index], NEVER
+        seen, row, end = {index}, self._rows[index], NO_END
         while (base := base_of(row)) is not None:
             origin = self._index.get(base[0])
             if origin is None or origin in seen:
@@ -123,7 +123,7 @@ class ClusterRecords:
         """Records of a second file of the session that take back the end of the first file."""
         if len(self._sources[index]) < 2:
             return iter(())
-        return (held for held in self._own(index) if _taken_back_to(held[1]) != NEVER)
+        return (held for held in self._own(index) if _taken_back_to(held[1]) != NO_END)
 
     def _not_taken_back(self, index: int) -> Iterator[PlacedRecord]:
         """A session's own records, without those that it took back."""
@@ -132,7 +132,7 @@ class ClusterRecords:
         kept: list[PlacedRecord] = []
         for source, record in self._own(index):
             end = _taken_back_to(record)
-            if end != NEVER:
+            if end != NO_END:
                 kept = [held for held in kept if (held[1].ordinal or 0) < end]
             kept.append((source, record))
         return iter(kept)
@@ -140,9 +140,9 @@ class ClusterRecords:
 
 def _taken_back_to(record: Record) -> int:
     """The ordinal of the first earlier record that a record takes back from its own session;
-    `NEVER` if it takes back none."""
+    `NO_END` if it takes back none."""
     base = record.base
-    return base.ordinal if base is not None and base.session == record.session else NEVER
+    return base.ordinal if base is not None and base.session == record.session else NO_END
 
 
 def _copied(record: Record) -> Record:

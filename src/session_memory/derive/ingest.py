@@ -31,7 +31,7 @@ from session_memory.derive.plain_forks import plain_origin
 from session_memory.derive.raw_source import stored_records
 from session_memory.derive.record_needs import needs_of
 from session_memory.derive.repository_names import DomainOf, RepositoryNames, place_of
-from session_memory.derive.settle import SettleState
+from session_memory.derive.settle import COLUMNS_STATED, SettleState
 from session_memory.derive.settled_ahead import SettledSession
 from session_memory.derive.stored_keys import StoredKeys
 from session_memory.derive.turns_with_subagents import set_sums, subtract_subagents
@@ -274,11 +274,10 @@ class Ingest:
             set_repository(row, state.repository, state.repository_root)
         set_costs(row, state.reported_costs)
         facts = facts_of(row)
-        row.cwd = state.cwd or facts.get("cwd")
-        row.git_branch = state.git_branch or facts.get("git_branch")
+        for name in COLUMNS_STATED:
+            setattr(row, name, getattr(state, name) or facts.get(name))
         row.task_ref = state.task(row.git_branch)
         row.model = state.model or facts.get("model")
-        row.agent_version = state.agent_version or facts.get("agent_version")
         if "begun_at" in facts:
             _set_dates(row, state, facts)
         self.repositories.set_repo(row, before)

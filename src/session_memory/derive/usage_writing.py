@@ -24,7 +24,7 @@ from session_memory.store.sessions import CollectedSession
 from session_memory.store.store import Store
 from session_memory.store.usage import BUCKETS, NewUsage, StoredUsage
 
-NEVER = 1 << 62
+UNBEATEN = 1 << 62
 
 
 class UsageWriting:
@@ -100,7 +100,7 @@ class UsageWriting:
                 self._shared_ids.add(usage.usage_key)
         self._counted_elsewhere = set(outputs)
         is_larger = bool(outputs) and any(
-            used.output_tokens > outputs.get((used.usage_id, used.is_reported), NEVER)
+            used.output_tokens > outputs.get((used.usage_id, used.is_reported), UNBEATEN)
             for record in records
             for used in usage_in(record)
         )

@@ -12,10 +12,6 @@ from contextlib import suppress
 
 from session_memory.hooks.place import STATE, own_directory, state_directory
 
-TYPE_CHECKING = False  # As in `agents`.
-if TYPE_CHECKING:
-    pass
-
 GIVEN, ENDED, FAILURES, LOCK = "given", "ended", "failures.jsonl", "collect.lock"
 MOST_GIVEN = 4_000
 MOST_ENDED = 200

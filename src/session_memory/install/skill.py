@@ -18,7 +18,9 @@ Ask the tools of the MCP server `{NAME}`:
 
 - `fix` with the error, before you debug it: the edit or command that resolved it before.
 - `recall` with the task, before you plan, decide or redo something: how it was done.
-- `sessions` when you take over work or meet an unknown file; `show` opens a ref of an answer.
+- `why` with a file and a line: the session and the prompt that wrote it.
+- `sessions` to find sessions of a repository or a file; `handoff` to continue the work of one; `show`
+  opens a ref of an answer.
 - `cost` for tokens and dollars.
 
 Without these tools, run `session-memory fix "ERROR"`, `session-memory search "WORDS"` or

@@ -4,15 +4,18 @@
 is replaced as a whole, so a reader never sees half of it.
 """
 
+import re
 from collections.abc import Callable, Iterator
+from dataclasses import fields
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from session_memory.core.errors import MissingExtra
 from session_memory.core.schema import Session, SessionEvent, Usage
 from session_memory.core.time import parse_time
+from session_memory.core.validation import Count, MaybeCount, MaybeTime
 from session_memory.store.private_files import (
     make_private,
     sweep_unfinished,
@@ -48,9 +51,30 @@ _KINDS = {
         analyzed_at:time evicted_at:time turns:int retries:int wall_clock_s:float
     """,
 }
+# Fields of a session that are no column. Every other field is one, after those of `_KINDS`.
+SESSION_FIELDS_LEFT_OUT = frozenset(
+    {
+        *("flavor", "native_session_id", "task_ref", "schema_version", "discovered_at"),
+        *("ingested_at", "spawn_call_id", "spawn_depth", "outcome_evidence", "analyzed_revision"),
+        # Its parts are columns.
+        "cost",
+    }
+)
+_KIND_OF_TYPE = {MaybeTime: _TIME, Count: _INT, MaybeCount: _INT}
+
+
+def _other_columns() -> dict[str, str]:
+    """The fields of a session that are neither in `_KINDS` nor left out, each with its kind."""
+    types = get_type_hints(Session, include_extras=True)
+    names = {one.name for one in fields(Session)} - SESSION_FIELDS_LEFT_OUT
+    named = set(re.findall(r"(\w+):", _KINDS["sessions"]))
+    return {name: _KIND_OF_TYPE.get(types[name], _TEXT) for name in sorted(names - named)}
+
+
 COLUMNS: dict[str, dict[str, str]] = {
     dataset: dict(word.split(":") for word in words.split())
     | (dict.fromkeys(_COST, _INT) if dataset != "events" else {})
+    | (_other_columns() if dataset == "sessions" else {})
     for dataset, words in _KINDS.items()
 }
 

@@ -23,14 +23,15 @@ def limits_sentence(limits: RetentionConfig) -> str:
     if not limits.after_sync:
         return "Retention is off: nothing is evicted."
     words = limit_words(limits)
-    return f"Retention is on: sessions {words}, are evicted once a day after a sync."
+    return f"Retention is on, once a day after a sync. It evicts sessions {words}."
 
 
 def limit_words(limits: RetentionConfig) -> str:
-    """Say the limits in words: ``older than 45 days or over 4.3 GB, at most 6.4 GB``."""
+    """Say the limits in words: ``older than 45 days, and the oldest while the stored logs take more
+    than 4.3 GB (at most 6.4 GB)``."""
     age = f"older than {plural(round(limits.raw_max_age_days), 'day')}"
-    caps = f"{size(limits.raw_soft_cap_bytes)}, at most {size(limits.raw_hard_cap_bytes)}"
-    return f"{age} or over {caps}"
+    soft, hard = size(limits.raw_soft_cap_bytes), size(limits.raw_hard_cap_bytes)
+    return f"{age}, and the oldest while the stored logs take more than {soft} (at most {hard})"
 
 
 class RetentionStatus(msgspec.Struct, frozen=True, kw_only=True):

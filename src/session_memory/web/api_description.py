@@ -183,7 +183,7 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
             },
             "400": {"description": "A wrong parameter.", "content": failed},
             "403": {"description": "The token is missing.", "content": failed},
-            "404": {"description": "There is no such session or event.", "content": failed},
+            "404": {"description": "What the address names does not exist.", "content": failed},
             "503": {"description": "The store cannot be read now.", "content": failed},
         },
     }

@@ -110,7 +110,7 @@ def spending_bars(
     if limit is not None:
         y = top - limit / _MILLION * scale
         parts.append(Markup('<path d="M{} {:.1f}H{}" class="s-warn dash"/>').format(_LEFT, y, size))
-        words = f"{dollars_on_axis(limit / _MILLION, limit / _MILLION)} a day is allowed"
+        words = f"daily limit {dollars_on_axis(limit / _MILLION, limit / _MILLION)}"
         parts.append(_text(size, max(y - 5, 10), words, "t-end"))
     return _drawing(size, _HEIGHT, label, parts)
 

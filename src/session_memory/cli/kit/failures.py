@@ -127,7 +127,10 @@ def report(failure: Failure, *, as_json: bool, plain: bool) -> None:
         values = {"kind": failure.kind, "message": failure.message, "hint": failure.hint}
         click.echo(to_json({"error": values}), err=True)
         return
-    message = failure.message[:1].lower() + failure.message[1:]
+    message = failure.message
+    if not message[1:2].isupper():
+        # A sentence that begins with a name in capitals, such as a variable, keeps them.
+        message = message[:1].lower() + message[1:]
     color = False if plain or os.environ.get("NO_COLOR") else None
     click.secho(f"error: {safe(message)}", fg="red", err=True, color=color)
     if failure.hint:

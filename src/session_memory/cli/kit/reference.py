@@ -67,8 +67,9 @@ the period. `search`, `cost` and `stats` count what happened in the period. `ret
 | `SESSION_MEMORY_CONFIG` | an existing configuration file; else `~/.session-memory/config.toml` |
 | `SESSION_MEMORY_HOST` | the name of this machine in the store; by default its host name |
 | `HOME` | the directory below which agents keep their logs |
-| `CLAUDE_CONFIG_DIR` | where Claude Code keeps its logs; a comma separates several directories |
-| `XDG_CONFIG_HOME` | without `CLAUDE_CONFIG_DIR`, its `claude/` is read as well as `~/.claude` |
+| `CLAUDE_CONFIG_DIR` | where Claude Code keeps its logs, if not in `~/.claude` or \
+`~/.config/claude`; a comma separates several directories |
+| `XDG_CONFIG_HOME` | the directory to use instead of `~/.config` |
 | `CODEX_HOME` | where Codex keeps its logs, if not in `~/.codex` |
 | `GROK_HOME` | where Grok keeps its logs, if not in `~/.grok` |
 | `PAGER` | the program that shows long answers on a terminal (default: `less -R`); if empty, none |

@@ -23,9 +23,10 @@ Nothing in this package reads the clock, and it reads the database only through 
 from session_memory.derive.settle.branches import abandoned_by_head, abandoned_by_prompts
 from session_memory.derive.settle.earlier import EarlierEvents, StoredResult
 from session_memory.derive.settle.settling import Settling
-from session_memory.derive.settle.state import PathPrompt, SettleState
+from session_memory.derive.settle.state import COLUMNS_STATED, PathPrompt, SettleState
 
 __all__ = [
+    "COLUMNS_STATED",
     "EarlierEvents",
     "PathPrompt",
     "SettleState",

@@ -5,7 +5,7 @@ from session_memory.adapters.detectors.tasks import task_at, task_in_branch
 from session_memory.adapters.reported_costs import SESSION_COSTS, TREE_COSTS
 from session_memory.core.text import one_line
 from session_memory.derive.settle.chain import ParentChain
-from session_memory.derive.settle.state import SettleState
+from session_memory.derive.settle.state import STATED_FIRST, SettleState
 from session_memory.derive.title_texts import is_notice
 
 PENDING_SUMMARIES = 32
@@ -38,8 +38,8 @@ def note_facts(state: SettleState, record: Record, chain: ParentChain) -> None:
     is a record of this session; one whose leaf is not read yet waits.
     """
     facts = record.facts or {}
-    state.repository = state.repository or facts.get("repository")
-    state.repository_root = state.repository_root or facts.get("repository_root")
+    for name in STATED_FIRST:
+        setattr(state, name, getattr(state, name) or facts.get(name))
     for name in (SESSION_COSTS, TREE_COSTS):
         if facts.get(name):
             state.reported_costs = {**state.reported_costs, name: facts[name]}

@@ -78,6 +78,14 @@ class QueuedPrompt(msgspec.Struct, array_like=True, gc=False):
     owned: bool
 
 
+STATED_FIRST = ("repository", "repository_root")
+"""Fields of `SettleState` that are set by the first record that states a fact of the same name."""
+
+COLUMNS_STATED = ("cwd", "git_branch", "agent_version")
+"""Fields of `SettleState` that are the session's column of the same name. If no record of the log
+stated the value, a document beside the log may state it as a fact."""
+
+
 class SettleState(msgspec.Struct, array_like=True):
     """All that the next record of a session needs to know about the records before it.
 

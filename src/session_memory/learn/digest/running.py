@@ -82,7 +82,7 @@ class RunningCalls:
             if len(self._known) >= MOST_KNOWN:
                 del self._known[next(iter(self._known))]
             self._known[wanted] = found
-        return FinishedCall(found.call, found.kinds, poll.result)
+        return FinishedCall(found.call, found.kinds, poll.result, found.turn)
 
 
 def _has(started: FinishedCall, wanted: str, texts: Texts) -> bool:

@@ -129,6 +129,7 @@ class DigestBuilder:
         if kind in _COMPACTED:
             self._compactions += 1
         elif event.role == "user" and kind.endswith(("subagent_prompt", "/prompt", "/plan")):
+            self._calls.begin_turn()
             self.people.asked(event, self._texts)
             if kind.endswith("/plan"):
                 self.errors.reported(event, self._texts)
@@ -202,6 +203,7 @@ class DigestBuilder:
         text = self._agent.readable(self._texts.words(event))
         is_prompt = "user_msg" in kinds
         if is_prompt:
+            self._calls.begin_turn()
             self._is_last_prompt_undone = event.branch is not None
             self.people.prompt(event, text)
             self.errors.reported(event, self._texts)

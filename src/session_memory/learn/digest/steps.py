@@ -25,12 +25,15 @@ _ANSWERING = frozenset(_ANSWERING_WORDS.split())
 
 
 class FinishedCall:
-    """A call and its result. ``kinds`` are the kind and the marks of the call."""
+    """A call and its result. ``kinds`` are the kind and the marks of the call. ``turn`` is the
+    number of prompts before the call."""
 
-    __slots__ = ("call", "failed", "is_shell", "kinds", "result")
+    __slots__ = ("call", "failed", "is_shell", "kinds", "result", "turn")
 
-    def __init__(self, call: BriefEvent, kinds: tuple[str, ...], result: BriefEvent) -> None:
-        self.call, self.kinds, self.result = call, kinds, result
+    def __init__(
+        self, call: BriefEvent, kinds: tuple[str, ...], result: BriefEvent, turn: int = 0
+    ) -> None:
+        self.call, self.kinds, self.result, self.turn = call, kinds, result, turn
         # Computed once, because nearly every user of a call asks for them.
         self.failed = bool(result.is_error)
         self.is_shell = runs_shell(call.tool) and not self._is_patch_in_script
@@ -110,18 +113,26 @@ class OpenCalls:
     """Pairs the result of each tool call with the call; calls without a result stay open."""
 
     def __init__(self) -> None:
-        self._open: dict[str, tuple[BriefEvent, tuple[str, ...]]] = {}
+        self._open: dict[str, tuple[BriefEvent, tuple[str, ...], int]] = {}
+        self._turn = 0
+
+    def begin_turn(self) -> None:
+        """Note a prompt: the next calls belong to its turn."""
+        self._turn += 1
 
     def opened(self, call: BriefEvent, kinds: tuple[str, ...]) -> None:
         if call.call_id is not None and len(self._open) < MOST_OPEN:
-            self._open[call.call_id] = call, kinds
+            self._open[call.call_id] = call, kinds, self._turn
 
     def closed(self, result: BriefEvent) -> FinishedCall | None:
         found = self._open.pop(result.call_id or "", None)
-        return None if found is None else FinishedCall(*found, result)
+        if found is None:
+            return None
+        call, kinds, turn = found
+        return FinishedCall(call, kinds, result, turn)
 
     def left(self) -> list[BriefEvent]:
-        return [call for call, _ in self._open.values()]
+        return [call for call, _, _ in self._open.values()]
 
 
 _shells: dict[str, bool] = {}

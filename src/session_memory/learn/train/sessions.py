@@ -46,7 +46,7 @@ def of_session(
     if digest is None:
         yield from (RefusedExample(kind, NOT_ANALYZED) for kind in kinds)
         return
-    if not _is_promising(digest, options):
+    if not _is_promising(digest):
         yield from (RefusedExample(kind, NO_SUCCESS) for kind in kinds)
         return
     try:
@@ -65,10 +65,14 @@ def of_session(
         yield from making.pairs()
 
 
-def _is_promising(digest: Digest, options: ExampleFilter) -> bool:
-    """Whether the session may give an example, judged by its digest."""
+def _is_promising(digest: Digest) -> bool:
+    """Whether the session may give an example, judged by its digest.
+
+    The answer does not depend on the kinds of examples, so each kind has the same rows whether it
+    is exported alone or with others.
+    """
     has_fix = any(error.resolution is not None for error in digest.error_snippets)
-    return digest.outcome.is_proved_success or (DPO in options.kinds and has_fix)
+    return digest.outcome.is_proved_success or has_fix
 
 
 class _Making:

@@ -12,7 +12,10 @@ def step_names() -> list[str]:
     names = [file.stem for file in Path(__file__).parent.glob("step*_*.py")]
     modules = {int(name.removeprefix("step").partition("_")[0]): name for name in names}
     if sorted(modules) != list(range(1, len(names) + 1)):
-        raise RuntimeError(f"migration steps must be numbered 1, 2, 3, …, not {sorted(names)}")
+        missing = sorted(set(range(1, len(names) + 1)) - modules.keys())
+        raise RuntimeError(
+            f"migration steps must be numbered 1, 2, 3, …: {missing} missing or given twice"
+        )
     return [modules[number] for number in sorted(modules)]
 
 

@@ -2,9 +2,10 @@
 
 Counts the calls in the skill logs, including those that no sync has collected yet. The advice
 depends on the pass rate. 90 % or more: use the fast model. Below 70 %: use the thinking model. In
-between, or if fewer than 5 calls passed or failed, the advice is "sample": try both. A call
-may have several attempts with different models. The call counts for the model of its last attempt;
-each attempt counts for its own model. An attempt is verified if a run confirmed its result, such as
+between, or if fewer than 5 calls passed or failed (with --model: 5 attempts), the advice is
+"sample": try both. A call may have several attempts with different models. The call counts for the
+model that it names as used, else for the model of its last attempt. Each attempt counts for its own
+model. An attempt is verified if a run confirmed its result, such as
 a test run.
 """
 
