@@ -140,7 +140,11 @@ class Installer:
         )
 
     def carry_out(self, plan: InstallPlan) -> None:
-        """Write the record, then the files of a plan. So a killed run can be repeated."""
+        """Record what will be installed, then write the files of the plan.
+
+        If the run is killed in between, the user can run the command again: the record names every
+        file that may have been written.
+        """
         with self.records.held():
             record = self.records.read()
             for change in plan.changes:

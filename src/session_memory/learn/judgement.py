@@ -59,7 +59,7 @@ def _judge_fall(
 ) -> Judgement:
     """Judge a problem that is rarer after the lesson.
 
-    ``is_outside``: the interval of the difference of the rates does not contain 0.
+    ``is_outside``: 0 is outside the confidence interval of the difference between the two rates.
     """
     usual = without_newest(before, REASONS_FOR_A_LESSON)
     chance = chance_of_fall(usual, after)

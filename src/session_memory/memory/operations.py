@@ -61,9 +61,10 @@ class Operations(OpenMemory):
         ``roots`` is a directory to look in, or several, instead of those of the configuration
         and the agents' default ones. ``redact`` masks secrets before anything is stored, as the
         setting of that name does. ``progress`` is a function that is called with the number of
-        bytes read so far and the number of all bytes to read. Demo sessions are removed first: they
-        have a store of their own. Afterwards retention runs if it is due, as the configuration
-        says; ``retain=False`` leaves it to a later sync. If there is much to read, ``jobs`` worker
+        bytes read so far and the number of all bytes to read. ``dry_run`` only counts what is new
+        and changes nothing. Demo sessions are removed from the store first, so that it has only
+        real sessions. Afterwards retention runs if it is due, as the configuration says;
+        ``retain=False`` leaves it to a later sync. If there is much to read, ``jobs`` worker
         processes read it; 1 means none. The default is the setting ``jobs``, else one process for
         each processor.
         """

@@ -30,7 +30,11 @@ _MOVE = "update evicted_sources set file = :new where file = :old and source_id 
 def files_to_change(
     archive: Archive, uids: Collection[str], sessions: Collection[str], is_tainted: Tainted
 ) -> list[Path]:
-    """Return the archive files with one of these sources, or a dictionary of a forgotten log."""
+    """Return the archive files that have to change.
+
+    Such a file has a source to delete (see `is_gone`), or a compression dictionary that was, or may
+    be, made from a forgotten log.
+    """
     return [
         file
         for file in archive.files()

@@ -39,7 +39,7 @@ def is_pinned(db: Database, native: str, now: int) -> bool:
 
 
 def _uid(db: Database, native: str) -> str:
-    """The uid under which a live session is collected: that of its origin if it was imported."""
+    """The uid that the sync gives a live session. An imported session has the uid of its origin."""
     known = LiveImports(db).of_name(native)
     return make_uid(LIVE, native) if known is None else known.origin
 

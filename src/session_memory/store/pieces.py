@@ -1,7 +1,8 @@
 """Long work in short transactions, so that other writers do not wait long for their turn.
 
-A piece ends by the clock, because the same work takes longer on a busy machine. Readers see the
-store between two pieces, so each piece must leave it in a valid state.
+A *piece* is the work of one transaction. It ends by the clock, because the same work takes longer
+on a busy machine. Readers see the store between two pieces, so each piece must leave it in a valid
+state.
 """
 
 import time
@@ -18,7 +19,7 @@ Item = TypeVar("Item")
 
 
 def end_of_piece() -> float:
-    """When a piece that begins now ends, as `time.monotonic` counts."""
+    """Return the time at which a piece that begins now must end, as `time.monotonic` counts."""
     return time.monotonic() + PIECE_S
 
 

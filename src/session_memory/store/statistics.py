@@ -97,7 +97,7 @@ class Statistics:
         return self._placed(TESTS, scope, 2, unless="and not {human_intervention:r}")
 
     def retried(self, scope: Scope) -> list[Row]:
-        """Retries: ``(tool, retried calls, retries that succeeded)``."""
+        """Calls that repeat a failed call: ``(tool, such calls, how many of them succeeded)``."""
         return self._all(RETRIED, scope)
 
     def sessions_with_retries(self, scope: Scope) -> int:

@@ -41,7 +41,10 @@ def decision_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """The options ``--target`` and ``--repo`` of commands about instruction files."""
-    target = "An instruction file such as CLAUDE.md; repeatable. By default those of this project."
+    target = (
+        "An instruction file such as CLAUDE.md; repeatable. By default the instruction files at the"
+        " top of this project, or a new AGENTS.md."
+    )
     repo = (
         "The repository of the file; by default that of most sessions in its directory, or the"
         " directory's name."

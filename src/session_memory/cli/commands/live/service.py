@@ -72,7 +72,7 @@ OPTIONS = {
     "--analyze/--no-analyze",
     default=True,
     show_default=True,
-    help="Also analyze sessions, including those that wait for it already.",
+    help="Also analyze sessions: new ones, and old ones that were not analyzed yet.",
 )
 @click.option(
     "--retro",

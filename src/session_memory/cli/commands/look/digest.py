@@ -70,10 +70,10 @@ def command(settings: Settings, session: str) -> None:
 
 
 def _evidence(store: "Store", digest: "Digest") -> list[str]:
-    """Name the events that prove the outcome as ``show --around`` takes them: by their numbers.
+    """Return the numbers of the events that prove the outcome, for ``show --around``.
 
-    The events of an evicted session keep their ids, because numbers need the archive. So does an
-    event that the session no longer has.
+    An event of an evicted session is named by its id, because its number is only in the archive.
+    An event that the session no longer has is named by its id, too.
     """
     from session_memory.core.errors import UnknownEvent
     from session_memory.views.event_lookup import find_event

@@ -83,7 +83,8 @@ def complete_target(context: click.Context, parameter: click.Parameter, begun: s
 @click.option(
     "--any-version",
     is_flag=True,
-    help="Write also for a version that was not tested, or an agent that is not installed here.",
+    help="Write the session even if the agent is not installed here, or if its version was not"
+    " tested.",
 )
 @click.pass_obj
 def command(

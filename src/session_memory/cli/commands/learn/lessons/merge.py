@@ -2,7 +2,7 @@
 
 The first lesson keeps its text, gets the evidence of the others, and is used wherever one of them
 was used. When the lesson is measured, the patterns of the others count for it. The others stay in
-the folder with the status "merged". Only accepted lessons can be merged.
+the folder of lessons, with the status "merged". Only accepted lessons can be merged.
 """
 
 from pathlib import Path

@@ -1,7 +1,8 @@
 """Reject a pattern or a lesson.
 
-A rejected lesson stays in the folder with the status "rejected". The next lessons apply removes it
-from the files that it was written to. A rejected pattern is not suggested again.
+A rejected pattern is not suggested again. A rejected lesson stays in the folder of lessons, with
+the status "rejected". If it was written to a file, run lessons apply for that file to remove it
+there.
 """
 
 from pathlib import Path

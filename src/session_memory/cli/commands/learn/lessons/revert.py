@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     type=click.Path(dir_okay=False, path_type=Path),
     multiple=True,
     metavar="FILE",
-    help="The file to restore; repeatable. By default those of this project.",
+    help="The file to restore; repeatable. By default all files at the top of this project that"
+    " lessons were written to.",
 )
 @decision_options
 @click.pass_context

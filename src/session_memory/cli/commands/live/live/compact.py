@@ -43,7 +43,8 @@ LONGEST_NOTE = 1_000_000
     "--note",
     type=click.File(encoding="utf-8"),
     metavar="FILE",
-    help="The summary; - reads standard input.",
+    help="Take the summary from this file; - reads standard input. By default one is made without a"
+    " model.",
 )
 @click.pass_obj
 def command(settings: Settings, session: str, keep: int, note: TextIO | None) -> None:
