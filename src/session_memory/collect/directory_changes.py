@@ -100,9 +100,9 @@ class DirectoryChanges:
         return ChangedPaths(set(map(self._named, paths)), is_incomplete)
 
     def _follow_existing(self) -> bool:
-        """Whether a directory appeared, disappeared or was replaced. If so, stop watching.
+        """Stop watching if a directory appeared, disappeared or was replaced.
 
-        `_next` begins to watch again.
+        Return whether one did. Then `_next` begins to watch the directories that exist now.
         """
         existing = {place: identity(place) for place in self._directories}
         watched = {place: found for place, found in existing.items() if found is not None}

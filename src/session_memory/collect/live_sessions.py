@@ -65,10 +65,10 @@ class LiveSync:
             self.ingested += 1
 
     def note_collected(self) -> bool:
-        """Note imported sessions whose origin was collected after the import. Return whether there
-        is one.
+        """Note the imported sessions whose origin was collected after the import.
 
-        Their rows are read again, without those that the import wrote: the origin's log has them.
+        Return whether there is one. The rows of these sessions are then read again, without the
+        rows that the import wrote, because the log of the origin has the same messages.
         """
         imports = LiveImports(self._store.db)
         if not imports.has_newly_collected():

@@ -152,7 +152,8 @@ class _IndexBuilding:
         self._swap()
 
     def _swap(self) -> None:
-        """Read the sessions that changed at the last moment again, and swap the indexes."""
+        """Read the sessions again that changed in the meantime, and put the new index in the place
+        of the old one. One transaction does both, so no later change is missed."""
         index = self._store.index
         with self._building():
             changed, now = self._changed()

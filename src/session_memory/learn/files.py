@@ -35,7 +35,7 @@ def read_file(path: Path, most: int) -> bytes | None:
     """Return the bytes of a file, or None if it does not exist.
 
     Raises `UnsafePath` for a link, for anything else that is no regular file, and for a file of
-    more than ``most`` bytes.
+    more than ``most`` bytes; `LessonError` if the file cannot be opened.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)

@@ -36,7 +36,7 @@ class RequestError(Exception):
 
 
 class ToolJob:
-    """One call of a tool. Whichever comes first ends it: its answer, failure or cancellation."""
+    """One call of a tool. It ends once: with an answer, a failure or a cancellation."""
 
     def __init__(self, work: "Callable[[], str]", reply: "Reply", request: "Any") -> None:
         self._work = work

@@ -45,7 +45,7 @@ def words_in_pages(pages: Iterable[bytes]) -> set[bytes]:
 
 
 def _varint(page: bytes, place: int) -> tuple[int, int]:
-    """A number, and the place after it."""
+    """Return the varint at ``place`` of a page, and the place after it."""
     value = 0
     while True:
         byte = page[place]

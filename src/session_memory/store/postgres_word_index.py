@@ -47,7 +47,7 @@ _STAT = f"""
 
 
 def entries_of(text: str) -> tuple[bytes, ...]:
-    """The words of a text, each entry as a binary ``tsvector``."""
+    """Return what the index stores for a text: its words, as one or more binary ``tsvector``."""
     return tuple(_rows(index_terms(text)))
 
 

@@ -51,7 +51,7 @@ CONFIGURE = ";\n".join(
 
 
 def entries_of(text: str) -> tuple[str, ...]:
-    """What the index stores of a text: the text itself, made ready for FTS5."""
+    """Return what the index stores for a text: one entry, the text in the form that FTS5 needs."""
     return (with_joints(text),)
 
 

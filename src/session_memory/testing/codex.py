@@ -234,7 +234,10 @@ class Rollout:
         self.count(last)
 
     def count(self, last: Json | None = None) -> None:
-        """Append the running total. Without ``last``, it repeats the total before."""
+        """Append a line with the running total of the tokens, and the tokens of the last response.
+
+        Without ``last``, the total is that of the line before, and the last response has none.
+        """
         info = {"total_token_usage": self.total, "last_token_usage": last or tokens()}
         self.event("token_count", info=info, rate_limits=None)
 

@@ -28,7 +28,7 @@ def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
 
 
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """Yield the sessions below ``root``.
+    """Yield a source for each log below ``root``.
 
     ``root`` is a home directory, a directory of Copilot, or another directory with logs of Copilot.
     """

@@ -47,7 +47,7 @@ def keeps_days(root: Path) -> int | None:
 
 
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """Yield the sessions below ``root``.
+    """Yield a source for each log below ``root``.
 
     ``root`` is a home directory, a directory of Gemini CLI, or any other directory with its
     logs.

@@ -157,8 +157,11 @@ def _exit_code(code: int | None) -> int | None:
 
 
 def _result_text(update: Update, output: RawOutput) -> str:
-    """Return the text of a result: the one that the person saw, else the one that the model got,
-    else the bytes that the tool printed."""
+    """Return the text of a result.
+
+    It is the text that the person saw, else the one that the model got, else the bytes that the
+    tool printed, else the best text in the tool's report, else the title of the call.
+    """
     shown = ""
     if isinstance(update.content, list):
         shown = "\n".join(filter(None, map(_item_text, update.content[:1000])))

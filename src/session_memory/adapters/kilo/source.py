@@ -22,7 +22,7 @@ def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
 
 
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """Yield the sessions below ``root``.
+    """Yield a source for each session below ``root``.
 
     ``root`` is a home directory, a directory of Kilo Code, or another directory with databases of
     Kilo Code.

@@ -46,7 +46,7 @@ def directory_fits(name: str, pattern: str) -> bool:
 
 
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """Yield the sessions below ``root``.
+    """Yield a source for each log below ``root``.
 
     ``root`` is a home directory, a directory of Kimi, or another directory with logs of Kimi.
     """

@@ -60,7 +60,10 @@ def _typed(parts: list[dict[str, Any]]) -> str:
 
 
 def answer(native: dict[str, Any], state: QwenState) -> list[NativeEvent]:
-    """Return one event for each part of an answer."""
+    """Return one event for each part of an answer, and one more if a person stopped the answer.
+
+    An answer without parts gives an event, too.
+    """
     events = [_part(part) for part in _parts(native)]
     if not events:
         events.append(NativeEvent("lifecycle", "assistant", "", "assistant/empty"))

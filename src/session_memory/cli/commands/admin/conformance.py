@@ -60,8 +60,8 @@ from session_memory.cli.kit.settings import Settings
     "--record",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Keep the logs, and what must be read from them, in this directory, as"
-    " AGENT-VERSION/SCENARIO/{home,EXPECTED.json}.",
+    help="Keep in this directory, for each agent and scenario, the logs"
+    " (AGENT-VERSION/SCENARIO/home) and what must be read from them (EXPECTED.json beside home).",
 )
 @click.option(
     "--write",

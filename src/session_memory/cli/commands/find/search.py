@@ -76,7 +76,10 @@ CLASSES = ("title", "message", "summary", "call", "output")
 )
 @click.option("--kind", multiple=True, metavar="KIND", help="Only events of this kind.")
 @click.option(
-    "--tool", multiple=True, metavar="NAME", help="Only calls of this tool; wildcards: * and ?."
+    "--tool",
+    multiple=True,
+    metavar="NAME",
+    help="Only calls of this tool, and their outputs; wildcards: * and ?.",
 )
 @click.option("--file", multiple=True, metavar="PATH", help="Only files whose path contains this.")
 @click.option(

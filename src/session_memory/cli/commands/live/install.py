@@ -59,7 +59,8 @@ if TYPE_CHECKING:
 @click.option(
     "--through-server/--no-through-server",
     default=None,
-    help="Let the running MCP server answer hooks where the agent can ask it (Claude Code).",
+    help="Let hooks ask the running MCP server and start no process, if the agent can do that"
+    " (Claude Code).",
 )
 @click.option("--status", is_flag=True, help="Show what is installed; change nothing.")
 @click.pass_obj

@@ -36,7 +36,10 @@ if TYPE_CHECKING:
 )
 @click.option("--no-open", "is_quiet", is_flag=True, help="Do not open the browser.")
 @click.option(
-    "--no-watch", "is_still", is_flag=True, help="Do not collect what agents write meanwhile."
+    "--no-watch",
+    "is_still",
+    is_flag=True,
+    help="Do not collect what agents write while the page is served.",
 )
 @click.option("--mcp", is_flag=True, help="Also answer MCP clients over HTTP, at /mcp.")
 @click.pass_obj

@@ -3,8 +3,9 @@
 The tables are sessions/, events/ and usage/, with partitions flavor=…/month=…. All rows of a
 session are in the month in which it started. Only changed partitions are written. Secrets are not
 masked. The default place is lake/NAME beside the store, where NAME is the name of the store's file
-without .db. If archive_dir is set in [retention], the default place is the directory lake in
-archive_dir. Needs DuckDB and PyArrow, which the extra "lake" of session-memory installs.
+without .db; for a PostgreSQL store it is below ~/.session-memory. If archive_dir is set in
+[retention], the default place is the directory lake in archive_dir. Needs DuckDB and PyArrow, which
+the extra "lake" of session-memory installs.
 """
 
 from pathlib import Path
