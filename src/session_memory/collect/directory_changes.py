@@ -145,7 +145,10 @@ class DirectoryChanges:
         return {path for _, path in next(self._changes, set())}
 
     def _named(self, path: str) -> Path:
-        """Return ``path`` below the directory as the caller named it: links are not resolved."""
+        """Return ``path`` with its directory as the caller named it.
+
+        If the caller named a link, the event may name its target instead.
+        """
         for real, place in self._names:
             if path == real or path.startswith(real + os.sep):
                 return Path(place + path[len(real) :])

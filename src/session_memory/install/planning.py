@@ -189,7 +189,7 @@ class Installer:
         )
 
     def _has_server(self, name: str, root: str) -> bool:
-        """Whether this agent has the server, added with our command or by hand."""
+        """Whether the MCP server is in this agent's settings, added by our command or by hand."""
         file = self._parts(name, root)[0]
         try:
             values = read_values(file.kind, read_text(file.path), file.path)

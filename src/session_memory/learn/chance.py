@@ -36,8 +36,8 @@ def chance_of_fall(
 ) -> float:
     """Return the probability that the problem becomes at least this much rarer by chance alone.
 
-    ``days`` neighbouring days with sessions form a block that stays together. The result is 1 if
-    there are no sessions before or none after.
+    The observations are cut into blocks of ``days`` days with sessions, and whole blocks are
+    exchanged (see the module). The result is 1 if there are no sessions before or none after.
     """
     if not before or not after:
         return 1.0

@@ -18,7 +18,7 @@ def directory_option(function: Callable[..., Any]) -> Callable[..., Any]:
         "directory",
         type=click.Path(file_okay=False, path_type=Path),
         metavar="DIR",
-        help="The directory of the skill logs; by default the first one where sync looks.",
+        help="The directory of the skill logs; by default the first one that sync reads.",
     )(function)
 
 

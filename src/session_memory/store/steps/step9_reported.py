@@ -1,8 +1,9 @@
-"""Step 9: usage that a session only reports, because another session got the response.
+"""Step 9: usage that a session only reports: another session got the response.
 
-``reported_for`` is null for a response that the session logged itself. For a reported response it
-is the session that the report counts for. The report counts until a session is collected that
-logged the response itself. If two sessions report the same response, one report counts, and
+The log of a parent can repeat the usage of its subagents' responses. Such a row is a report.
+``reported_for`` is the session for which the report counts, usually the parent; it is null if the
+row is no report. When a session that logged the response itself is collected, that session's row
+counts instead of the report. If two sessions report the same response, only one report counts, and
 ``reported_for`` of the other one is 0.
 """
 

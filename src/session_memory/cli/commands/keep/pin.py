@@ -2,8 +2,8 @@
 
 Retention, which moves old sessions to the archive, leaves pinned sessions in the store, together
 with their subagents and with sessions from the same logs. Without UID, lists the pinned sessions. A
-session that session-memory restore brought back is pinned for as long as a new session would stay
-in the store; its line in the list says until when.
+session that session-memory restore brought back is pinned for the number of days in
+raw_max_age_days; its line in the list says until when.
 """
 
 import click

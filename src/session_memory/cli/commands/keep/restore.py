@@ -2,9 +2,10 @@
 
 An evicted session is one whose log was moved to the archive. Its log comes back into the store byte
 for byte, and its events are derived from the log again. Sessions that were evicted together come
-back together. Restored sessions stay in the store as long as new sessions do; session-memory pin
-keeps them longer. With --all, sessions whose archive is damaged are named, the others come back,
-and the exit status is 3. To write the log back to where the agent keeps it, use restore-native.
+back together. Restored sessions are pinned for the number of days in raw_max_age_days, so that
+retention does not evict them again at once; session-memory pin keeps them longer. With --all,
+sessions whose archive is damaged are named, the others come back, and the exit status is 3. To
+write the log back to where the agent keeps it, use restore-native.
 """
 
 import click

@@ -46,7 +46,7 @@ SHOWN = 20
     examples=(
         ("retain --dry-run", "what would be evicted, and why"),
         ("retain", "evict what is over the limits"),
-        ("retain --max-age 90", "evict what ended more than 90 days ago"),
+        ("retain --max-age 90", "evict analyzed sessions that ended more than 90 days ago"),
         ("retain --json", "the report, for a monitor"),
         ("pin 5b0c6a1e", "never evict this session"),
     ),
@@ -67,8 +67,8 @@ SHOWN = 20
     "--max-age",
     type=click.IntRange(0),
     metavar="DAYS",
-    help="Evict sessions that ended more than DAYS days ago, in place of raw_max_age_days, and even"
-    " while retention is off.",
+    help="Evict analyzed sessions that ended more than DAYS days ago, in place of raw_max_age_days,"
+    " and even while retention is off.",
 )
 @click.option("--dry-run", is_flag=True, help="Only say what would be evicted.")
 @click.option(

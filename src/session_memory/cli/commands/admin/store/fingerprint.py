@@ -1,8 +1,9 @@
 """Print one hash of everything that was collected.
 
-Two stores with the same fingerprint have the same logs, events and usage. The fingerprint does not
-depend on when and how they were collected, or on how they are compressed. Results of analyses, and
-the events of evicted sessions (their logs are in the archive), are not part of it.
+Two stores with the same fingerprint have the same logs, events, usage, problems and live sessions.
+The fingerprint does not depend on when and how they were collected, or on how they are compressed.
+Results of analyses, and the events of evicted sessions (their logs are in the archive), are not
+part of it.
 """
 
 import click
