@@ -21,7 +21,7 @@ from session_memory.store.sources import SourceRow, source_uid
 
 
 class BatchWriting:
-    """Writes the chunks that one sync read to the store."""
+    """Writes to the store what one sync read: chunks of logs."""
 
     def __init__(self, run: RunContext) -> None:
         self._run = run

@@ -158,7 +158,10 @@ def _lifecycle(name: str | None) -> SubagentLifecycle:
 
 
 class _Import:
-    """Applies the steps of a history to a live session. ``state`` is saved with the import."""
+    """Repeats the steps of another runtime's session (messages, folds, rewinds) in a live session.
+
+    ``state`` is saved with the import, so that a later import can go on from there.
+    """
 
     def __init__(
         self,

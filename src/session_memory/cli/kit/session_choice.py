@@ -16,7 +16,7 @@ _OPTIONS = (
         help="Only sessions of this agent; wildcards: * and ?.",
     ),
     click.option(
-        "--host", metavar="NAME", help="Only sessions of this machine; wildcards: * and ?."
+        "--host", metavar="NAME", help="Only sessions of the machine NAME; wildcards: * and ?."
     ),
     click.option(
         "--repo",

@@ -122,9 +122,10 @@ def _version() -> str:
 
 
 def plan(store: Store, scope: Scope, known: FigureSet) -> SumsPlan | None:
-    """Return what to read for an answer; None if all sessions have to be counted.
+    """Return which stored sums and which sessions make an answer.
 
-    Call it inside a snapshot.
+    None if so many sessions are not in the sums that all have to be counted. Call it inside a
+    snapshot.
     """
     changed = store.figures.marked(known.id, figure_sets.FEW_MARKS + 1)
     if len(changed) > figure_sets.FEW_MARKS:

@@ -75,7 +75,7 @@ def complete_kind(
     help="Only in sessions of this agent; wildcards: * and ?.",
 )
 @click.option(
-    "--host", metavar="NAME", help="Only in sessions of this machine; wildcards: * and ?."
+    "--host", metavar="NAME", help="Only in sessions of the machine NAME; wildcards: * and ?."
 )
 @click.option(
     "--repo",

@@ -72,7 +72,9 @@ _STYLES: dict[str, dict[str, Any]] = {
     metavar="NAME",
     help="Only sources of this agent; wildcards: * and ?.",
 )
-@click.option("--host", metavar="NAME", help="Only sources of this machine; wildcards: * and ?.")
+@click.option(
+    "--host", metavar="NAME", help="Only sources of the machine NAME; wildcards: * and ?."
+)
 @click.option("--role", type=click.Choice(ALL_ROLES), help="Only sources with this role.")
 @click.option("--state", type=click.Choice(STATES), help="Only sources in this state.")
 @click.option("--path", metavar="TEXT", help="Only files whose path contains this.")

@@ -2,9 +2,9 @@
 
 Name the sessions by UID, or select them with --repo, --before or both (then sessions that match
 both). Deletes the sessions and their subagents from the database, also from its free pages and its
-write-ahead log, from the index, the Parquet files (lake) and the archive. Deletes their digests,
-and lessons that quote them. Forks keep the events that they share with a deleted session. Only
-hashes of ids and paths are kept, so that a later sync skips the deleted sessions.
+write-ahead log, from the index, the digests, the lessons, the Parquet files (lake) and the archive.
+Forks keep the events that they share with a deleted session. Only hashes of ids and paths are kept,
+so that a later sync skips the deleted sessions.
 
 Then searches all these files, compressed data included, for samples of the deleted text. If any is
 found, or something could not be cleared from the disk, the exit status is 1. Lists what the command

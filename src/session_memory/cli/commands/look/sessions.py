@@ -50,7 +50,9 @@ SORTS = ("newest", "oldest", "tokens", "output", "turns", "time", "size", "cost"
     metavar="NAME",
     help="Only sessions of this agent; wildcards: * and ?.",
 )
-@click.option("--host", metavar="NAME", help="Only sessions of this machine; wildcards: * and ?.")
+@click.option(
+    "--host", metavar="NAME", help="Only sessions of the machine NAME; wildcards: * and ?."
+)
 @click.option(
     "--repo",
     shell_complete=complete_facet("repo"),

@@ -44,7 +44,7 @@ AROUND = 10
 @make_command(
     examples=(
         ("show 5b0c6a1e", "a session, by the beginning of its id"),
-        ("show 5b0c6a1e --depth user", "only what you wrote"),
+        ("show 5b0c6a1e --depth user", "only what you wrote and decided"),
         ("show 5b0c6a1e --depth full", "long outputs whole"),
         ("show 5b0c6a1e --kind user_msg --kind error", "only prompts and errors"),
         ("show 5b0c6a1e --around 171", "event 171, with ten events before and after it"),
@@ -64,8 +64,8 @@ AROUND = 10
     type=click.Choice(LEVELS),
     default="tool",
     show_default=True,
-    help="user: prompts and decisions. assistant: also answers. tool: also calls, with shortened"
-    " output. full: whole output.",
+    help="user: what a person wrote and decided. assistant: also answers, and errors of the model."
+    " tool: also thinking and calls, with shortened output. full: whole output.",
 )
 @click.option(
     "--kind", "kinds", multiple=True, metavar="KIND", help="Only events of this kind; repeatable."

@@ -4,7 +4,8 @@ Reads all stored logs back and compares them with their hashes. Checks that the 
 session are the sum of its usage, that no event is missing, that every digest and live message can
 be read, and that the archive is intact, if its directory is there. Then derives a random sample of
 sessions again from the stored logs, and compares their events, digests and indexed words. The
-answer says how many of all sessions were compared. The exit status is 1 if something differs.
+answer says how many of all sessions were compared. The exit status is 1 if something is damaged
+or differs.
 """
 
 from typing import TYPE_CHECKING

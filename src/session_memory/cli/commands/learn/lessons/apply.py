@@ -1,4 +1,4 @@
-"""Write lessons to CLAUDE.md, AGENTS.md or GROK.md.
+"""Write lessons to instruction files, such as CLAUDE.md or AGENTS.md.
 
 Writes exactly what lessons propose shows. In the file, the lessons are between two markers. The
 file is replaced as a whole and keeps its line ends, its permissions and every byte outside the

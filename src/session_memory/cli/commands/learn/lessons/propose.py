@@ -1,4 +1,4 @@
-"""Show lessons as a diff of CLAUDE.md, AGENTS.md or GROK.md.
+"""Show lessons as a diff of instruction files, such as CLAUDE.md or AGENTS.md.
 
 Shows the accepted lessons for this repository and agent that have enough sessions as evidence
 (distribute_sessions in the configuration file). In the file, the lessons are between two markers;
