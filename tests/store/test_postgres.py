@@ -28,7 +28,7 @@ from session_memory.store import Store, connections, open_store
 from session_memory.store.address import shown
 from session_memory.store.copy_batches import EncodedRows
 from session_memory.store.migrations import NEWEST, all_tables
-from session_memory.store.postgres import Postgres
+from session_memory.store.postgres import IDS_AT_ONCE, Postgres
 from session_memory.store.postgres_errors import to_store_error
 from session_memory.store.postgres_sql import to_psycopg
 from session_memory.testing.collecting import check_sound, collect
@@ -578,3 +578,18 @@ def test_keys_of_any_size_are_found_after_small_ones(store: Store, keys: list[in
     sql = "select id from numbered where id in ({keys})"
     assert sorted(row[0] for row in db.matching(sql, [1, 7])) == [1, 7]
     assert sorted(row[0] for row in db.matching(sql, keys)) == keys
+
+
+def test_a_load_takes_ids_in_blocks_and_nobody_gets_one_twice(place: str, store: Store) -> None:
+    with open_store(place) as other, store.db.loading():
+        with store.db.transaction():
+            first = store.db.next_ids("events", 2)
+            assert store.db.next_ids("events", 3) == first + 2
+        with other.db.transaction():
+            elsewhere_taken = other.db.next_ids("events", 1)
+        with store.db.transaction():
+            assert store.db.next_ids("events", 1) == first + 5 < elsewhere_taken
+            large = store.db.next_ids("events", IDS_AT_ONCE + 1)
+            assert large > elsewhere_taken
+    with store.db.transaction():
+        assert store.db.next_ids("events", 1) > large + IDS_AT_ONCE

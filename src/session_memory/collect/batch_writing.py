@@ -69,9 +69,11 @@ class BatchWriting:
 
     def _was_read_elsewhere(self, row: SourceRow) -> bool:
         sources = self._run.store.sources
-        if not row.id:
+        if row.id:
+            return sources.was_read_by_others(row)
+        if self._stored_keys is None:
             return sources.exists(row.host, row.path, row.generation)
-        return sources.was_read_by_others(row)
+        return not self._stored_keys.add_source((row.path, row.generation))
 
     def _was_retained_elsewhere(self, chunk: Chunk) -> bool:
         """Whether the source was evicted, restored or forgotten after this sync looked at it."""

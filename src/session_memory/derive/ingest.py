@@ -131,8 +131,12 @@ class Ingest:
             return False
         writing.adopt(settled)
         row.own_records += writing.named_records
+        has_sources = bool(row.id)
         self.finish(row, writing)
-        self._store.sessions.link_source(row.id, source.id)
+        if has_sources:
+            self._store.sessions.link_source(row.id, source.id)
+        else:
+            self._store.sessions.link_first_source(row.id, source.id)
         return True
 
     def _is_without_records(self, row: CollectedSession) -> bool:
@@ -299,7 +303,7 @@ class Ingest:
         self._store.sessions.save(row)
         if row.uid in self._renamed:
             self._renamed.discard(row.uid)
-            given = self._store.given_names.of([row.uid])
+            given = self._store.given_names.of([row.uid]) if self._stored_keys is None else {}
             self._store.index.set_title(row.id, given.get(row.uid, row.title))
 
     def save_without_records(self, row: CollectedSession) -> None:

@@ -58,6 +58,7 @@ _BEGIN = """
 """
 _BEGIN_SHARED = "begin; set local enable_seqscan = off"
 _BEGIN_READING = "begin isolation level repeatable read, read only"
+IDS_AT_ONCE = 2_000
 _TYPES = {"bigint": "int8", "text": "text", "bytea": "bytea"}
 
 
@@ -90,6 +91,8 @@ alter table dictionaries alter column body set storage external;
         self._layouts: dict[str, dict[str, str]] = {}
         self._names = count(1)
         self._is_loading = False
+        # During a load: table → the first reserved id that is unused, and the end of the block.
+        self._reserved: dict[str, tuple[int, int]] = {}
         self._operation_lock = OperationLock(self._take_operation_lock)
         if not (create or self.has_table("schema_steps")):
             self.close()
@@ -183,8 +186,15 @@ alter table dictionaries alter column body set storage external;
             raise self._connections.translated(error) from error
 
     def next_ids(self, table: str, count: int) -> int:
-        last = self.value(ADVANCE, {"table": table, "count": count})
-        return int(last) - count + 1
+        """During a load, ids are taken from the server in blocks: one round trip for many logs."""
+        first, end = self._reserved.get(table, (0, 0))
+        if end - first < count:
+            size = max(count, IDS_AT_ONCE) if self._is_loading else count
+            end = int(self.value(ADVANCE, {"table": table, "count": size})) + 1
+            first = end - size
+        if self._is_loading:
+            self._reserved[table] = first + count, end
+        return first
 
     def insert_one(self, table: str, columns: Sequence[str], values: Sequence[Any]) -> int:
         marks = ", ".join(f":{name}" for name in columns)
@@ -357,6 +367,8 @@ alter table dictionaries alter column body set storage external;
             yield
         finally:
             self._is_loading = False
+            # Later events get higher ids, also if another process stored some meanwhile.
+            self._reserved.clear()
         self.execute(f"analyze {', '.join(all_tables())}")
 
     # ------------------------------------------------------------ tables

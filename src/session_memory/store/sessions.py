@@ -259,6 +259,10 @@ class Sessions:
     def link_source(self, session_id: int, source_id: int) -> None:
         self._db.execute(_LINK_SOURCE, {"session": session_id, "source": source_id})
 
+    def link_first_source(self, session_id: int, source_id: int) -> None:
+        """Link a session that was just added, and so has no source yet."""
+        self._db.insert("session_sources", ("session_id", "source_id"), [(session_id, source_id)])
+
     def unlink_source(self, session_id: int, source_id: int) -> None:
         self._db.execute(_UNLINK_SOURCE, {"session": session_id, "source": source_id})
 
