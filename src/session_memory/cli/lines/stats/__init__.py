@@ -72,9 +72,11 @@ def _summary(summary: "Summary", limit: Limit, using: ChartSigns) -> Iterator[st
     if summary.first_day:
         days += f", {summary.first_day} to {summary.last_day}"
     sent = summary.input_tokens + summary.cache_read_tokens + summary.cache_write_tokens
+    # Prompts of subagents are no turns, but their last answers complete one.
+    whose = " with those of subagents" if summary.subagents else ""
     sentences = (
         f"{plural(summary.sessions, 'session')}, {summary.subagents:,} of them subagents, {days}.",
-        f"{plural(summary.turns, 'turn')}, {summary.completed:,} completed;"
+        f"{plural(summary.turns, 'turn')}, {summary.completed:,} completed{whose};"
         f" {plural(summary.calls, 'call')}, {share(summary.error_rate)} failed;"
         f" {plural(summary.edits, 'edit')}; {summary.retries:,} tried again;"
         f" {plural(summary.api_errors, 'API error')}.",
