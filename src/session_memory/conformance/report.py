@@ -61,6 +61,9 @@ The table of results has these words:
 | `recorded` | the scenario was played to its end, but there is no adapter for the agent yet |
 | – | not played yet |
 """
+_CANNOT = """\
+Each line names agents, the [scenarios](#scenarios) that were not played with them, and the reason.
+"""
 _COMPARED = """\
 Each line names an agent, what was compared, and why it differs: the agent does not log something,
 or it does something else than the script. A driver in the code declares each of these.
@@ -144,7 +147,7 @@ def page(results: Sequence[Result]) -> str:
     parts += ["", *_table(results)]
     parts += ["\n## What differs\n", *_differences(results)]
     parts += ["\n## Known differences\n", *_known(results)]
-    parts += ["\n## What agents cannot do\n", *_cannot(results), *_given_up()]
+    parts += ["\n## What agents cannot do\n", _CANNOT, *_cannot(results), *_given_up()]
     if remarks := list(_remarks(results)):
         parts += ["\n## Problems with installing\n", *remarks]
     return "\n".join(parts).rstrip() + "\n"
