@@ -78,7 +78,7 @@ def measured(home: Path, store: str) -> dict[str, Spent]:
 
 
 def every_size(
-    scratch: Path, sizes: list[int], servers: Path | None
+    scratch: Path, sizes: list[int], servers: Path | None, *, with_sqlite: bool
 ) -> Iterator[tuple[int, str, dict[str, Spent], int]]:
     """``(sessions, database, figures, bytes of the store)``. Each size is removed after it.
 
@@ -89,9 +89,10 @@ def every_size(
         home, file = place / "home", place / "memory.db"
         if not home.exists():
             write_logs(home, sessions)
-        print(f"{sessions:,} sessions in SQLite", file=sys.stderr, flush=True)
-        yield sessions, "SQLite", measured(home, str(file)), file.stat().st_size
-        file.unlink()
+        if with_sqlite:
+            print(f"{sessions:,} sessions in SQLite", file=sys.stderr, flush=True)
+            yield sessions, "SQLite", measured(home, str(file)), file.stat().st_size
+            file.unlink()
         if servers is None:
             continue
         server = Server(servers.with_name(f"{servers.name}-{sessions}"), durable=True)
@@ -121,7 +122,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--sessions", type=int, nargs="+", default=list(SIZES))
     parser.add_argument("--keep", type=Path, metavar="DIR", help="where the logs are kept")
-    parser.add_argument("--no-postgres", action="store_true")
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument("--no-postgres", action="store_true")
+    only.add_argument("--no-sqlite", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="session-memory-scale-") as temporary:
         scratch = options.keep or Path(temporary)
@@ -132,7 +135,8 @@ def main() -> int:
             return 1
         servers = None if options.no_postgres else Path(f"{temporary}-server")
         try:
-            results = list(every_size(scratch, options.sessions, servers))
+            with_sqlite = not options.no_sqlite
+            results = list(every_size(scratch, options.sessions, servers, with_sqlite=with_sqlite))
         except NoServer as error:
             print(f"PostgreSQL is not measured: {error}", file=sys.stderr)
             return 1
