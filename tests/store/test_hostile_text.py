@@ -5,6 +5,7 @@ from session_memory.store import Store, open_store
 from session_memory.store.event_rows import EventRow
 from session_memory.store.migrations import all_tables
 from session_memory.store.record_keys import place_key, record_key
+from session_memory.store.session_links import add_link, links_to
 from session_memory.store.sessions import CollectedSession
 from session_memory.store.sources import SourceRow
 from session_memory.store.usage import NewUsage
@@ -92,7 +93,7 @@ def filled(store: Store) -> tuple[SourceRow, CollectedSession]:
         usage = NewUsage(7, LONG, 1, None, HOSTILE, HOSTILE, HOSTILE, 1, 2, 3, 4, 5, 6, 7)
         store.usage.add(session.id, [usage], session.id)
         store.problems.add(source.id, [(0, 1, HOSTILE, LONG), (0, 1, "plain", HOSTILE)], 0)
-        store.sessions.link_child(session.id, escaped(HOSTILE), HOSTILE)
+        add_link(store.db, session.id, escaped(HOSTILE), HOSTILE)
     return source, session
 
 
@@ -112,7 +113,7 @@ def test_any_text_can_be_stored_in_any_column(stores: Stores) -> None:
             escaped(HOSTILE),
             "plain",
         ]
-        assert store.sessions.links_to(escaped(HOSTILE)) == [("claude:s", escaped(HOSTILE))]
+        assert links_to(store.db, escaped(HOSTILE)) == [("claude:s", escaped(HOSTILE))]
         assert store.events.holders([record_key(LONG)]) == [(record_key(LONG), session.id)]
 
 

@@ -28,8 +28,9 @@ from session_memory.store import Store, connections, open_store
 from session_memory.store.address import shown
 from session_memory.store.copy_batches import EncodedRows
 from session_memory.store.migrations import NEWEST, all_tables
-from session_memory.store.postgres import IDS_AT_ONCE, Postgres
+from session_memory.store.postgres import Postgres
 from session_memory.store.postgres_errors import to_store_error
+from session_memory.store.postgres_ids import IDS_AT_ONCE
 from session_memory.store.postgres_sql import to_psycopg
 from session_memory.testing.collecting import check_sound, collect
 from session_memory.testing.postgres import Server

@@ -131,12 +131,9 @@ class Ingest:
             return False
         writing.adopt(settled)
         row.own_records += writing.named_records
-        has_sources = bool(row.id)
+        was_added = not row.id
         self.finish(row, writing)
-        if has_sources:
-            self._store.sessions.link_source(row.id, source.id)
-        else:
-            self._store.sessions.link_first_source(row.id, source.id)
+        self._store.sessions.link_source(row.id, source.id, is_first=was_added)
         return True
 
     def _is_without_records(self, row: CollectedSession) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 from session_memory.adapters.registry import agent_or_substitute
 from session_memory.core.ids import make_uid
 from session_memory.derive.facts import facts_of, origin_is_logged, parent_uid
+from session_memory.store.session_links import add_link, links_to
 from session_memory.store.sessions import CollectedSession
 from session_memory.store.store import Store
 
@@ -53,13 +54,13 @@ class Placement:
 
     def _linking_parent(self, row: CollectedSession) -> str | None:
         """The session whose log names this one as its subagent."""
-        links = [uid for uid, _ in self._store.sessions.links_to(row.uid) if uid != row.uid]
+        links = [uid for uid, _ in links_to(self._store.db, row.uid) if uid != row.uid]
         return links[0].partition(":")[2] if links else None
 
     def _place_subagent(self, row: CollectedSession, facts: dict[str, Any], parent: str) -> None:
         """Make a session a subagent of the parent that its document names; else of the session
         whose log names it; else of the session in its path."""
-        links = [link for link in self._store.sessions.links_to(row.uid) if link[0] != row.uid]
+        links = [link for link in links_to(self._store.db, row.uid) if link[0] != row.uid]
         by_document = make_uid(row.flavor, row.native_id)
         if facts.get("parent"):
             by_document = parent_uid(row, facts, facts["parent"])
@@ -81,7 +82,7 @@ class Placement:
     def link_child(self, parent: CollectedSession, child: str, call_id: str) -> None:
         """Store that a call of ``parent`` started the subagent ``child``, and place the child."""
         uid = make_uid(parent.flavor, child)
-        self._store.sessions.link_child(parent.id, uid, call_id)
+        add_link(self._store.db, parent.id, uid, call_id)
         row = self._store.sessions.row(uid)
         if row is not None and row.relation == "subagent":
             self.place_again(row)
@@ -94,7 +95,7 @@ class Placement:
         """
         for uid in sorted(uids):
             row = self._store.sessions.row(uid)
-            if row is None or row.relation != "subagent" or self._store.sessions.links_to(uid):
+            if row is None or row.relation != "subagent" or links_to(self._store.db, uid):
                 continue
             call = row.spawn_call_id
             self.place_again(row)

@@ -17,6 +17,7 @@ from session_memory.derive.reindex import docs_of
 from session_memory.store.fingerprint import session_parts
 from session_memory.store.memory_store import temporary_store
 from session_memory.store.raw import PACK_BYTES, compressor, packed
+from session_memory.store.session_links import links_to
 from session_memory.store.sessions import CollectedSession
 from session_memory.store.store import Store
 from session_memory.store.word_query import QueryWord, WordQuery
@@ -169,7 +170,7 @@ def _relatives(store: Store, row: CollectedSession) -> Iterator[CollectedSession
     subagents may be part of its turns. A response that was only reported does not count for it if
     another session logged the response.
     """
-    named = {uid for uid, _ in store.sessions.links_to(row.uid)}
+    named = {uid for uid, _ in links_to(store.db, row.uid)}
     loggers = store.usage.loggers_of_reports(row.id)
     named |= {store.sessions.row_by_id(session_id).uid for session_id in loggers}
     above, seen = row.parent_uid, {row.uid}

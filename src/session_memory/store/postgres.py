@@ -21,9 +21,9 @@ from session_memory.store.database import Key, Params, Row, Unswept
 from session_memory.store.lock_holds import HeldLock
 from session_memory.store.migrations import all_tables
 from session_memory.store.operation_lock import OperationLock, wait_for
+from session_memory.store.postgres_ids import IDS_AT_ONCE, ReservedIds
 from session_memory.store.postgres_rewriting import rewrite_table
 from session_memory.store.postgres_sql import (
-    ADVANCE,
     COLUMNS,
     CONTINUE,
     HAS_TABLE,
@@ -58,7 +58,6 @@ _BEGIN = """
 """
 _BEGIN_SHARED = "begin; set local enable_seqscan = off"
 _BEGIN_READING = "begin isolation level repeatable read, read only"
-IDS_AT_ONCE = 2_000
 _TYPES = {"bigint": "int8", "text": "text", "bytea": "bytea"}
 
 
@@ -91,8 +90,7 @@ alter table dictionaries alter column body set storage external;
         self._layouts: dict[str, dict[str, str]] = {}
         self._names = count(1)
         self._is_loading = False
-        # During a load: table → the first reserved id that is unused, and the end of the block.
-        self._reserved: dict[str, tuple[int, int]] = {}
+        self._ids = ReservedIds(self.value)
         self._operation_lock = OperationLock(self._take_operation_lock)
         if not (create or self.has_table("schema_steps")):
             self.close()
@@ -186,15 +184,7 @@ alter table dictionaries alter column body set storage external;
             raise self._connections.translated(error) from error
 
     def next_ids(self, table: str, count: int) -> int:
-        """During a load, ids are taken from the server in blocks: one round trip for many logs."""
-        first, end = self._reserved.get(table, (0, 0))
-        if end - first < count:
-            size = max(count, IDS_AT_ONCE) if self._is_loading else count
-            end = int(self.value(ADVANCE, {"table": table, "count": size})) + 1
-            first = end - size
-        if self._is_loading:
-            self._reserved[table] = first + count, end
-        return first
+        return self._ids.next(table, count, IDS_AT_ONCE if self._is_loading else 0)
 
     def insert_one(self, table: str, columns: Sequence[str], values: Sequence[Any]) -> int:
         marks = ", ".join(f":{name}" for name in columns)
@@ -367,8 +357,7 @@ alter table dictionaries alter column body set storage external;
             yield
         finally:
             self._is_loading = False
-            # Later events get higher ids, also if another process stored some meanwhile.
-            self._reserved.clear()
+            self._ids.forget()
         self.execute(f"analyze {', '.join(all_tables())}")
 
     # ------------------------------------------------------------ tables

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import msgspec
 
 from session_memory.core.schema import Cost, Session
-from session_memory.core.text import escaped
 from session_memory.core.time import format_time
 from session_memory.store.database import Database, Row
 from session_memory.store.figure_marks import FigureMarks
@@ -105,6 +104,7 @@ _SET_REPO = """
         revision = case when evicted_at is null then revision + 1 else revision end
     where id = :id
 """
+_SOURCE_COLUMNS = ("session_id", "source_id")
 _LINK_SOURCE = """
     insert into session_sources (session_id, source_id) values (:session, :source)
     on conflict do nothing
@@ -116,15 +116,6 @@ _SHARE = """
     insert into shares (session_id, other_id) values (:one, :other) on conflict do nothing
 """
 _OF_SOURCE = "select session_id from session_sources where source_id = :source"
-_ADD_LINK = "insert into links (child_uid, parent_id, call_id) values (:child, :parent, :call)"
-_IS_LINKED = "select 1 from links where child_uid = :child limit 1"
-_LINKS = """
-    select p.uid, l.call_id from links l join sessions p on p.id = l.parent_id
-    where l.child_uid = :child order by p.uid, l.call_id
-"""
-_HAS_LINK = """
-    select 1 from links where child_uid = :child and parent_id = :parent and call_id = :call
-"""
 _DROP_DERIVED = tuple(
     f"delete from {table} where {column} = :session"
     for table, column in (
@@ -236,16 +227,14 @@ class Sessions:
 
     def rows_by_id(self, session_ids: Sequence[int]) -> dict[int, CollectedSession]:
         """The rows of those sessions that are in the store, by id."""
-        found = self._db.matching(_BY_IDS, session_ids)
-        return {row[0]: CollectedSession(**dict(zip(COLUMNS, row, strict=True))) for row in found}
+        return {row[0]: _made(row) for row in self._db.matching(_BY_IDS, session_ids)}
 
     def _row(self, sql: str, params: dict[str, Any]) -> CollectedSession | None:
         found = self._db.one(sql, params)
-        return None if found is None else CollectedSession(**dict(zip(COLUMNS, found, strict=True)))
+        return None if found is None else _made(found)
 
     def forks_of(self, uid: str) -> list[CollectedSession]:
-        found = self._db.all(_FORKS, {"uid": uid})
-        return [CollectedSession(**dict(zip(COLUMNS, row, strict=True))) for row in found]
+        return [_made(row) for row in self._db.all(_FORKS, {"uid": uid})]
 
     def save(self, row: CollectedSession) -> None:
         """Insert the row, or update it if it has an id."""
@@ -256,26 +245,15 @@ class Sessions:
             row.id = self._db.insert_one("sessions", COLUMNS[1:], values[1:])
         self._marks.add(row.id)
 
-    def link_source(self, session_id: int, source_id: int) -> None:
-        self._db.execute(_LINK_SOURCE, {"session": session_id, "source": source_id})
-
-    def link_first_source(self, session_id: int, source_id: int) -> None:
-        """Link a session that was just added, and so has no source yet."""
-        self._db.insert("session_sources", ("session_id", "source_id"), [(session_id, source_id)])
+    def link_source(self, session_id: int, source_id: int, *, is_first: bool = False) -> None:
+        """With ``is_first``, the session was just added, and so has no source yet."""
+        if is_first:
+            self._db.insert("session_sources", _SOURCE_COLUMNS, [(session_id, source_id)])
+        else:
+            self._db.execute(_LINK_SOURCE, {"session": session_id, "source": source_id})
 
     def unlink_source(self, session_id: int, source_id: int) -> None:
         self._db.execute(_UNLINK_SOURCE, {"session": session_id, "source": source_id})
-
-    def link_child(self, parent_id: int, child_uid: str, call_id: str) -> None:
-        link = {"child": child_uid, "parent": parent_id, "call": escaped(call_id)}
-        if self._db.one(_HAS_LINK, link) is None:
-            self._db.execute(_ADD_LINK, link)
-
-    def links_to(self, child_uid: str) -> list[tuple[str, str]]:
-        """``(parent uid, call id)`` of every record that names the session as a subagent."""
-        if self._db.one(_IS_LINKED, {"child": child_uid}) is None:
-            return []
-        return [(row[0], row[1]) for row in self._db.all(_LINKS, {"child": child_uid})]
 
     def source_ids(self, session_id: int) -> list[int]:
         return [row[0] for row in self._db.all(_SOURCES, {"session": session_id})]
@@ -428,6 +406,10 @@ _SAME = tuple(
     for one in fields(Session)
     if one.name in COLUMNS and one.name not in (*_MOMENTS, "outcome_evidence")
 )
+
+
+def _made(row: Row) -> CollectedSession:
+    return CollectedSession(**dict(zip(COLUMNS, row, strict=True)))
 
 
 def to_session(row: Row) -> Session:
