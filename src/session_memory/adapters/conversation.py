@@ -96,13 +96,13 @@ def _block(message: ConversationMessage, block: Any) -> NativeEvent:
         is_error = block.get("is_error") is True
         return _result(message, call_id, result_text(block), is_error, label)
     if kind in ("thinking", "redacted_thinking", "reasoning"):
-        said = _str(block.get("thinking") or block.get("text"))
-        return NativeEvent("thinking", "assistant", one_line(said), label, body=said)
+        text = _str(block.get("thinking") or block.get("text"))
+        return NativeEvent("thinking", "assistant", one_line(text), label, body=text)
     if kind in SPOKEN:
         meta = block.get("meta")
         if isinstance(meta, Mapping) and meta.get("attachment"):
-            said = _str(block.get("text"))
-            return NativeEvent("lifecycle", "user", one_line(said), label, body=said)
+            text = _str(block.get("text"))
+            return NativeEvent("lifecycle", "user", one_line(text), label, body=text)
         return _plain(message, _str(block.get("text")), label)
     named = _str(block.get("name")) or _str(block.get("mime_type"))
     return _plain(message, f"[{kind}] {named}".strip(), label)

@@ -95,8 +95,8 @@ def _translate(
     elif "back" in native:
         message = _message(native, record) if len(native) > 1 else None
         if record.problem is None:
-            said = "back to an earlier message"
-            record.events.append(NativeEvent("human_intervention", "user", said, "back"))
+            text = "back to an earlier message"
+            record.events.append(NativeEvent("human_intervention", "user", text, "back"))
             reader.back(ref, state, record, message)
     else:
         message = _message(native, record)

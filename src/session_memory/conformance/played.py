@@ -72,8 +72,8 @@ class Played:
         self.others: list[str] = []
         self._driver, self._scenario, self._place, self._ids = driver, scenario, place, ids
         self._compacts = any(turn.start == COMPACT for turn in scenario.turns)
-        said = (one for turn in scenario.turns for one in (turn.prompt, *turn.queued))
-        self._prompts = [prompt for prompt in said if prompt]
+        prompts = (one for turn in scenario.turns for one in (turn.prompt, *turn.queued))
+        self._prompts = [prompt for prompt in prompts if prompt]
         self._lanes: dict[str, list[tuple[Reply, bool]]] = {}
         self._numbers: Counter[str] = Counter()
         self._session = MAIN

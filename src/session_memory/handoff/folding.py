@@ -85,9 +85,9 @@ def _lines(turns: list[Turn], digest: Digest) -> Iterator[str]:
     tried = [f"{one.call} (failed {one.failures} times)" for one in digest.repeats]
     yield from _part("Tried in vain", tried)
     answers = [step for turn in turns for step in turn if isinstance(step, StoredAnswer)]
-    said = next((one.texts[-1] for one in reversed(answers) if one.texts), "")
-    if said:
-        yield from ("", "The last answer of these turns:", said)
+    text = next((one.texts[-1] for one in reversed(answers) if one.texts), "")
+    if text:
+        yield from ("", "The last answer of these turns:", text)
 
 
 def _part(heading: str, texts: list[str]) -> Iterator[str]:

@@ -77,8 +77,8 @@ def _imported(handoff: Handoff, environ: Mapping[str, str]) -> None:
                 f"Is it installed here? {handoff.import_argv[0]} --version",
             ) from None
     if done.returncode:
-        said = (done.stderr or done.stdout).strip()[-500:]
+        text = (done.stderr or done.stdout).strip()[-500:]
         raise CannotHandOver(
-            f"{handoff.target} refused the session: {said}",
+            f"{handoff.target} refused the session: {text}",
             "Print it as a text instead: --as text",
         )

@@ -163,7 +163,7 @@ def asked_by(digest: Digest) -> str | None:
 
 def _row(unread: UnanalyzedSession, digest: Digest, prices: str) -> DigestRow:
     first = digest.first_request.event_uid if digest.first_request else ""
-    asked = wishes(_said(digest), (file.path for file in digest.files), first)
+    asked = wishes(_words_of_people(digest), (file.path for file in digest.files), first)
     version = analysis_version()
     return DigestRow(
         session_uid=digest.session_uid,
@@ -187,7 +187,7 @@ def _row(unread: UnanalyzedSession, digest: Digest, prices: str) -> DigestRow:
     )
 
 
-def _said(digest: Digest) -> Iterator[tuple[str, str]]:
+def _words_of_people(digest: Digest) -> Iterator[tuple[str, str]]:
     """Yield ``(event_uid, text)`` of what a person wrote: prompts, and reasons for refusals."""
     yield from ((prompt.event_uid, prompt.text) for prompt in digest.prompts)
     if follows := about(digest.flavor).reason_follows:

@@ -171,14 +171,14 @@ def _as_state(tail: Sequence[MessageRow], stored: StoredPending) -> dict[str, An
     """Pending calls in the shape that runtimes use, with what `set_pending` stored."""
     calls = pending_in(tail)
     value, seq = stored
-    said: dict[str, Any] | None = None
+    state: dict[str, Any] | None = None
     if value is not None and (seq is None or seq in {call.seq for call in calls}):
-        said = from_json(value)
+        state = from_json(value)
     if not calls:
-        return said
+        return state
     last = next(message for message in tail if message.seq == calls[-1].seq)
     return {
-        **(said or {}),
+        **(state or {}),
         "assistant_seq": last.seq,
         "round_index": last.round_index,
         "tool_call_ids": [call.call_id for call in calls],

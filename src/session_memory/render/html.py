@@ -141,13 +141,13 @@ class _HtmlPage:
 
     def _answer(self, shown: TranscriptEvent) -> Iterator[str]:
         yield self._article(shown, "answer", self._sessions[-1].flavor.capitalize())
-        yield f'<div class="text">{self._said(shown)}</div></article>\n'
+        yield f'<div class="text">{self._message(shown)}</div></article>\n'
 
     def _thinking(self, shown: TranscriptEvent) -> Iterator[str]:
         yield f'<div class="thinking text"{self._id(shown)}>'
-        yield f"{self._said(shown)}</div>\n"
+        yield f"{self._message(shown)}</div>\n"
 
-    def _said(self, shown: TranscriptEvent) -> str:
+    def _message(self, shown: TranscriptEvent) -> str:
         return answer(shown.text or shown.title, self._colours)
 
     def _note(self, shown: TranscriptEvent) -> Iterator[str]:

@@ -37,7 +37,7 @@ def choices_in(text: str) -> list[ChosenAnswer]:
 
 def _pairs(text: str) -> Iterator[ChosenAnswer]:
     quoted = [ChosenAnswer(*pair) for pair in _QUOTED.findall(text)]
-    named = [ChosenAnswer(name.replace("_", " "), said) for name, said in _NAMED.findall(text)]
+    named = [ChosenAnswer(name.replace("_", " "), words) for name, words in _NAMED.findall(text)]
     yield from quoted or named
     asked, arrow, chosen = text.partition(ARROW)
     if arrow and not (quoted or named) and asked.rstrip().endswith(("?", "？")):

@@ -44,11 +44,11 @@ def marked_whole(text: str) -> str:
 
 def _advised(text: str) -> str:
     """Escape an advice for Markdown, except its code spans, which quote texts safely already."""
-    line, said, end = _CONTROL.sub(" ", text), [], 0
+    line, words, end = _CONTROL.sub(" ", text), [], 0
     for span in _SPAN.finditer(line):
-        said += [marked_whole(line[end : span.start()]), span[0]]
+        words += [marked_whole(line[end : span.start()]), span[0]]
         end = span.end()
-    return "".join([*said, marked_whole(line[end:])])
+    return "".join([*words, marked_whole(line[end:])])
 
 
 def _code(text: str) -> str:

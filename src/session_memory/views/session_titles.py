@@ -131,7 +131,7 @@ def _names(store: Store, titles: SessionTitles, rows: list[TitleRow]) -> dict[in
             names[row.id] = f"on {row.git_branch}"
     silent = [key for key, name in names.items() if not name]
     answers = titles.first_answers(silent)
-    names |= {key: said for key, said in answers.items() if not is_notice(said)}
+    names |= {key: text for key, text in answers.items() if not is_notice(text)}
     given = {row.id: row.title for row in rows}
     return {key: name or words.get(key) or given[key] or NO_TITLE for key, name in names.items()}
 

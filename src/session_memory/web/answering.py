@@ -128,6 +128,6 @@ class Answering:
 def _failed(asked: Asked, error: SessionMemoryError, status: int) -> Response:
     if asked.address.startswith("/api/"):
         kind = type(error).__name__
-        said = {"kind": kind, "message": str(error), "hint": error.hint}
-        return asked.json({"error": said}, status)
+        failure = {"kind": kind, "message": str(error), "hint": error.hint}
+        return asked.json({"error": failure}, status)
     return asked.page("failed", status, message=str(error), hint=error.hint or "")

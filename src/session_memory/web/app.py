@@ -67,7 +67,7 @@ def _endpoint(
         except SessionMemoryError as error:
             status = 400 if isinstance(error, WRONG) else 503
             kind = type(error).__name__
-            return failures.said(request, status, str(error), error.hint or "", kind)
+            return failures.response(request, status, str(error), error.hint or "", kind)
 
     return endpoint
 
@@ -100,7 +100,7 @@ def _static(site: Site) -> Callable[[Request], object]:
 
 def _no_page(failures: Failures) -> ExceptionHandler:
     async def answer(request: Request, _error: Exception) -> Response:
-        return failures.said(request, 404, "There is no such page.", kind="UnknownPage")
+        return failures.response(request, 404, "There is no such page.", kind="UnknownPage")
 
     return answer
 
@@ -110,6 +110,8 @@ def _broken(failures: Failures) -> ExceptionHandler:
 
     async def answer(request: Request, _error: Exception) -> Response:
         hint = "The window where session-memory web runs shows the error."
-        return failures.said(request, 500, "This page could not be made.", hint, "InternalError")
+        return failures.response(
+            request, 500, "This page could not be made.", hint, "InternalError"
+        )
 
     return answer

@@ -246,12 +246,12 @@ def context_curve(points: Sequence[tuple[int, int]], seq: int) -> Markup:
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in (place(*point) for point in points))
     size = next((size for at, size in reversed(points) if at <= seq), points[0][1])
     x, y = place(seq, size)
-    said = f"Context sent over the session, at most {highest:,} tokens"
+    text = f"Context sent over the session, at most {highest:,} tokens"
     return Markup(
         '<svg class="wide" viewBox="0 0 {} {}" role="img" aria-label="{}">'
         '<polyline points="{}" class="s-accent" stroke-width="1.3"/>'
         '<circle cx="{:.1f}" cy="{:.1f}" r="3" class="f-accent"/></svg>'
-    ).format(width, height, said, line, x, y)
+    ).format(width, height, text, line, x, y)
 
 
 @lru_cache(4096)

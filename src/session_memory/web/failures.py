@@ -15,7 +15,7 @@ class Failures:
     def __init__(self, style: str) -> None:
         self._style = style
 
-    def said(
+    def response(
         self, request: Request, status: int, message: str, hint: str = "", kind: str = "NoAnswer"
     ) -> Response:
         """Return the message as a page for a browser, as JSON for the API, else as plain text."""

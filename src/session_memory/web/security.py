@@ -140,7 +140,7 @@ class RequestGuard:
         return answer
 
     def _unknown(self, scope: Scope) -> Response:
-        return self._failures.said(Request(scope), 403, _REFUSED, _HINT, "TokenMissing")
+        return self._failures.response(Request(scope), 403, _REFUSED, _HINT, "TokenMissing")
 
     def _is_our_page(self, headers: Headers) -> bool:
         return self._is_our_origin(headers) and headers.get("sec-fetch-site") == "same-origin"

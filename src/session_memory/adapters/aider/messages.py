@@ -100,8 +100,8 @@ def notice(text: str, record: Record) -> None:
 def _edit(path: str) -> NativeEvent:
     """Return the event of a change that aider applied. The model writes such a change into its
     answer and calls no tool."""
-    said = f"Applied edit to {path}"
-    return NativeEvent("edit", "assistant", one_line(said), "edit", path=path, body=said)
+    text = f"Applied edit to {path}"
+    return NativeEvent("edit", "assistant", one_line(text), "edit", path=path, body=text)
 
 
 def _command(command: str, call: str) -> NativeEvent:

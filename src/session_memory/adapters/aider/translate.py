@@ -125,19 +125,19 @@ def _typed(text: str, record: Record, state: AiderState) -> None:
     prompt(text.removeprefix(_TYPED).removesuffix(ENDING), record)
 
 
-def _said(text: str, record: Record, state: AiderState) -> None:
-    said = text.removeprefix(_SAID).strip()
-    state.model = model_in(said) or state.model
-    if is_report(said):
-        tokens_used(said, record, state.model, state.reports)
+def _of_program(text: str, record: Record, state: AiderState) -> None:
+    words = text.removeprefix(_SAID).strip()
+    state.model = model_in(words) or state.model
+    if is_report(words):
+        tokens_used(words, record, state.model, state.reports)
         state.reports += 1
-        state.tokens = "" if text.endswith(ENDING) else said
+        state.tokens = "" if text.endswith(ENDING) else words
     else:
-        notice(said, record)
+        notice(words, record)
 
 
 def _answered(text: str, record: Record, state: AiderState) -> None:
     record.events.append(answer(text, state.model))
 
 
-_MESSAGES = {"typed": _typed, "said": _said, "answer": _answered}
+_MESSAGES = {"typed": _typed, "said": _of_program, "answer": _answered}

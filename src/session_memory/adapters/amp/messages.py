@@ -38,13 +38,13 @@ def events_of_message(message: dict[str, Any], response: str) -> list[NativeEven
         )
     match state.get("type"):
         case "cancelled":
-            said = "The person stopped the answer."
-            event = NativeEvent("human_intervention", "user", said, "state/cancelled")
+            text = "The person stopped the answer."
+            event = NativeEvent("human_intervention", "user", text, "state/cancelled")
             event.is_interrupt = True
             events.append(event)
         case "error":
-            said = string(mapping(state.get("error")).get("message")) or "error"
-            event = NativeEvent("error", "system", one_line(said), "state/error", body=said)
+            text = string(mapping(state.get("error")).get("message")) or "error"
+            event = NativeEvent("error", "system", one_line(text), "state/error", body=text)
             event.is_error = True
             events.append(event)
     return events
@@ -78,8 +78,8 @@ def _output(run: dict[str, Any]) -> tuple[str, int | None]:
     text = text or string(inner.get("diff"))
     if not text and found not in (None, "", {}, []):
         text = escaped(json.dumps(found, ensure_ascii=False))
-    said = string(error) or string(mapping(error).get("message"))
-    return "\n".join(filter(None, (text, said))), code
+    words = string(error) or string(mapping(error).get("message"))
+    return "\n".join(filter(None, (text, words))), code
 
 
 def usage_of_message(message: dict[str, Any], own: str) -> NativeUsage | None:

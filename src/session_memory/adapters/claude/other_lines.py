@@ -21,8 +21,8 @@ USAGE = b'"usage"'
 
 def system_line(native: ClaudeLine, record: Record) -> None:
     native_kind = f"system/{native.subtype}"
-    said = native.content if isinstance(native.content, str) else ""
-    text = one_line(said)
+    words = native.content if isinstance(native.content, str) else ""
+    text = one_line(words)
     match native.subtype:
         case "api_error":
             error = native.error if isinstance(native.error, dict) else {}
@@ -42,7 +42,7 @@ def system_line(native: ClaudeLine, record: Record) -> None:
             event = NativeEvent("lifecycle", "system", text or "compacted", native_kind)
         case _:
             event = NativeEvent("lifecycle", "system", text, native_kind)
-    event.body = said
+    event.body = words
     record.events.append(event)
 
 
@@ -75,8 +75,8 @@ def attachment_line(native: ClaudeLine, record: Record) -> None:
 
 def _attached(attachment: Attachment) -> str:
     """Return the text of an attachment to a prompt: a file, a hook's output, a reminder."""
-    said = [*strings_in(attachment.content), attachment.snippet]
-    return "\n".join(filter(None, (*said, attachment.stdout, attachment.stderr)))
+    texts = [*strings_in(attachment.content), attachment.snippet]
+    return "\n".join(filter(None, (*texts, attachment.stdout, attachment.stderr)))
 
 
 def _queued_words(attachment: Attachment) -> str | None:
@@ -133,18 +133,18 @@ def title_line(native: ClaudeLine, record: Record) -> None:
     match native.type:
         case "custom-title":
             record.facts = {"custom_title": native.customTitle}
-            said = native.customTitle
+            text = native.customTitle
         case "ai-title":
             record.facts = {"ai_title": native.aiTitle}
-            said = native.aiTitle
+            text = native.aiTitle
         case "agent-name":
             record.facts = {"agent_name": native.agentName}
-            said = native.agentName
+            text = native.agentName
         case _:
             record.facts = {"summary": native.summary, "leaf": native.leafUuid}
-            said = native.summary
-    said = said or ""
-    record.events.append(NativeEvent("lifecycle", "system", one_line(said), native.type, body=said))
+            text = native.summary
+    text = text or ""
+    record.events.append(NativeEvent("lifecycle", "system", one_line(text), native.type, body=text))
 
 
 def mode_line(native: ClaudeLine, record: Record) -> None:
@@ -158,12 +158,12 @@ def bookkeeping_line(native: ClaudeLine, record: Record) -> None:
 
 
 def queue_line(native: ClaudeLine, record: Record) -> None:
-    said = native.content if isinstance(native.content, str) else ""
-    summary = one_line(f"{native.operation}: {one_line(said)}".rstrip(": "))
-    event = NativeEvent("lifecycle", "system", summary, native.type, body=said)
+    text = native.content if isinstance(native.content, str) else ""
+    summary = one_line(f"{native.operation}: {one_line(text)}".rstrip(": "))
+    event = NativeEvent("lifecycle", "system", summary, native.type, body=text)
     if native.operation == "popAll":
         event.queued = "taken_back"
-    elif native.operation == "enqueue" and not native.isSidechain and (words := typed(said)):
+    elif native.operation == "enqueue" and not native.isSidechain and (words := typed(text)):
         event.role, event.summary, event.text = "user", one_line(words), words
         event.queued = "typed"
     record.events.append(event)

@@ -38,8 +38,8 @@ def events_of_message(message: dict[str, Any]) -> list[NativeEvent]:
 
 
 def _notice(block: Any, role: str) -> NativeEvent:
-    said = string(block) or string(mapping(block).get("text"))
-    event = NativeEvent("lifecycle", "system", one_line(said), f"notice/{role}", body=said)
+    text = string(block) or string(mapping(block).get("text"))
+    event = NativeEvent("lifecycle", "system", one_line(text), f"notice/{role}", body=text)
     if role == "error":
         event.kind, event.is_error = "error", True
     return event
@@ -60,9 +60,9 @@ def _from_user(block: Any) -> list[NativeEvent]:
     whole = string(native.get("text"))
     if native.get("type") != "text" or not _INPUT.search(whole):
         return events_of(ConversationMessage(role="user", content=[native]))
-    said = "\n\n".join(match[2] for match in _INPUT.finditer(whole)).strip()
+    text = "\n\n".join(match[2] for match in _INPUT.finditer(whole)).strip()
     # `body` also has the text that Cline wrote around the words of the person.
-    events = events_of(ConversationMessage(role="user", content=[{"type": "text", "text": said}]))
+    events = events_of(ConversationMessage(role="user", content=[{"type": "text", "text": text}]))
     events[0].body = whole if _INPUT.sub("", whole).strip() else ""
     return events
 
@@ -97,14 +97,14 @@ def _output(content: Any) -> tuple[str, bool]:
     for part in items(content):
         native = {"result": part} if isinstance(part, str) else mapping(part)
         failed = failed or native.get("success") is False or "error" in native
-        said = _said(native)
+        text = _text_of(native)
         error = string(native.get("error"))
-        texts += [said] if said else []
-        texts += [error] if error and error not in said else []
+        texts += [text] if text else []
+        texts += [error] if error and error not in text else []
     return "\n".join(texts), failed
 
 
-def _said(native: dict[str, Any]) -> str:
+def _text_of(native: dict[str, Any]) -> str:
     for name in ("result", "text"):
         value = native.get(name)
         if isinstance(value, str) and value:

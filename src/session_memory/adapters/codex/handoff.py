@@ -53,7 +53,7 @@ def make(session: handing.HandedSession, root: Path) -> handing.TargetSession:
             writer.prompt(step.text, session.new_uuid("turn", number))
             continue
         if step.text:
-            writer.said(step.text)
+            writer.message(step.text)
         for call in step.calls:
             writer.called(call)
         for call in step.calls:
@@ -86,7 +86,7 @@ class _CodexLines:
         self._message("user", "input_text", text)
         self._event("user_message", message=text, images=[])
 
-    def said(self, text: str) -> None:
+    def message(self, text: str) -> None:
         self._message("assistant", "output_text", text)
         self._event("agent_message", message=text)
         self._last = text

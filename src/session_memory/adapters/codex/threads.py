@@ -16,11 +16,11 @@ _SAYS_NOTHING = frozenset({"subagent", "review"})
 
 
 def session_meta(reading: LogReading, native: SessionMeta, record: Record) -> None:
-    said = f"{native.originator or 'codex'} {native.cli_version or ''}".strip()
+    text = f"{native.originator or 'codex'} {native.cli_version or ''}".strip()
     reading.named(record, "m", f"{native.id} {native.timestamp}")
     if native.forked_from_id and not reading.state.origin:
         reading.state.begin_fork(short(native.forked_from_id))
-    record.events.append(NativeEvent("lifecycle", "system", one_line(said)))
+    record.events.append(NativeEvent("lifecycle", "system", one_line(text)))
 
 
 def place(reading: LogReading, meta: SessionMeta, record: Record, has_ordinals: bool) -> None:

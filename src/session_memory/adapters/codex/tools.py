@@ -36,8 +36,8 @@ def output(reading: LogReading, native: Output, record: Record) -> None:
     call_id, state = native.call_id, reading.state
     outcome = read_output(native.output, state.close_call(call_id) if call_id else "")
     if not call_id:
-        said = outcome.text
-        record.events.append(NativeEvent("lifecycle", "tool", one_line(said), body=said))
+        text = outcome.text
+        record.events.append(NativeEvent("lifecycle", "tool", one_line(text), body=text))
         return
     if call_id == state.script:
         state.script = ""

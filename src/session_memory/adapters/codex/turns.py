@@ -35,8 +35,8 @@ def task_started(reading: LogReading, native: TurnRecord, record: Record) -> Non
 def task_complete(reading: LogReading, native: TurnRecord, record: Record) -> None:
     reading.state.in_turn = False
     error = message_of(native.error)
-    said = error or native.last_agent_message or "turn ended"
-    event = NativeEvent("completion", "system", one_line(said), body=error)
+    text = error or native.last_agent_message or "turn ended"
+    event = NativeEvent("completion", "system", one_line(text), body=error)
     event.duration_ms = duration(native.duration_ms)
     if error:
         event.marks, event.is_error = ("error",), True
@@ -140,13 +140,13 @@ def usage_record(reading: LogReading, native: UsageRecord, record: Record) -> No
 
 
 def error(reading: LogReading, native: EventText, record: Record) -> None:
-    said = message_of(native.message)
-    record.events.append(NativeEvent("error", "system", one_line(said), body=said))
+    text = message_of(native.message)
+    record.events.append(NativeEvent("error", "system", one_line(text), body=text))
 
 
 def stream_error(reading: LogReading, native: EventText, record: Record) -> None:
-    said = message_of(native.message)
-    event = NativeEvent("error", "system", one_line(said), body=said)
+    text = message_of(native.message)
+    event = NativeEvent("error", "system", one_line(text), body=text)
     event.marks = ("retry",)
     record.events.append(event)
 
@@ -159,32 +159,32 @@ def name_updated(reading: LogReading, native: EventText, record: Record) -> None
 def review_of(is_begin: bool) -> Translate:
     def review(reading: LogReading, native: EventText, record: Record) -> None:
         reading.state.in_review = is_begin
-        said = one_line(native.user_facing_hint or "")
-        record.events.append(NativeEvent("lifecycle", "system", said))
+        text = one_line(native.user_facing_hint or "")
+        record.events.append(NativeEvent("lifecycle", "system", text))
 
     return review
 
 
 def plan_item(reading: LogReading, native: Completed, record: Record) -> None:
     reading.answered()
-    said = native.item.text or ""
-    record.events.append(NativeEvent("decision", "assistant", one_line(said), body=said))
+    text = native.item.text or ""
+    record.events.append(NativeEvent("decision", "assistant", one_line(text), body=text))
 
 
 def other_item(reading: LogReading, native: Completed, record: Record) -> None:
     item = native.item
     if item.type in ("EnteredReviewMode", "ExitedReviewMode"):
         reading.state.in_review = item.type == "EnteredReviewMode"
-    said = item.text or item.user_facing_hint or text_of(item.content)
-    record.events.append(NativeEvent("lifecycle", "system", one_line(said), body=said))
+    text = item.text or item.user_facing_hint or text_of(item.content)
+    record.events.append(NativeEvent("lifecycle", "system", one_line(text), body=text))
 
 
 def unknown(reading: LogReading, native: EventText, record: Record) -> None:
     # New kinds of lines appear often. An unknown one is kept whole, so that a later release can
     # read it even after the file is deleted.
     words = (native.message, native.text, native.summary)
-    said = next((word for word in words if isinstance(word, str)), "")
-    record.events.append(NativeEvent("lifecycle", "system", one_line(said), body=said))
+    text = next((word for word in words if isinstance(word, str)), "")
+    record.events.append(NativeEvent("lifecycle", "system", one_line(text), body=text))
 
 
 def bookkeeping_of(kind: str) -> Translate:

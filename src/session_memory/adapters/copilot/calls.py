@@ -22,8 +22,8 @@ def answer(data: dict[str, Any], record: Record, state: CopilotState, kind: str)
         event = NativeEvent("thinking", "assistant", one_line(thought), f"{kind}/thinking")
         event.body = thought
         events.append(event)
-    if said := string(data.get("content")):
-        events.append(NativeEvent("assistant_msg", "assistant", one_line(said), kind, body=said))
+    if text := string(data.get("content")):
+        events.append(NativeEvent("assistant_msg", "assistant", one_line(text), kind, body=text))
     requests = [mapping(call) for call in items(data.get("toolRequests"))]
     named = string(data.get("model"))
     if state.names_models and requests and not named and not events:
@@ -72,8 +72,8 @@ def completed(data: dict[str, Any], record: Record, state: CopilotState, kind: s
     text = string(mapping(data.get("result")).get("content")) or string(failure.get("message"))
     code = integer(mapping(data.get("shellExecution")).get("exitCode"))
     if state.own_calls.pop(string(data.get("toolCallId")), None):
-        said = one_line(text)
-        record.events.append(NativeEvent("lifecycle", "system", said, f"{kind}/own", body=text))
+        words = one_line(text)
+        record.events.append(NativeEvent("lifecycle", "system", words, f"{kind}/own", body=text))
         return
     if state.cancelled.pop(string(data.get("toolCallId")), None):
         record.bookkeeping = kind
@@ -98,10 +98,10 @@ def permission(data: dict[str, Any], record: Record, state: CopilotState, kind: 
     result = mapping(data.get("result"))
     verdict, call_id = string(result.get("kind")), string(data.get("toolCallId"))
     if verdict == _CANCELLED and call_id and state.cancel(call_id):
-        said = string(result.get("reason")) or verdict
+        text = string(result.get("reason")) or verdict
         marks = ("human_intervention",)
-        event = result_event(call_id, one_line(said), kind, failed=True, marks=marks)
-        event.text, event.is_interrupt = said, True
+        event = result_event(call_id, one_line(text), kind, failed=True, marks=marks)
+        event.text, event.is_interrupt = text, True
         record.events.append(event)
         return
     event = NativeEvent("lifecycle", "system", one_line(verdict), kind)

@@ -67,11 +67,11 @@ def _start(data: dict[str, Any], record: Record, state: CopilotState, kind: str)
 
 
 def _prompt(data: dict[str, Any], record: Record, state: CopilotState, kind: str) -> None:
-    said = string(data.get("content"))
+    text = string(data.get("content"))
     if record.is_sidechain or string(data.get("source")) not in ("", "user"):
-        event = NativeEvent("lifecycle", "user", one_line(said), f"{kind}/injected", body=said)
+        event = NativeEvent("lifecycle", "user", one_line(text), f"{kind}/injected", body=text)
     else:
-        event = NativeEvent("user_msg", "user", one_line(said), kind, is_prompt=True, text=said)
+        event = NativeEvent("user_msg", "user", one_line(text), kind, is_prompt=True, text=text)
     record.events.append(event)
 
 
@@ -80,8 +80,8 @@ def _turn_end(data: dict[str, Any], record: Record, state: CopilotState, kind: s
 
 
 def _task_complete(data: dict[str, Any], record: Record, state: CopilotState, kind: str) -> None:
-    said = string(data.get("summary"))
-    record.events.append(NativeEvent("completion", "assistant", one_line(said), kind, body=said))
+    text = string(data.get("summary"))
+    record.events.append(NativeEvent("completion", "assistant", one_line(text), kind, body=text))
 
 
 def _abort(data: dict[str, Any], record: Record, state: CopilotState, kind: str) -> None:
@@ -91,15 +91,15 @@ def _abort(data: dict[str, Any], record: Record, state: CopilotState, kind: str)
 
 
 def _error(data: dict[str, Any], record: Record, state: CopilotState, kind: str) -> None:
-    said = string(data.get("message")) or string(data.get("errorType")) or "error"
-    event = NativeEvent("error", "system", one_line(said), kind, is_error=True, body=said)
+    text = string(data.get("message")) or string(data.get("errorType")) or "error"
+    event = NativeEvent("error", "system", one_line(text), kind, is_error=True, body=text)
     record.events.append(event)
 
 
 def _compacted(data: dict[str, Any], record: Record, state: CopilotState, kind: str) -> None:
     compaction_used(data, record, state)
-    said = string(data.get("summaryContent")) or string(data.get("summary"))
-    record.events.append(NativeEvent("lifecycle", "system", one_line(said), kind, body=said))
+    text = string(data.get("summaryContent")) or string(data.get("summary"))
+    record.events.append(NativeEvent("lifecycle", "system", one_line(text), kind, body=text))
 
 
 def _model_change(data: dict[str, Any], record: Record, state: CopilotState, kind: str) -> None:
@@ -121,18 +121,18 @@ def _info(data: dict[str, Any], record: Record, state: CopilotState, kind: str) 
     A fork copies the whole log of its origin, with the notices in it. So a notice about a fork
     counts only if it names this session as the fork.
     """
-    said, about = string(data.get("message")), string(data.get("infoType"))
+    text, about = string(data.get("message")), string(data.get("infoType"))
     if about == "rewind":
         kind = f"{kind}/rewind"
-        event = NativeEvent("human_intervention", "user", one_line(said), kind, body=said)
+        event = NativeEvent("human_intervention", "user", one_line(text), kind, body=text)
         record.events.append(event)
         # Copilot removes the lines after this place from its log. A sync may have read them before.
         record.stands_at = record.parent_id
         return
-    forked = _FORKED.match(said) if about == "fork" else None
+    forked = _FORKED.match(text) if about == "fork" else None
     if forked is not None and forked[2] == state.session:
         record.parent_session, record.relation = forked[1], "fork"
-    record.events.append(NativeEvent("lifecycle", "system", one_line(said), kind, body=said))
+    record.events.append(NativeEvent("lifecycle", "system", one_line(text), kind, body=text))
 
 
 def _used(data: dict[str, Any], record: Record, state: CopilotState, kind: str) -> None:
@@ -144,8 +144,8 @@ def _other(data: dict[str, Any], record: Record, state: CopilotState, kind: str)
     if kind in BOOKKEEPING:
         record.bookkeeping = kind
         return
-    said = string(data.get("content")) or string(data.get("message"))
-    record.events.append(NativeEvent("lifecycle", "system", one_line(said), kind, body=said))
+    text = string(data.get("content")) or string(data.get("message"))
+    record.events.append(NativeEvent("lifecycle", "system", one_line(text), kind, body=text))
 
 
 _TRANSLATE: dict[str, Translation] = {

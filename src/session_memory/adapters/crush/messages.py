@@ -84,13 +84,13 @@ def _part(
     label = f"{word(role)}/{kind}"
     match kind:
         case "text":
-            said = string(data.get("text"))
-            if said and not is_open:
-                yield "text", _text(role, said, label)
+            text = string(data.get("text"))
+            if text and not is_open:
+                yield "text", _text(role, text, label)
         case "reasoning":
-            said = string(data.get("thinking"))
-            if said and (not is_open or data.get("finished_at")):
-                thought = NativeEvent("thinking", "assistant", one_line(said), label, body=said)
+            text = string(data.get("thinking"))
+            if text and (not is_open or data.get("finished_at")):
+                thought = NativeEvent("thinking", "assistant", one_line(text), label, body=text)
                 yield "reasoning", thought
         case "tool_call":
             if data.get("finished") is True or not is_open:
@@ -112,11 +112,11 @@ def _role(role: str) -> str:
     return role if role in ("user", "assistant", "tool") else "system"
 
 
-def _text(role: str, said: str, label: str) -> NativeEvent:
+def _text(role: str, text: str, label: str) -> NativeEvent:
     if role == "user":
-        return NativeEvent("user_msg", "user", one_line(said), label, text=said)
+        return NativeEvent("user_msg", "user", one_line(text), label, text=text)
     kind = "assistant_msg" if role == "assistant" else "lifecycle"
-    return NativeEvent(kind, _role(role), one_line(said), label, body=said)
+    return NativeEvent(kind, _role(role), one_line(text), label, body=text)
 
 
 def _call(data: dict[str, Any], label: str) -> NativeEvent:
@@ -155,16 +155,16 @@ def _result(data: dict[str, Any], label: str) -> NativeEvent:
 
 
 def _finish(data: dict[str, Any]) -> NativeEvent | None:
-    said = "\n".join(filter(None, (string(data.get("message")), string(data.get("details")))))
+    text = "\n".join(filter(None, (string(data.get("message")), string(data.get("details")))))
     match data.get("reason"):
         case "canceled" | "permission_denied" as reason:
-            event = NativeEvent("human_intervention", "user", one_line(said) or reason)
+            event = NativeEvent("human_intervention", "user", one_line(text) or reason)
             event.is_interrupt = True
         case "error" | "content_filter" | "max_tokens" as reason:
-            event = NativeEvent("error", "system", one_line(said) or reason, is_error=True)
+            event = NativeEvent("error", "system", one_line(text) or reason, is_error=True)
         case _:
             return None
-    event.native_kind, event.body = "assistant/finish", said
+    event.native_kind, event.body = "assistant/finish", text
     return event
 
 

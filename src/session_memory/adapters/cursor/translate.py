@@ -52,12 +52,12 @@ def from_line(
 def _user(content: Any, record: Record, *, is_subagent: bool) -> None:
     parts = parts_of(content)
     texts = [string(part.get("text")) for part in parts]
-    said = "\n".join(filter(None, texts))
-    record.ts = time_in(said)
+    text = "\n".join(filter(None, texts))
+    record.ts = time_in(text)
     results = [part for part in parts if part.get("type") == "tool_result"]
     record.events += [_result(part, record, n) for n, part in enumerate(results)]
-    if said or not results:
-        record.events.append(prompt(said, is_subagent=is_subagent))
+    if text or not results:
+        record.events.append(prompt(text, is_subagent=is_subagent))
 
 
 def _assistant(content: Any, record: Record) -> None:
@@ -76,16 +76,16 @@ def _part(part: dict[str, Any], record: Record, number: int, *, ends_turn: bool)
         case "tool_result":
             return _result(part, record, number)
         case "thinking":
-            said = string(part.get("thinking")) or string(part.get("text"))
+            text = string(part.get("thinking")) or string(part.get("text"))
             return NativeEvent(
-                "thinking", "assistant", one_line(said), "assistant/thinking", body=said
+                "thinking", "assistant", one_line(text), "assistant/thinking", body=text
             )
         case "text" | None:
-            said = string(part.get("text"))
+            text = string(part.get("text"))
             event = NativeEvent(
-                "assistant_msg", "assistant", one_line(said), "assistant", body=said
+                "assistant_msg", "assistant", one_line(text), "assistant", body=text
             )
-            if said.strip() in ("", HIDDEN):
+            if text.strip() in ("", HIDDEN):
                 # Cursor writes `HIDDEN` in place of what the model thought.
                 event.kind, event.native_kind = "thinking", "assistant/hidden"
             event.ends_turn = ends_turn and event.kind == "assistant_msg"
@@ -113,23 +113,23 @@ def _call(part: dict[str, Any], record: Record, number: int) -> NativeEvent:
 
 def _result(part: dict[str, Any], record: Record, number: int) -> NativeEvent:
     """Return the event of a result. Some versions of Cursor log results, with the call's id."""
-    said = "\n".join(string(one.get("text")) for one in parts_of(part.get("content")))
+    text = "\n".join(string(one.get("text")) for one in parts_of(part.get("content")))
     call = string(part.get("tool_use_id")) or f"{record.session}@{record.offset}.{number}"
     failed = part.get("is_error") is True
-    event = result_event(call, one_line(said), "user/tool_result", failed=failed)
-    event.text = said
+    event = result_event(call, one_line(text), "user/tool_result", failed=failed)
+    event.text = text
     return event
 
 
 def _other(native: dict[str, Any]) -> NativeEvent:
     kind, status = word(native.get("type")), string(native.get("status"))
-    said = string(native.get("error")) or status
+    text = string(native.get("error")) or status
     if kind == "turn_ended" and status in _STOPPED:
         return NativeEvent(
-            "human_intervention", "user", one_line(said), kind, is_interrupt=True, body=said
+            "human_intervention", "user", one_line(text), kind, is_interrupt=True, body=text
         )
     if kind == "turn_ended" and native.get("error"):
-        return NativeEvent("error", "system", one_line(said), kind, is_error=True, body=said)
+        return NativeEvent("error", "system", one_line(text), kind, is_error=True, body=text)
     if kind == "turn_ended":
-        return NativeEvent("completion", "system", one_line(said), kind, body=said)
-    return NativeEvent("lifecycle", "system", one_line(said), kind, body=said)
+        return NativeEvent("completion", "system", one_line(text), kind, body=text)
+    return NativeEvent("lifecycle", "system", one_line(text), kind, body=text)

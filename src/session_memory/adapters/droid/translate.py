@@ -64,8 +64,8 @@ def from_line(
     elif kind == "agent_turn_outcome":
         _outcome(native, record)
     else:
-        said = string(native.get("summaryText")) or string(native.get("summary"))
-        record.events.append(NativeEvent("lifecycle", "system", one_line(said), kind, body=said))
+        text = string(native.get("summaryText")) or string(native.get("summary"))
+        record.events.append(NativeEvent("lifecycle", "system", one_line(text), kind, body=text))
     return record
 
 
@@ -91,8 +91,8 @@ def _message(native: dict[str, Any], own: str) -> list[NativeEvent]:
     message = mapping(native.get("message"))
     if message.get("visibility") == "user_only":
         # Droid writes this message for the person when a request failed.
-        said = escaped(text_of(message.get("content")))
-        event = NativeEvent("error", "system", one_line(said), "notice", is_error=True, body=said)
+        text = escaped(text_of(message.get("content")))
+        event = NativeEvent("error", "system", one_line(text), "notice", is_error=True, body=text)
         return [event]
     events = events_of(
         ConversationMessage(

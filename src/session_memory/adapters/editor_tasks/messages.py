@@ -26,8 +26,8 @@ from session_memory.core.text import one_line
 def kind_of(message: dict[str, Any]) -> str:
     """Return the kind of a message: the name of what the agent says or asks, such as
     ``api_req_started``."""
-    said = message.get("ask") if message.get("type") == "ask" else message.get("say")
-    return word(said)
+    is_question = message.get("type") == "ask"
+    return word(message.get("ask" if is_question else "say"))
 
 
 def events_of_task(message: dict[str, Any], call: str, *, is_first: bool) -> list[NativeEvent]:
@@ -43,13 +43,13 @@ def events_of_task(message: dict[str, Any], call: str, *, is_first: bool) -> lis
     if kind in FEEDBACK:
         return [_prompt(message, text, label)]
     if kind in ANSWERS or kind in COMPLETIONS:
-        said = _answer(text)
-        event = NativeEvent("assistant_msg", "assistant", one_line(said), label, body=said)
+        words = _answer(text)
+        event = NativeEvent("assistant_msg", "assistant", one_line(words), label, body=words)
         event.ends_turn = kind in COMPLETIONS or kind in ("followup", "plan_mode_respond")
-        return [event] if said else []
+        return [event] if words else []
     if kind == "reasoning":
-        said = text or string(message.get("reasoning"))
-        return [NativeEvent("thinking", "assistant", one_line(said), label, body=said)]
+        words = text or string(message.get("reasoning"))
+        return [NativeEvent("thinking", "assistant", one_line(words), label, body=words)]
     if kind in CALLS:
         return _call(kind, text, call, label)
     if label == "ask/command_output" and not text:

@@ -177,8 +177,8 @@ def _request(
         event.is_interrupt = True
         events.append(event)
     elif reason:
-        said = string(info.get("streamingFailedMessage")) or string(reason)
-        event = NativeEvent("error", "system", one_line(said), "say/request_failed", body=said)
+        text = string(info.get("streamingFailedMessage")) or string(reason)
+        event = NativeEvent("error", "system", one_line(text), "say/request_failed", body=text)
         event.is_error = True
         events.append(event)
     if state.is_open:

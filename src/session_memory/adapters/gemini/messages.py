@@ -53,8 +53,8 @@ def events_of_message(
         case "info" | "warning" | "error" as kind:
             events = [_notice(kind, _text(message))]
         case kind:
-            said = _text(message)
-            events = [NativeEvent("lifecycle", "system", one_line(said), word(kind), body=said)]
+            text = _text(message)
+            events = [NativeEvent("lifecycle", "system", one_line(text), word(kind), body=text)]
     for event in events:
         event.is_repeated = event.is_repeated or (again and event.call_id is None)
     return [] if all(event.is_repeated for event in events) else events
@@ -63,8 +63,8 @@ def events_of_message(
 def _text(message: dict[str, Any]) -> str:
     """Return the texts of a message's parts that are no thoughts."""
     parts = parts_of(message.get("content"))
-    said = (string(part.get("text")) for part in parts if part.get("thought") is not True)
-    return "\n".join(filter(None, said))
+    text = (string(part.get("text")) for part in parts if part.get("thought") is not True)
+    return "\n".join(filter(None, text))
 
 
 def _from_user(message: dict[str, Any], state: GeminiState) -> list[NativeEvent]:
@@ -74,12 +74,12 @@ def _from_user(message: dict[str, Any], state: GeminiState) -> list[NativeEvent]
         if "functionResponse" in part
         for event in _result(mapping(part["functionResponse"]), state)
     ]
-    if (said := _said(message)) is not None:
-        events.append(said)
+    if (event := _prompt_event(message)) is not None:
+        events.append(event)
     return events or [NativeEvent("lifecycle", "user", "", "user/empty")]
 
 
-def _said(message: dict[str, Any]) -> NativeEvent | None:
+def _prompt_event(message: dict[str, Any]) -> NativeEvent | None:
     """Return the event of a message to the model, without the results of calls in it; None if the
     message has only such results."""
     whole, displayed = _text(message), _text({"content": message.get("displayContent")})
@@ -117,14 +117,14 @@ def is_target(event: NativeEvent) -> bool:
 
 def prompt_in(message: dict[str, Any]) -> str:
     """Return the whole text of a message that a person can go back to; "" for any other message."""
-    said = _said(message) if message.get("type") == "user" else None
-    return event_text(said) if said is not None and is_target(said) else ""
+    event = _prompt_event(message) if message.get("type") == "user" else None
+    return event_text(event) if event is not None and is_target(event) else ""
 
 
-def _typed(said: str) -> str:
+def _typed(text: str) -> str:
     """Return what a person typed, without the text that hooks added."""
-    words = without_injected(_HOOKS.sub("", said))
-    return said if words == said else words.strip()
+    words = without_injected(_HOOKS.sub("", text))
+    return text if words == text else words.strip()
 
 
 def _from_model(message: dict[str, Any], state: GeminiState) -> list[NativeEvent]:
@@ -154,16 +154,16 @@ def _thoughts(message: dict[str, Any]) -> list[NativeEvent]:
         *(string(part.get("text")) for part in parts),
     ]
     return [
-        NativeEvent("thinking", "assistant", one_line(said), "gemini/thought", body=said)
-        for said in filter(None, found)
+        NativeEvent("thinking", "assistant", one_line(text), "gemini/thought", body=text)
+        for text in filter(None, found)
     ]
 
 
 def _words(message: dict[str, Any]) -> list[NativeEvent]:
-    said = _text(message)
-    if not said:
+    text = _text(message)
+    if not text:
         return []
-    return [NativeEvent("assistant_msg", "assistant", one_line(said), "gemini", body=said)]
+    return [NativeEvent("assistant_msg", "assistant", one_line(text), "gemini", body=text)]
 
 
 def _call(
@@ -256,10 +256,10 @@ def _result(answer: dict[str, Any], state: GeminiState) -> list[NativeEvent]:
     return [asked, event]
 
 
-def _notice(kind: str, said: str) -> NativeEvent:
-    if said.strip() == _CANCELLED:
+def _notice(kind: str, text: str) -> NativeEvent:
+    if text.strip() == _CANCELLED:
         return NativeEvent("human_intervention", "user", _CANCELLED, kind, is_interrupt=True)
-    event = NativeEvent("lifecycle", "system", one_line(said), kind, body=said)
+    event = NativeEvent("lifecycle", "system", one_line(text), kind, body=text)
     if kind == "error":
         event.kind, event.is_error = "error", True
     return event

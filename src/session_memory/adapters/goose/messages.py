@@ -74,21 +74,21 @@ def _block(role: str, block: dict[str, Any], shells: Collection[str]) -> Iterato
     label = f"{word(role)}/{kind}"
     match kind:
         case "text":
-            said = string(block.get("text"))
+            text = string(block.get("text"))
             if role == "user":
-                yield NativeEvent("user_msg", "user", one_line(said), label, text=said)
+                yield NativeEvent("user_msg", "user", one_line(text), label, text=text)
             else:
-                yield NativeEvent("assistant_msg", "assistant", one_line(said), label, body=said)
+                yield NativeEvent("assistant_msg", "assistant", one_line(text), label, body=text)
         case "thinking" | "reasoning":
-            said = string(block.get("thinking")) or string(block.get("text"))
-            yield NativeEvent("thinking", "assistant", one_line(said), label, body=said)
+            text = string(block.get("thinking")) or string(block.get("text"))
+            yield NativeEvent("thinking", "assistant", one_line(text), label, body=text)
         case "toolRequest" | "frontendToolRequest":
             yield _call(block, label)
         case "toolResponse":
             yield _result(block, label, shells)
         case "systemNotification":
-            said = string(block.get("msg"))
-            yield NativeEvent("lifecycle", "system", one_line(said), label, body=said)
+            text = string(block.get("msg"))
+            yield NativeEvent("lifecycle", "system", one_line(text), label, body=text)
         case _:
             yield NativeEvent("lifecycle", _role(role), f"[{kind}]", label)
 

@@ -157,8 +157,8 @@ def _message(message: dict[str, Any], record: Record, state: GooseState) -> None
     # goose may write all messages of a session again, with the same ids. So the id has a checksum
     # of the content: a changed message is another record.
     own = name_in(message.get("id")) or f"{record.session}@{record.ts}"
-    said = without_codes(repr(content))
-    record.native_id = fit_native_id(f"{own}.{crc32(said.encode()):08x}")[0]
+    text = without_codes(repr(content))
+    record.native_id = fit_native_id(f"{own}.{crc32(text.encode()):08x}")[0]
     if state.last and state.last != record.native_id:
         record.parent_id = state.last
     state.last = record.native_id

@@ -120,7 +120,7 @@ def text_of(content: Text | str | None) -> str:
     return content or ""
 
 
-def lifecycle(update: Update, record: Record, said: str | None) -> None:
+def lifecycle(update: Update, record: Record, text: str | None) -> None:
     kind = one_line(update.kind) or "untyped"
-    said = said or ""
-    record.events.append(NativeEvent("lifecycle", "system", one_line(said), kind, body=said))
+    text = text or ""
+    record.events.append(NativeEvent("lifecycle", "system", one_line(text), kind, body=text))

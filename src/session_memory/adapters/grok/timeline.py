@@ -107,12 +107,12 @@ def _outcome(moment: Moment, call_id: str, state: TimelineState) -> CallOutcome:
 
 def _toggled(moment: Moment, record: Record, state: TimelineState) -> None:
     state.is_yolo = bool(moment.enabled)
-    said = "every call allowed" if moment.enabled else "calls need permission again"
-    record.events.append(NativeEvent("decision", "user", said, "yolo_toggled"))
+    text = "every call allowed" if moment.enabled else "calls need permission again"
+    record.events.append(NativeEvent("decision", "user", text, "yolo_toggled"))
 
 
 def _lifecycle(moment: Moment, record: Record) -> None:
-    said = moment.error_message or moment.error or moment.reason or moment.server or moment.tool
+    text = moment.error_message or moment.error or moment.reason or moment.server or moment.tool
     kind = one_line(moment.type) or "untyped"
-    said = said or ""
-    record.events.append(NativeEvent("lifecycle", "system", one_line(said), kind, body=said))
+    text = text or ""
+    record.events.append(NativeEvent("lifecycle", "system", one_line(text), kind, body=text))

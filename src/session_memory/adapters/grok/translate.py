@@ -101,9 +101,9 @@ def _bookkeeping(update: Update, record: Record, state: LogState, saying: str) -
 def _unknown(update: Update, record: Record, state: LogState, saying: str) -> None:
     # New kinds of lines appear often. An unknown one is kept whole, so that a later release can
     # read it even after the file is deleted.
-    said = update.summary or update.message or update.reason or update.error or update.title
+    text = update.summary or update.message or update.reason or update.error or update.title
     more = update.summary_preview or update.event_text or update.objective or update.prompt
-    lifecycle(update, record, said or more or update.name or update.event_name or said_in(update))
+    lifecycle(update, record, text or more or update.name or update.event_name or said_in(update))
 
 
 _TRANSLATE = {

@@ -128,17 +128,17 @@ def to_usage(usage_id: str, model: str, used: TurnTokens, children: tuple[str, .
 
 def rewind(update: Update, record: Record, state: LogState, saying: str) -> None:
     turn = update.target_prompt_index
-    said = "went back" if turn is None else f"went back to prompt {turn}"
-    record.events.append(NativeEvent("human_intervention", "user", said, "rewind_marker"))
+    text = "went back" if turn is None else f"went back to prompt {turn}"
+    record.events.append(NativeEvent("human_intervention", "user", text, "rewind_marker"))
     if turn is not None and 0 <= turn < 1 << 31:
         record.back_to_prompt = state.goes_back(turn)
 
 
 def retry(update: Update, record: Record, state: LogState, saying: str) -> None:
-    said = update.reason or update.message or update.error or ""
+    text = update.reason or update.message or update.error or ""
     native_kind = f"{update.kind}/{one_line(update.type, 40)}" if update.type else update.kind
-    event = NativeEvent("error", "system", one_line(said), native_kind, is_error=True, body=said)
+    event = NativeEvent("error", "system", one_line(text), native_kind, is_error=True, body=text)
     if update.type == "retrying" or update.kind == "auto_recovery_started":
         event.marks = ("retry",)
-        event.summary = one_line(f"{said}, attempt {update.attempt or 1:g}")
+        event.summary = one_line(f"{text}, attempt {update.attempt or 1:g}")
     record.events.append(event)

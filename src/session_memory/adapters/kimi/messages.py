@@ -40,30 +40,30 @@ def words_of(content: Any) -> str:
 def prompt(native: dict[str, Any], record: Record, state: KimiState, kind: str) -> None:
     """Add the event of a prompt. A ``turn.prompt`` begins a turn; a ``turn.steer`` is added to a
     running turn."""
-    said, origin = words_of(native.get("input")), mapping(native.get("origin"))
+    text, origin = words_of(native.get("input")), mapping(native.get("origin"))
     own = name_in(native.get("promptId"))
     if own:
         record.native_id = fit_native_id(f"kimi@{own}")[0]
-    state.expect_copy(own or _copy_key(said))
-    record.events.append(_prompt_event(said, origin, record, kind))
-    if record.is_sidechain and not state.has_prompts and said:
+    state.expect_copy(own or _copy_key(text))
+    record.events.append(_prompt_event(text, origin, record, kind))
+    if record.is_sidechain and not state.has_prompts and text:
         # A subagent begins with its task, which becomes its name.
-        record.facts = {"agent_name": one_line(said)}
+        record.facts = {"agent_name": one_line(text)}
     state.has_prompts = True
 
 
-def _prompt_event(said: str, origin: dict[str, Any], record: Record, kind: str) -> NativeEvent:
+def _prompt_event(text: str, origin: dict[str, Any], record: Record, kind: str) -> NativeEvent:
     source = string(origin.get("kind"))
     command = _typed_command(origin)
     if record.is_sidechain or (source not in ("", "user") and not command):
         # The agent began this turn by itself, or for another agent.
         label = f"{kind}/{word(string(origin.get('name')) or source or _SPAWNED)}"
-        event = NativeEvent("lifecycle", "user", one_line(said), label, body=said)
+        event = NativeEvent("lifecycle", "user", one_line(text), label, body=text)
         event.is_prompt = kind == "turn.prompt" and not record.is_sidechain
         return event
-    words = command or said
+    words = command or text
     event = NativeEvent("user_msg", "user", one_line(words), kind, is_prompt=True, text=words)
-    event.body = said
+    event.body = text
     if kind == "turn.steer":
         event.kind, event.marks = "human_intervention", ("user_msg",)
     return event
@@ -79,8 +79,8 @@ def _typed_command(origin: dict[str, Any]) -> str:
     return f"/{name} {given}".strip() if name else ""
 
 
-def _copy_key(said: str) -> str:
-    return fit_native_id(f"text {said}")[0]
+def _copy_key(text: str) -> str:
+    return fit_native_id(f"text {text}")[0]
 
 
 def message(native: dict[str, Any], record: Record, state: KimiState, kind: str) -> None:
@@ -88,18 +88,18 @@ def message(native: dict[str, Any], record: Record, state: KimiState, kind: str)
     bookkeeping."""
     content = mapping(native.get("message"))
     role, origin = string(content.get("role")), mapping(content.get("origin"))
-    said, own = words_of(content.get("content")), name_in(content.get("id"))
+    text, own = words_of(content.get("content")), name_in(content.get("id"))
     if role == "user":
-        if state.is_copy(own) or state.is_copy(_copy_key(said)):
+        if state.is_copy(own) or state.is_copy(_copy_key(text)):
             record.bookkeeping = "message/copy"
             return
         source = string(origin.get("kind"))
         if source in ("", "user") and not record.is_sidechain:
-            record.events = events_of(ConversationMessage(role="user", content=said))
+            record.events = events_of(ConversationMessage(role="user", content=text))
             state.has_prompts = True
             return
         label = f"message/{word(source or _SPAWNED)}"
-        record.events.append(NativeEvent("lifecycle", "user", one_line(said), label, body=said))
+        record.events.append(NativeEvent("lifecycle", "user", one_line(text), label, body=text))
         return
     whole = ConversationMessage(
         role=role or "untyped",
@@ -155,15 +155,15 @@ def loop_event(native: dict[str, Any], record: Record, state: KimiState, kind: s
 def _part(part: dict[str, Any], state: KimiState) -> NativeEvent:
     match word(part.get("type")):
         case "text":
-            said = string(part.get("text"))
-            event = NativeEvent("assistant_msg", "assistant", one_line(said), "loop/text")
+            text = string(part.get("text"))
+            event = NativeEvent("assistant_msg", "assistant", one_line(text), "loop/text")
         case "think":
-            said = string(part.get("think"))
-            event = NativeEvent("thinking", "assistant", one_line(said), "loop/think")
+            text = string(part.get("think"))
+            event = NativeEvent("thinking", "assistant", one_line(text), "loop/think")
         case kind:
-            said = ""
+            text = ""
             event = NativeEvent("lifecycle", "assistant", f"[{kind}]", f"loop/{kind}")
-    event.body = said
+    event.body = text
     event.model, event.response_id = state.model or None, state.step or None
     return event
 

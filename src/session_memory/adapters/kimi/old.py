@@ -43,7 +43,7 @@ def _other(payload: Payload, record: Record, state: KimiState, kind: str) -> Non
     if kind in BOOKKEEPING:
         record.bookkeeping = kind
         return
-    said = next(
+    words = next(
         (
             text
             for name in ("question", "response", "body", "title", "content", "description")
@@ -51,15 +51,15 @@ def _other(payload: Payload, record: Record, state: KimiState, kind: str) -> Non
         ),
         "",
     )
-    record.events.append(NativeEvent("lifecycle", "system", one_line(said), kind, body=said))
+    record.events.append(NativeEvent("lifecycle", "system", one_line(words), kind, body=words))
 
 
 def _prompt(payload: Payload, record: Record, state: KimiState, kind: str) -> None:
-    said = words_of(payload.get("user_input"))
+    text = words_of(payload.get("user_input"))
     if record.is_sidechain:
-        event = NativeEvent("lifecycle", "user", one_line(said), f"{kind}/subagent", body=said)
+        event = NativeEvent("lifecycle", "user", one_line(text), f"{kind}/subagent", body=text)
     else:
-        event = NativeEvent("user_msg", "user", one_line(said), kind, is_prompt=True, text=said)
+        event = NativeEvent("user_msg", "user", one_line(text), kind, is_prompt=True, text=text)
         if kind == "SteerInput":
             event.kind, event.marks = "human_intervention", ("user_msg",)
     record.events.append(event)
@@ -90,8 +90,8 @@ def _ended(payload: Payload, record: Record, state: KimiState, kind: str) -> Non
 
 def _part(payload: Payload, record: Record, state: KimiState, kind: str) -> None:
     what = word(payload.get("type"))
-    said = string(payload.get("think" if what == "think" else "text"))
-    event = NativeEvent("assistant_msg", "assistant", one_line(said), f"{kind}/{what}", body=said)
+    text = string(payload.get("think" if what == "think" else "text"))
+    event = NativeEvent("assistant_msg", "assistant", one_line(text), f"{kind}/{what}", body=text)
     if what == "think":
         event.kind = "thinking"
     elif what != "text":
@@ -145,15 +145,15 @@ def _subagent(payload: Payload, record: Record, state: KimiState, kind: str) -> 
 
 def _asked(payload: Payload, record: Record, state: KimiState, kind: str) -> None:
     state.ask(name_in(payload.get("id")), name_in(payload.get("tool_call_id")))
-    said = string(payload.get("description"))
-    record.events.append(NativeEvent("lifecycle", "system", one_line(said), kind, body=said))
+    text = string(payload.get("description"))
+    record.events.append(NativeEvent("lifecycle", "system", one_line(text), kind, body=text))
 
 
 def _answered(payload: Payload, record: Record, state: KimiState, kind: str) -> None:
     """Add a person's answer to the question whether a call is allowed."""
-    verdict, said = string(payload.get("response")), string(payload.get("feedback"))
+    verdict, text = string(payload.get("response")), string(payload.get("feedback"))
     call = state.asked.pop(name_in(payload.get("request_id")), "")
-    summary = " ".join(filter(None, (verdict, said)))
+    summary = " ".join(filter(None, (verdict, text)))
     event = NativeEvent("decision", "user", one_line(summary), kind, body=summary)
     if verdict == "reject":
         event.kind = "human_intervention"
@@ -165,13 +165,13 @@ def _answered(payload: Payload, record: Record, state: KimiState, kind: str) -> 
 
 def _chosen(payload: Payload, record: Record, state: KimiState, kind: str) -> None:
     answers = mapping(payload.get("answers"))
-    said = "; ".join(f"{escaped(asked)}: {string(given)}" for asked, given in answers.items())
-    record.events.append(NativeEvent("decision", "user", one_line(said), kind, body=said))
+    text = "; ".join(f"{escaped(asked)}: {string(given)}" for asked, given in answers.items())
+    record.events.append(NativeEvent("decision", "user", one_line(text), kind, body=text))
 
 
 def _retry(payload: Payload, record: Record, state: KimiState, kind: str) -> None:
-    said = string(payload.get("error_type")) or "error"
-    event = NativeEvent("error", "system", one_line(said), kind, marks=("retry",), is_error=True)
+    text = string(payload.get("error_type")) or "error"
+    event = NativeEvent("error", "system", one_line(text), kind, marks=("retry",), is_error=True)
     record.events.append(event)
 
 
@@ -201,14 +201,14 @@ def context_line(native: dict[str, Any], record: Record, state: KimiState) -> No
         record.bookkeeping = f"context/{role}"
         return
     content = native.get("content")
-    said = words_of(content)
+    text = words_of(content)
     record.events = events_of(
         ConversationMessage(
             role=role,
-            content=said if role == "user" else blocks_of(content),
+            content=text if role == "user" else blocks_of(content),
             tool_calls=native.get("tool_calls"),
             tool_call_id=string(native.get("tool_call_id")) or None,
-            is_injected=role == "user" and _INJECTED.match(said) is not None,
-            is_error="<system>ERROR: " in said[:40],
+            is_injected=role == "user" and _INJECTED.match(text) is not None,
+            is_error="<system>ERROR: " in text[:40],
         )
     )

@@ -76,7 +76,7 @@ def _other(native: Line, record: Record, state: KimiState, kind: str) -> None:
     if kind in BOOKKEEPING:
         record.bookkeeping = kind
         return
-    said = next(
+    words = next(
         (
             text
             for name in ("message", "content", "objective", "reason", "mode", "status", "name")
@@ -84,7 +84,7 @@ def _other(native: Line, record: Record, state: KimiState, kind: str) -> None:
         ),
         "",
     )
-    record.events.append(NativeEvent("lifecycle", "system", one_line(said), kind, body=said))
+    record.events.append(NativeEvent("lifecycle", "system", one_line(words), kind, body=words))
 
 
 def _bound(native: Line, record: Record, state: KimiState, kind: str) -> None:
@@ -136,16 +136,16 @@ def _turn_ended(native: Line, record: Record, state: KimiState, kind: str) -> No
     if reason == "completed":
         event.kind, event.role = "completion", "assistant"
     elif reason == "failed":
-        said = string(mapping(native.get("error")).get("message")) or reason
+        text = string(mapping(native.get("error")).get("message")) or reason
         event.kind, event.is_error = "error", True
-        event.summary, event.body = one_line(said), said
+        event.summary, event.body = one_line(text), text
     record.events.append(event)
 
 
 def _retrying(native: Line, record: Record, state: KimiState, kind: str) -> None:
-    said = string(native.get("errorMessage")) or string(native.get("errorName")) or "error"
-    event = NativeEvent("error", "system", one_line(said), kind, marks=("retry",), is_error=True)
-    event.body = said
+    text = string(native.get("errorMessage")) or string(native.get("errorName")) or "error"
+    event = NativeEvent("error", "system", one_line(text), kind, marks=("retry",), is_error=True)
+    event.body = text
     record.events.append(event)
 
 
@@ -154,20 +154,20 @@ def _spawned(native: Line, record: Record, state: KimiState, kind: str) -> None:
     session = record.session.partition(":")[0]
     if agent and call:
         record.link = ChildLink(fit_native_id(agent_session(session, agent))[0], call)
-    said = string(native.get("description")) or string(native.get("subagentName"))
-    record.events.append(NativeEvent("lifecycle", "system", one_line(said), kind))
+    text = string(native.get("description")) or string(native.get("subagentName"))
+    record.events.append(NativeEvent("lifecycle", "system", one_line(text), kind))
 
 
 def _subagent_ended(native: Line, record: Record, state: KimiState, kind: str) -> None:
-    said = string(native.get("resultSummary")) or string(native.get("error"))
-    record.events.append(NativeEvent("lifecycle", "system", one_line(said), kind, body=said))
+    text = string(native.get("resultSummary")) or string(native.get("error"))
+    record.events.append(NativeEvent("lifecycle", "system", one_line(text), kind, body=text))
 
 
 def _approval(native: Line, record: Record, state: KimiState, kind: str) -> None:
     """Add a person's answer to the question whether a call is allowed."""
     result = mapping(native.get("result"))
-    verdict, said = string(result.get("decision")), string(result.get("feedback"))
-    summary = " ".join(filter(None, (verdict, string(native.get("toolName")), said)))
+    verdict, text = string(result.get("decision")), string(result.get("feedback"))
+    summary = " ".join(filter(None, (verdict, string(native.get("toolName")), text)))
     event = NativeEvent("decision", "user", one_line(summary), kind, body=summary)
     call = string(native.get("toolCallId"))
     if verdict != "approved":
@@ -181,14 +181,14 @@ def _approval(native: Line, record: Record, state: KimiState, kind: str) -> None
 def _undone(native: Line, record: Record, state: KimiState, kind: str) -> None:
     count = integer(native.get("count")) or 0
     record.turns_undone = max(count, 0)
-    said = f"went back by {record.turns_undone} prompts"
-    record.events.append(NativeEvent("human_intervention", "user", said, kind, body=said))
+    text = f"went back by {record.turns_undone} prompts"
+    record.events.append(NativeEvent("human_intervention", "user", text, kind, body=text))
 
 
 def _compacted(native: Line, record: Record, state: KimiState, kind: str) -> None:
     summary = native.get("summary")
-    said = string(summary) or string(native.get("contextSummary"))
-    record.events.append(NativeEvent("lifecycle", "system", one_line(said), kind, body=said))
+    text = string(summary) or string(native.get("contextSummary"))
+    record.events.append(NativeEvent("lifecycle", "system", one_line(text), kind, body=text))
 
 
 _TRANSLATE: dict[str, Callable[[Line, Record, KimiState, str], None]] = {

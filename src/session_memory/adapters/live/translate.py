@@ -64,19 +64,19 @@ def _fold(row: dict[str, Any], record: Record, answer: LastAnswer, ref: SourceRe
     """Add the event of a fold: a note that replaces messages in the context. The messages stay in
     the session."""
     note = row.get("note") or {}
-    said = text_of(note.get("content"))
+    text = text_of(note.get("content"))
     record.follows = True
-    record.events.append(NativeEvent("lifecycle", "system", one_line(said), "fold", body=said))
+    record.events.append(NativeEvent("lifecycle", "system", one_line(text), "fold", body=text))
 
 
 def _move(row: dict[str, Any], record: Record, answer: LastAnswer, ref: SourceRef) -> None:
     to, kind = row.get("to"), str(row.get("kind"))
     record.follows = True
     record.stands_at = _row_id(to) if to else ""
-    said = f"back to message {to[1] if isinstance(to, list) else to}"
-    said = said if to else "back to the beginning"
+    text = f"back to message {to[1] if isinstance(to, list) else to}"
+    text = text if to else "back to the beginning"
     person = kind in _TAKEN_BACK
-    event = NativeEvent("human_intervention" if person else "decision", "user", said, kind)
+    event = NativeEvent("human_intervention" if person else "decision", "user", text, kind)
     record.events.append(event)
 
 

@@ -70,8 +70,8 @@ def _compact(
     else:
         visible.add(number)
     record.usage = usage_in(meta, record.native_id)
-    said = escaped(text_of(native.get("content")))
-    record.events.append(NativeEvent("lifecycle", "system", one_line(said), "compact", body=said))
+    text = escaped(text_of(native.get("content")))
+    record.events.append(NativeEvent("lifecycle", "system", one_line(text), "compact", body=text))
 
 
 def _rewind(meta: dict[str, Any], record: Record, visible: Visible) -> None:

@@ -49,8 +49,8 @@ def message_blocks(
 def _session_ids(event: NativeEvent) -> tuple[str, ...]:
     """Return the ids of sessions in an event. A fork of Kilo writes the ids of its own session and
     of its copies of subagents into prompts, answers and calls of subagents."""
-    said = event.body or event.text
-    named = _SESSION_ID.findall(said) if "ses_" in said else []
+    text = event.body or event.text
+    named = _SESSION_ID.findall(text) if "ses_" in text else []
     if event.tool == "task":
         named += _SESSION_ID.findall(string(mapping(event.arguments).get("task_id")))
     return tuple(dict.fromkeys(named[:_MOST_IDS]))
@@ -77,18 +77,18 @@ def _prompt(info: dict[str, Any], parts: list[dict[str, Any]]) -> Iterator[Block
     typed = [part for part in parts if _is_typed(part)]
     asked = False
     for part in parts:
-        kind, said = word(part.get("type")), string(part.get("text"))
+        kind, text = word(part.get("type")), string(part.get("text"))
         is_typed = _is_typed(part) or (not typed and kind == "file")
         label = f"user/{kind}"
         if is_typed:
-            words = _typed(said) or f"[file] {string(part.get('filename'))}".strip()
+            words = _typed(text) or f"[file] {string(part.get('filename'))}".strip()
             event = NativeEvent("user_msg", "user", one_line(words), label, text=words)
             event.is_prompt, asked = not asked, True
         elif kind in _SILENT:
             continue
         else:
-            event = NativeEvent("lifecycle", "user", one_line(said) or _about(kind, part), label)
-            event.body = said
+            event = NativeEvent("lifecycle", "user", one_line(text) or _about(kind, part), label)
+            event.body = text
         yield string(part.get("id")), event
     if agent := one_line(string(info.get("agent"))):
         event = NativeEvent("lifecycle", "user", agent, "user/agent", mode=agent)
@@ -96,11 +96,11 @@ def _prompt(info: dict[str, Any], parts: list[dict[str, Any]]) -> Iterator[Block
             yield "agent", event
 
 
-def _typed(said: str) -> str:
+def _typed(text: str) -> str:
     """Return a prompt as the person typed it."""
-    inner = said[1:-1]
-    is_quoted = said == f'"{inner}"' and " " in inner and '"' not in inner.replace(_QUOTE, "")
-    return inner.replace(_QUOTE, '"') if is_quoted else said
+    inner = text[1:-1]
+    is_quoted = text == f'"{inner}"' and " " in inner and '"' not in inner.replace(_QUOTE, "")
+    return inner.replace(_QUOTE, '"') if is_quoted else text
 
 
 def _is_typed(part: dict[str, Any]) -> bool:
@@ -138,14 +138,14 @@ def own_command(event: NativeEvent) -> NativeEvent:
 
 
 def _answer_part(info: dict[str, Any], part: dict[str, Any], *, is_open: bool) -> Iterator[Block]:
-    kind, said, own = word(part.get("type")), string(part.get("text")), string(part.get("id"))
+    kind, text, own = word(part.get("type")), string(part.get("text")), string(part.get("id"))
     label = f"assistant/{kind}"
     # opencode writes a text again and again while it grows. The last version has a time of its end.
     is_ended = not is_open or "end" in mapping(part.get("time"))
     match kind:
         case "text" | "reasoning":
-            if said and is_ended:
-                yield own, _words(info, kind, said, label)
+            if text and is_ended:
+                yield own, _words(info, kind, text, label)
         case "tool":
             yield from _tool(own, part, label)
         case "retry":
@@ -154,15 +154,15 @@ def _answer_part(info: dict[str, Any], part: dict[str, Any], *, is_open: bool) -
             event.marks, event.is_error, event.body = ("retry",), True, detail
             yield own, event
         case _ if kind not in _SILENT:
-            summary = one_line(said) or _about(kind, part)
-            yield own, NativeEvent("lifecycle", "assistant", summary, label, body=said)
+            summary = one_line(text) or _about(kind, part)
+            yield own, NativeEvent("lifecycle", "assistant", summary, label, body=text)
 
 
-def _words(info: dict[str, Any], kind: str, said: str, label: str) -> NativeEvent:
+def _words(info: dict[str, Any], kind: str, text: str, label: str) -> NativeEvent:
     if info.get("summary") is True:
-        return NativeEvent("lifecycle", "assistant", one_line(said), "summary", body=said)
+        return NativeEvent("lifecycle", "assistant", one_line(text), "summary", body=text)
     meaning = "thinking" if kind == "reasoning" else "assistant_msg"
-    return NativeEvent(meaning, "assistant", one_line(said), label, body=said)
+    return NativeEvent(meaning, "assistant", one_line(text), label, body=text)
 
 
 def _tool(own: str, part: dict[str, Any], label: str) -> Iterator[Block]:
@@ -224,16 +224,16 @@ def _took(times: dict[str, Any]) -> int | None:
 
 
 def _broken_off(error: dict[str, Any]) -> NativeEvent:
-    name, said = (
+    name, text = (
         one_line(string(error.get("name"))),
         string(mapping(error.get("data")).get("message")),
     )
-    summary = one_line(f"{name}: {said}" if said else name) or "error"
+    summary = one_line(f"{name}: {text}" if text else name) or "error"
     if name == ABORTED:
         return NativeEvent(
-            "human_intervention", "user", summary, "assistant/aborted", is_interrupt=True, body=said
+            "human_intervention", "user", summary, "assistant/aborted", is_interrupt=True, body=text
         )
-    return NativeEvent("error", "system", summary, "assistant/error", is_error=True, body=said)
+    return NativeEvent("error", "system", summary, "assistant/error", is_error=True, body=text)
 
 
 def children(parts: list[dict[str, Any]]) -> list[ChildLink]:

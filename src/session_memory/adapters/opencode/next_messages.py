@@ -34,9 +34,9 @@ def next_message(row: dict[str, Any]) -> Message | None:
     info |= {"modelID": model.get("id"), "providerID": model.get("providerID")}
     info |= {name: data[name] for name in ("finish", "tokens", "cost") if name in data}
     if error := mapping(data.get("error")):
-        said = string(error.get("message"))
-        name = ABORTED if said == _STOPPED else string(error.get("type"))
-        info["error"] = {"name": name, "data": {"message": said}}
+        text = string(error.get("message"))
+        name = ABORTED if text == _STOPPED else string(error.get("type"))
+        info["error"] = {"name": name, "data": {"message": text}}
     content = enumerate(map(mapping, items(data.get("content"))))
     return info, [_part(number, part) for number, part in content]
 
@@ -56,11 +56,11 @@ def _part(number: int, part: dict[str, Any]) -> dict[str, Any]:
     if part.get("type") != "tool":
         return {**part, "id": f"part-{number}", "time": ended}
     state = mapping(part.get("state"))
-    said = (string(mapping(one).get("text")) for one in items(state.get("content")))
+    text = (string(mapping(one).get("text")) for one in items(state.get("content")))
     told = {
         "status": state.get("status"),
         "input": state.get("input"),
-        "output": "\n".join(filter(None, said)),
+        "output": "\n".join(filter(None, text)),
         "error": mapping(state.get("error")).get("message"),
         "metadata": state.get("structured"),
         "time": {"start": times.get("ran"), **ended},

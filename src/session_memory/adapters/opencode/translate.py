@@ -188,8 +188,8 @@ def _back_before(message: str, record: Record, state: OpencodeState) -> list[Nat
 
 
 def _taken_back() -> NativeEvent:
-    said = "back to an earlier prompt"
-    return NativeEvent("human_intervention", "user", said, "session/revert")
+    text = "back to an earlier prompt"
+    return NativeEvent("human_intervention", "user", text, "session/revert")
 
 
 # ---------------------------------------------------------------- messages

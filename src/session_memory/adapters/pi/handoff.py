@@ -34,13 +34,13 @@ def make(session: handing.HandedSession, root: Path) -> handing.TargetSession:
         if not isinstance(step, handing.HandedAnswer):
             writer.message(role="user", content=[_text(step.text)])
             continue
-        said = [_text(step.text)] if step.text else []
+        texts = [_text(step.text)] if step.text else []
         calls = [
             {"type": "toolCall", "id": one.call_id, "name": one.tool, "arguments": as_object(one)}
             for one in step.calls
         ]
         reason = "toolUse" if calls else "stop"
-        answer = {"content": [*said, *calls], **_MODEL, "usage": _NO_USAGE, "stopReason": reason}
+        answer = {"content": [*texts, *calls], **_MODEL, "usage": _NO_USAGE, "stopReason": reason}
         writer.message(role="assistant", **answer)
         for call in step.calls:
             result = {"toolCallId": call.call_id, "toolName": call.tool, "isError": call.failed}

@@ -32,9 +32,9 @@ def message_events(message: Mapping[str, Any]) -> list[NativeEvent]:
         case "bashExecution":
             return [_own_command(message)]
         case "custom" | "hookMessage" | "branchSummary" | "compactionSummary" as role:
-            said = escaped(text_of(message.get("content"))) or string(message.get("summary"))
+            text = escaped(text_of(message.get("content"))) or string(message.get("summary"))
             return [
-                NativeEvent("lifecycle", "system", one_line(said), f"message/{role}", body=said)
+                NativeEvent("lifecycle", "system", one_line(text), f"message/{role}", body=text)
             ]
         case "system":
             return [_system(message)]
@@ -45,9 +45,9 @@ def message_events(message: Mapping[str, Any]) -> list[NativeEvent]:
 def _system(message: Mapping[str, Any]) -> NativeEvent:
     """Return the event of a system message. The text of the message is in named sections. A later
     message may replace single sections."""
-    said = escaped(text_of(message.get("content")))
+    text = escaped(text_of(message.get("content")))
     names = ", ".join(map(word, mapping(message.get("sections"))))
-    return NativeEvent("lifecycle", "system", one_line(said) or names, "message/system", body=said)
+    return NativeEvent("lifecycle", "system", one_line(text) or names, "message/system", body=text)
 
 
 def _answer(message: Mapping[str, Any]) -> list[NativeEvent]:
@@ -73,14 +73,14 @@ def _block(block: Any) -> NativeEvent:
     native = block if isinstance(block, Mapping) else {"type": "text", "text": block}
     match native.get("type"):
         case "text":
-            said = string(native.get("text"))
+            text = string(native.get("text"))
             return NativeEvent(
-                "assistant_msg", "assistant", one_line(said), "assistant/text", body=said
+                "assistant_msg", "assistant", one_line(text), "assistant/text", body=text
             )
         case "thinking":
-            said = string(native.get("thinking"))
+            text = string(native.get("thinking"))
             return NativeEvent(
-                "thinking", "assistant", one_line(said), "assistant/thinking", body=said
+                "thinking", "assistant", one_line(text), "assistant/thinking", body=text
             )
         case "toolCall":
             return _call(native)
@@ -110,18 +110,18 @@ def _unmade(call: NativeEvent) -> NativeEvent:
 
 
 def _broken_off(message: Mapping[str, Any], aborted: bool) -> NativeEvent:
-    said = string(message.get("errorMessage"))
+    text = string(message.get("errorMessage"))
     if aborted:
         return NativeEvent(
             "human_intervention",
             "user",
-            one_line(said) or "stopped",
+            one_line(text) or "stopped",
             "assistant/aborted",
             is_interrupt=True,
-            body=said,
+            body=text,
         )
     return NativeEvent(
-        "error", "system", one_line(said) or "error", "assistant/error", is_error=True, body=said
+        "error", "system", one_line(text) or "error", "assistant/error", is_error=True, body=text
     )
 
 

@@ -79,8 +79,8 @@ def _content(text: Any, meta: dict[str, Any]) -> Any:
 
 def _compaction(row: dict[str, Any], record: Record) -> None:
     record.native_id = row_id(record, f"c{row.get('compact_seq')}")
-    said = f"messages {row.get('from_seq')} to {row.get('to_seq')} behind {row.get('note_seq')}"
-    record.events.append(NativeEvent("lifecycle", "system", one_line(said), "compaction"))
+    text = f"messages {row.get('from_seq')} to {row.get('to_seq')} behind {row.get('note_seq')}"
+    record.events.append(NativeEvent("lifecycle", "system", one_line(text), "compaction"))
 
 
 def _used(row: dict[str, Any], record: Record) -> None:
@@ -105,9 +105,9 @@ def _other(row: dict[str, Any], record: Record) -> None:
     """Add the event of a row from an unknown table. The whole row is stored for a later release."""
     kind = word(row.get("table"))
     record.native_id = row_id(record, f"{kind}.{row.get('event_id', record.offset)}")
-    said = str(row.get("kind") or row.get("payload_json") or "")
+    text = str(row.get("kind") or row.get("payload_json") or "")
     texts = "\n".join(strings_in(row))
-    record.events.append(NativeEvent("lifecycle", "system", one_line(said), kind, body=texts))
+    record.events.append(NativeEvent("lifecycle", "system", one_line(text), kind, body=texts))
 
 
 _TRANSLATE = {

@@ -31,20 +31,20 @@ def _parts(native: dict[str, Any]) -> list[dict[str, Any]]:
 def prompt(native: dict[str, Any]) -> list[NativeEvent]:
     """Return the event of a line of type ``user``: a prompt of a person, or an injected text."""
     parts = _parts(native)
-    said = "\n".join(filter(None, (string(part.get("text")) for part in parts)))
+    text = "\n".join(filter(None, (string(part.get("text")) for part in parts)))
     subtype, source = string(native.get("subtype")), string(native.get("provenance"))
     is_injected = source not in _PEOPLE or subtype not in ("", _WHILE_WORKING)
     # The parts may also have files that the prompt names, and text that hooks added.
     typed = string(mapping(native.get("systemPayload")).get("displayText")) or _typed(parts)
-    words = without_injected(typed or said)
-    if is_injected or native.get("isSidechain") is True or (said.strip() and not words.strip()):
+    words = without_injected(typed or text)
+    if is_injected or native.get("isSidechain") is True or (text.strip() and not words.strip()):
         kind = f"user/{word(subtype or source or 'subagent_prompt')}"
-        return [NativeEvent("lifecycle", "user", one_line(said), kind, body=said)]
+        return [NativeEvent("lifecycle", "user", one_line(text), kind, body=text)]
     words = words or " ".join(f"[{word(next(iter(part)))}]" for part in parts if "text" not in part)
     if not words:
         return [NativeEvent("lifecycle", "user", "", "user/empty")]
     event = NativeEvent("user_msg", "user", one_line(words), "user", is_prompt=True, text=words)
-    event.body = said
+    event.body = text
     if subtype == _WHILE_WORKING:
         event.kind, event.marks = "human_intervention", ("user_msg",)
     return [event]
@@ -93,13 +93,13 @@ def _is_half(events: list[NativeEvent], state: QwenState) -> bool:
 
 
 def _part(part: dict[str, Any]) -> NativeEvent:
-    said = string(part.get("text"))
+    text = string(part.get("text"))
     if "functionCall" in part:
         return _call(mapping(part["functionCall"]))
     if part.get("thought"):
-        return NativeEvent("thinking", "assistant", one_line(said), "assistant/thought", body=said)
-    if said:
-        return NativeEvent("assistant_msg", "assistant", one_line(said), "assistant", body=said)
+        return NativeEvent("thinking", "assistant", one_line(text), "assistant/thought", body=text)
+    if text:
+        return NativeEvent("assistant_msg", "assistant", one_line(text), "assistant", body=text)
     kind = word(next(iter(part), "empty"))
     return NativeEvent("lifecycle", "assistant", f"[{kind}]", f"assistant/{kind}")
 

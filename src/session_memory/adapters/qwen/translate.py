@@ -83,13 +83,13 @@ def _translate(native: dict[str, Any], record: Record, state: QwenState) -> Suba
 
 def _system(native: dict[str, Any], record: Record, state: QwenState) -> SubagentRequest | None:
     subtype, payload = word(native.get("subtype")), mapping(native.get("systemPayload"))
-    kind, said = f"system/{subtype}", ""
+    kind, text = f"system/{subtype}", ""
     match subtype:
         case "ui_telemetry":
             event = mapping(payload.get("uiEvent"))
             if string(event.get("event.name")) == "qwen-code.api_error":
-                said = string(event.get("error_message")) or "API error"
-                failed = NativeEvent("error", "system", one_line(said), kind, is_error=True)
+                text = string(event.get("error_message")) or "API error"
+                failed = NativeEvent("error", "system", one_line(text), kind, is_error=True)
                 record.events.append(failed)
                 return None
             record.bookkeeping = subtype
@@ -98,14 +98,14 @@ def _system(native: dict[str, Any], record: Record, state: QwenState) -> Subagen
             record.bookkeeping = subtype
             return None
         case "custom_title":
-            said = string(payload.get("customTitle"))
+            text = string(payload.get("customTitle"))
             is_own = string(payload.get("titleSource")) != "auto"
-            record.facts = {"custom_title" if is_own else "ai_title": said or None}
+            record.facts = {"custom_title" if is_own else "ai_title": text or None}
         case "slash_command":
-            said = string(payload.get("rawCommand"))
+            text = string(payload.get("rawCommand"))
         case "parent_session":
-            said = string(payload.get("parentSessionId"))
-            record.parent_session = fit_native_id(said)[0] if said else None
+            text = string(payload.get("parentSessionId"))
+            record.parent_session = fit_native_id(text)[0] if text else None
         case "mid_turn_user_message":
             record.events = prompt(native)
             return None
@@ -113,8 +113,8 @@ def _system(native: dict[str, Any], record: Record, state: QwenState) -> Subagen
             record.events.append(NativeEvent("human_intervention", "user", "went back", kind))
             return None
         case _:
-            said = string(payload.get("displayText")) or string(payload.get("message"))
-    record.events.append(NativeEvent("lifecycle", "system", one_line(said), kind, body=said))
+            text = string(payload.get("displayText")) or string(payload.get("message"))
+    record.events.append(NativeEvent("lifecycle", "system", one_line(text), kind, body=text))
     return None
 
 

@@ -62,8 +62,8 @@ class DecodedSkillLine(NamedTuple):
     def took_ms(self) -> float | None:
         """The duration of the entry, else the sum of the attempts' durations."""
         spans = [attempt.duration_ms for attempt in self.tries if attempt.duration_ms is not None]
-        said = self.line.duration_ms
-        return sum(spans) if said is None and spans else said
+        own = self.line.duration_ms
+        return sum(spans) if own is None and spans else own
 
 
 _line = msgspec.json.Decoder(SkillLine).decode

@@ -26,9 +26,9 @@ def answered(outcome: Payload, action: str, record: Record, state: VibeState) ->
         event.response_id = f"vibe@{action}"
         record.events.append(event)
     if failure := mapping(outcome.get("error")):
-        said = string(failure.get("message")) or string(failure.get("code")) or "error"
+        text = string(failure.get("message")) or string(failure.get("code")) or "error"
         is_stop = failure.get("code") == _CANCELLED
-        event = NativeEvent("lifecycle", "system", one_line(said), "completion_failed", body=said)
+        event = NativeEvent("lifecycle", "system", one_line(text), "completion_failed", body=text)
         if not is_stop:
             event.kind, event.is_error = "error", True
         record.events.append(event)
@@ -38,11 +38,11 @@ def answered(outcome: Payload, action: str, record: Record, state: VibeState) ->
 def _part(part: Payload, state: VibeState) -> NativeEvent:
     match part.get("type"):
         case "text":
-            said = string(part.get("text"))
-            return NativeEvent("assistant_msg", "assistant", one_line(said), "answer", body=said)
+            text = string(part.get("text"))
+            return NativeEvent("assistant_msg", "assistant", one_line(text), "answer", body=text)
         case "reasoning":
-            said = _texts(part.get("content"))
-            return NativeEvent("thinking", "assistant", one_line(said), "answer", body=said)
+            text = _texts(part.get("content"))
+            return NativeEvent("thinking", "assistant", one_line(text), "answer", body=text)
         case "tool_call":
             return _call(part, state)
         case kind:

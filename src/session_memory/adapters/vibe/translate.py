@@ -87,11 +87,11 @@ def _resolved(payload: Payload, record: Record, state: VibeState) -> None:
     """Add a person's answer to a question as a decision. A refusal is left out, because the result
     of the call has it."""
     output = mapping(mapping(payload.get("result")).get("output"))
-    decision, said = output.get("decision"), string(output.get("feedback"))
+    decision, text = output.get("decision"), string(output.get("feedback"))
     verdict = string(mapping(decision).get("type")) or string(decision)
     if verdict in ("deny", "cancel_turn"):
         return
-    summary = " ".join(filter(None, (verdict or word(output.get("type")), said)))
+    summary = " ".join(filter(None, (verdict or word(output.get("type")), text)))
     event = NativeEvent("decision", "user", one_line(summary), "callback_resolved", body=summary)
     record.events.append(event)
 
@@ -138,21 +138,21 @@ def _ending(status: str, is_stopped: bool) -> NativeEvent:
 def _entry(entry: Payload) -> list[NativeEvent]:
     """Return the events of an entry of the transcript. An entry that other records repeat gives no
     event. Prompts, discarded answers and compactions are only in entries."""
-    said = "\n".join(string(mapping(part).get("text")) for part in items(entry.get("content")))
+    text = "\n".join(string(mapping(part).get("text")) for part in items(entry.get("content")))
     match entry:
         case {"type": "message", "role": "user"}:
             is_typed = entry.get("source") != "harness" and entry.get("injected") is not True
             return events_of(
-                ConversationMessage(role="user", content=said, is_injected=not is_typed)
+                ConversationMessage(role="user", content=text, is_injected=not is_typed)
             )
         case {"type": "message", "outcome": {"type": "discarded"}}:
-            event = NativeEvent("assistant_msg", "assistant", one_line(said), "entry/discarded")
-            event.body = said
+            event = NativeEvent("assistant_msg", "assistant", one_line(text), "entry/discarded")
+            event.body = text
             return [event]
         case {"type": "message" | "reasoning" | "effect"}:
             return []
         case _:
-            label = string(entry.get("message")) or said
+            label = string(entry.get("message")) or text
             kind = f"entry/{word(entry.get('kind') or entry.get('type'))}"
             return [NativeEvent("lifecycle", "system", one_line(label), kind, body=label)]
 

@@ -80,7 +80,7 @@ class EventLines:
         if "human_intervention" in shown.marks or "decision" in shown.marks:
             style = {"fg": "yellow", "bold": True}
         yield f"{click.style('you', **style)}{self._marked(shown, hide=('error',))}"
-        for line in self._said(shown):
+        for line in self._message(shown):
             yield click.style("▌ ", **style) + line
         yield from self._images(shown.images)
 
@@ -202,7 +202,7 @@ class EventLines:
         first, *others = result_words(shown)
         yield from (f"{name}{first}", *others)
 
-    def _said(self, shown: TranscriptEvent) -> Iterator[str]:
+    def _message(self, shown: TranscriptEvent) -> Iterator[str]:
         words = shown.text.strip("\n") or shown.title
         return prose(words, self._room(shown.depth, 2), shorten=not self._unfolded)
 

@@ -40,8 +40,8 @@ def _items(reply: Reply, call_ids: tuple[str, ...], ids: Ids) -> Iterator[dict[s
         item = {"type": "reasoning", "id": ids.next("rs_"), "summary": summary}
         yield item | {"encrypted_content": "c2NyaXB0"}
     if reply.text:
-        said = {"type": "output_text", "text": reply.text, "annotations": []}
-        item = {"type": "message", "id": ids.next("msg_"), "role": "assistant", "content": [said]}
+        text = {"type": "output_text", "text": reply.text, "annotations": []}
+        item = {"type": "message", "id": ids.next("msg_"), "role": "assistant", "content": [text]}
         yield item | {"status": "completed"}
     for call_id, call in zip(call_ids, reply.calls, strict=True):
         common = {"call_id": call_id, "name": call.name, "status": "completed"}

@@ -56,14 +56,19 @@ _REMARKS = frozenset(_REMARKS_WORDS.split())
 class Action:
     """A finished tool call. ``number`` counts the finished calls of the session.
 
-    ``said`` is the last message of the model before the call; None if an edit or a message of a
+    ``message`` is the last message of the model before the call; None if an edit or a message of a
     person came after it.
     """
 
     def __init__(
-        self, number: int, finished: FinishedCall, said: BriefEvent | None, texts: Texts, uid: str
+        self,
+        number: int,
+        finished: FinishedCall,
+        message: BriefEvent | None,
+        texts: Texts,
+        uid: str,
     ) -> None:
-        self.number, self.finished, self.said = number, finished, said
+        self.number, self.finished, self.message = number, finished, message
         self.call, self.result = finished.call, finished.result
         self.is_edit = "edit" in finished.kinds
         self.is_test = "test_run" in finished.kinds

@@ -105,7 +105,7 @@ class ErrorGroups:
         self._streaks: dict[Key, _Streak] = {}
         self._unreachable: _Streak | None = None
         self._repeats: list[tuple[_Streak, int, bool]] = []
-        self._said: BriefEvent | None = None
+        self._last_message: BriefEvent | None = None
         self._number = 0
         self._edits = 0
 
@@ -118,7 +118,7 @@ class ErrorGroups:
             finished = self._running.asked_by(finished, texts)
         else:
             self._running.started(finished)
-        action = Action(self._number, finished, self._said, texts, self._session)
+        action = Action(self._number, finished, self._last_message, texts, self._session)
         is_refused = "human_intervention" in finished.result.marks
         if is_refused or (finished.failed and action.is_meant_to_fail):
             # A refusal by a person is no error, and neither is the answer "no match".
@@ -140,7 +140,7 @@ class ErrorGroups:
             self._note_ended(self._open.succeeded(action, texts))
         if action.is_edit:
             # The last message of the model announced this edit. It explains no later call.
-            self._said = None
+            self._last_message = None
             self._edits += not finished.failed
 
     def _add_failure(self, finished: FinishedCall, action: Action) -> None:
@@ -164,14 +164,14 @@ class ErrorGroups:
                 group.resolution = one.resolution or group.resolution
                 group.add_span(one.first, one.action.call.seq)
 
-    def said(self, event: BriefEvent) -> None:
+    def message(self, event: BriefEvent) -> None:
         """Note a message of the model. A resolution keeps the message before its change."""
-        self._said = event
+        self._last_message = event
 
     def reported(self, event: BriefEvent, texts: Texts) -> None:
         """Note a message or an accepted plan of a person. It may report an error."""
         if not self._is_skill:
-            self._said = None
+            self._last_message = None
             self._reports.add(event, texts.message(event), texts)
 
     def add_attempt(self, event: BriefEvent, texts: Texts) -> None:

@@ -120,9 +120,9 @@ def _reported(text: str) -> list[ErrorLine]:
     ]
     if not complaints or (is_plan and not strong):
         return []
-    said = (strong or complaints)[0]
+    words = (strong or complaints)[0]
     near = one_line(escaped(start), _NEAR) if len(text) < _NEAR else _both_ends(text)
-    return [ErrorLine(one_line(escaped(said), SAMPLE), near)]
+    return [ErrorLine(one_line(escaped(words), SAMPLE), near)]
 
 
 def _both_ends(text: str) -> str:

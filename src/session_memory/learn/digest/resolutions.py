@@ -319,14 +319,14 @@ def _made(
     for action in chosen:
         some = telling_lines(action.changed_lines, names, MOST_LINES - len(lines))
         lines += [one_line(escaped(line), LONGEST_LINE) for line in mask_each(some)]
-    said = next((one.said for one in chosen if one.said is not None), None)
+    message = next((one.message for one in chosen if one.message is not None), None)
     return Resolution(
         kind,
         _text(kind, chosen, failure),
         tuple(action.uid for action in chosen),
         success.result.event_uid,
         certainty,
-        said_in(texts.words(said)) if said is not None else "",
+        said_in(texts.words(message)) if message is not None else "",
         tuple(lines),
         _passed(failure, chosen, success),
     )

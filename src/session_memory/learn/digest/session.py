@@ -232,7 +232,7 @@ class DigestBuilder:
             self.people.interventions.add(event, self._texts.words(event))
         if "assistant_msg" in kinds and not is_error:
             self.errors.answered(event)
-            self.errors.said(event)
+            self.errors.message(event)
             self.recall.answer(event)
         elif "decision" in kinds:
             self.recall.plan(event)

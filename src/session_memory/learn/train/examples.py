@@ -101,7 +101,7 @@ def _taught(
     if reason is not None:
         return RefusedExample(SFT, reason)
     tries = 1 + entry.attempts.index(verified)
-    row = {"prompt": _said("user", prompt), "completion": _said("assistant", answer)}
+    row = {"prompt": _one_message("user", prompt), "completion": _one_message("assistant", answer)}
     return row, gate.attempt_score(prompt, answer, tries)
 
 
@@ -120,14 +120,14 @@ def _compared(
         return RefusedExample(DPO, reason or ALIKE)
     score = gate.pair_score(alike, verified.model == failed[-1].model)
     row = {
-        "prompt": _said("user", prompt),
-        "chosen": _said("assistant", chosen),
-        "rejected": _said("assistant", rejected),
+        "prompt": _one_message("user", prompt),
+        "chosen": _one_message("assistant", chosen),
+        "rejected": _one_message("assistant", rejected),
     }
     return row, score
 
 
-def _said(role: str, text: str) -> list[Message]:
+def _one_message(role: str, text: str) -> list[Message]:
     return [{"role": role, "content": text}]
 
 

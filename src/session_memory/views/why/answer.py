@@ -212,7 +212,7 @@ def _sessions(store: Store, sources: Sequence[LineSource]) -> list[WhySession]:
         event = edits.most_common(1)[0][0]
         edit = next(one.edit for one in sources if one.edit.event_uid == event)
         prompt, start, end = _turn(store, uid, edit.seq)
-        said, decided = _words_before(store, uid, start or 0, edit.seq)
+        text, decided = _words_before(store, uid, start or 0, edit.seq)
         found.append(
             WhySession(
                 session_uid=uid,
@@ -223,7 +223,7 @@ def _sessions(store: Store, sources: Sequence[LineSource]) -> list[WhySession]:
                 at=format_time(edit.ts) if edit.ts else None,
                 prompt=prompt,
                 prompt_seq=start,
-                said=said,
+                said=text,
                 decided=decided,
                 turn_cost=_turn_cost(store, uid, start or 0, end),
                 cost=costs[uid],
@@ -263,17 +263,17 @@ def _words_before(store: Store, uid: str, first: int, seq: int) -> tuple[str, tu
     row = store.sessions.row(uid)
     if row is None:
         return "", ()
-    said, decided = "", []
+    text, decided = "", []
     bodies = Bodies(store)
     for place in range(seq - 1, max(first, seq - MOST_BEFORE) - 1, -1):
         event = store.events.at(row.id, uid, place)
         if event is None or event.branch is not None:
             continue
-        if event.is_a("assistant_msg") and not said:
-            said = bodies.of(event).text.strip()[:LONGEST_PROMPT]
+        if event.is_a("assistant_msg") and not text:
+            text = bodies.of(event).text.strip()[:LONGEST_PROMPT]
         elif event.is_a("decision"):
             decided.append(event.summary)
-    return said, tuple(reversed(decided))
+    return text, tuple(reversed(decided))
 
 
 def _commits(commits: Iterable[Commit | None]) -> list[WhyCommit]:

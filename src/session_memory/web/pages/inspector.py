@@ -198,8 +198,8 @@ def event_image(asked: Asked) -> Response:
     number = asked.number("number", most=1 << 20)
     made = picture(read, shown.owner or found.session_uid, shown.event, number)
     if made is None:
-        said = f"event {shown.seq} has no picture {number} that can be shown"
-        raise UnknownEvent(said, found.session_uid)
+        text = f"event {shown.seq} has no picture {number} that can be shown"
+        raise UnknownEvent(text, found.session_uid)
     name = f"event-{shown.seq}-{number}.{TYPES[made.media_type]}"
     headers = {"Content-Disposition": f'inline; filename="{name}"'}
     return Response(made.data, media_type=made.media_type, headers=headers)

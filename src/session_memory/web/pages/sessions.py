@@ -158,14 +158,14 @@ def sessions(asked: Asked) -> Response:
     if any(name in ("since", "until") for name, _ in state.fields):
         asked.kept_ms = MINUTE_MS  # The filter may be a time such as 3h.
     if asked.part == "widened":
-        widened, said = _found(asked, state)
-        return asked.page("sessions", widened=widened, said=said)
+        widened, text = _found(asked, state)
+        return asked.page("sessions", widened=widened, said=text)
     if asked.part == "days":
         return asked.page("sessions", days=_days(asked, state) if state.is_search else None)
     store = asked.memory.store
     after = asked.query.get("after")
     page, found, more = None, None, None
-    said, nothing = "", ""
+    text, nothing = "", ""
     filters = state.filters()
     # Counting facets of very many sessions takes longer than listing the first sessions. So the
     # facets are a request of their own.
@@ -175,7 +175,7 @@ def sessions(asked: Asked) -> Response:
     if asked.part == "facets":
         pass
     elif state.is_search:
-        found, said = _found(asked, state, widen=asked.part != "results")
+        found, text = _found(asked, state, widen=asked.part != "results")
     else:
         page = session_page(store, filters, sort=state.sort, after=after)
         more = state.address(after=page.next) if page.next else None
@@ -187,7 +187,7 @@ def sessions(asked: Asked) -> Response:
         rows=[list_row(row) for row in page.rows] if page else [],
         found=found,
         more=more,
-        said=said,
+        said=text,
         nothing=nothing,
         chips=[
             Chip(_written(*field), state.address([f for f in state.fields if f != field]))
@@ -299,18 +299,18 @@ def _found(asked: Asked, state: _QueryState, *, widen: bool = True) -> tuple[Lis
     number = f"{results.total:,}" if results.total_exact else f"at least {results.total:,}"
     hits = "hit" if results.total == 1 else "hits"
     where = f"in {plural(len(groups), 'session')}"
-    said = f"{number} {hits} {where}" if groups else ""
+    text = f"{number} {hits} {where}" if groups else ""
     if results.total > most:
-        said = f"{number} {hits}; the best {most} are shown, {where}"
+        text = f"{number} {hits}; the best {most} are shown, {where}"
     if groups and is_typed and results.expanded:
-        said += f", of words that begin with {next(iter(results.expanded))}"
+        text += f", of words that begin with {next(iter(results.expanded))}"
     meant = [
         Choice(text=word, address=state.address(words=word))
         for words in results.meant.values()
         for word in words
     ]
     later = "" if widen or groups else state.address()
-    return ListedHits(groups, "Nothing found.", meant, later), said
+    return ListedHits(groups, "Nothing found.", meant, later), text
 
 
 def _line(hit: ShownHit) -> HitLine:

@@ -101,8 +101,8 @@ def _lines(found: "Remedies", labels: "SessionLabels", columns: int, now: int) -
 
     if found.basis == "similar":
         nearly = found.remedies[0].likeness >= NEARLY_SAME
-        said = "Nearly the same error:" if nearly else "Not the same error, but a similar one:"
-        yield click.style(said, fg="yellow")
+        text = "Nearly the same error:" if nearly else "Not the same error, but a similar one:"
+        yield click.style(text, fg="yellow")
     elif found.remedies and found.remedies[0].likeness < 1:
         yield click.style("This error was not resolved before. A similar one:", fg="yellow")
     for place, remedy in enumerate(found.remedies):
