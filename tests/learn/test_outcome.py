@@ -231,6 +231,12 @@ def ended(claude: ClaudeHome, *steps: str) -> tuple[str, str]:
         ),
         (["answer"], ("success", "answered")),
         (["edit", "answer"], ("success", "unverified")),
+        # An answer that only says what comes next is none.
+        (["edit", "answer:Part one is there. Now let me add part two:"], ("unknown", "nothing")),
+        (["edit", "answer:Finally, I'll write the last file:"], ("unknown", "nothing")),
+        (["edit", "commit", "answer:Now let me clean up:"], ("success", "commit")),
+        (["edit", "answer:Both are there. Let me know:"], ("success", "unverified")),
+        (["edit", "answer:Let me add it:\nDone."], ("success", "unverified")),
         (["pass", "answer", "say:not this one", "answer:Which one?"], ("unknown", "asked")),
         (["say:shell", "answer:Ready. What should I run?"], ("unknown", "asked")),
         (

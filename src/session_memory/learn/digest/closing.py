@@ -37,6 +37,13 @@ _STILL_FAILS = re.compile(
     r"\b(?:still|not yet|except|but)\b[^.\n]{0,60}\b(?:fail\w*|broken|red|error\w*)\b",
     re.IGNORECASE,
 )
+# The last line begins with what the agent wants to do, and a colon ends it.
+_ANNOUNCED = re.compile(
+    r"""(?:^|[\n.!])\W*(?:(?:now|next|finally|then|first|good|great|perfect|okay|ok)\b[\s,.!:]*){0,3}
+      (?:let['’]?s\b | let\sme\b(?!\sknow) | i['’]ll\b | i\swill\b | i['’]m\sgoing\sto\b)
+      [^\n.!?:]{3,200}[:：]\Z""",
+    re.IGNORECASE | re.VERBOSE,
+)
 # The call that should commit failed, but the agent says that the commit exists: a hook or another
 # session made it.
 _COMMITTED = re.compile(
@@ -150,6 +157,14 @@ def is_unread_call(answer: str) -> bool:
     The agent did not recognize such a call, so the tool did not run.
     """
     return _UNREAD_CALL.search(answer) is not None
+
+
+def announces_work(answer: str) -> bool:
+    """Whether the answer ends with what the agent does next, such as "Now let me add the tests:".
+
+    The log breaks off there, because the work that was announced is missing.
+    """
+    return _ANNOUNCED.search(answer[-_TAIL:].rstrip()) is not None
 
 
 def is_question(prompt: str) -> bool:

@@ -12,6 +12,7 @@ import re
 from session_memory.core.skills import RESULT, verdict_of
 from session_memory.learn.digest import SessionOutcome, TestRun
 from session_memory.learn.digest.closing import (
+    announces_work,
     ends_with_question,
     gave_up,
     is_not_ours,
@@ -210,6 +211,8 @@ class Ending:
             return self._broken_off(open_calls)
         assert turn.answer is not None
         words = self._texts.ending(turn.answer)
+        if announces_work(words):
+            return self._broken_off(open_calls)
         if is_unread_call(words):
             return SessionOutcome("fail", "error", (turn.answer.event_uid,))
         if turn.undelivered and (lost := self._undelivered(turn.answer, words)):
