@@ -46,6 +46,7 @@ test tests::adds ... FAILED
 rspec ./a_spec.rb:3 # adds
 not ok 3 - adds
 ERROR: test_adds (tests.A)
+1) [chromium] › tests/cart.spec.ts:12:3 › Cart › adds a basket
 1) Adds two numbers
 ERR_PNPM_NO_MATCHING_VERSION  No version
 npm ERR! code E404

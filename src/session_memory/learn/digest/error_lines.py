@@ -67,7 +67,7 @@ class ErrorLine(NamedTuple):
         Line numbers and names in the message do not matter. Without a code or a path, the text of
         the error is in the key.
         """
-        if self.code and self.path:
+        if self.code and self.path and self.grade == DIAGNOSTIC:
             return self.tool, self.code, self.path.rpartition("/")[2], ""
         return self.tool, self.code, "", self.text
 
@@ -84,12 +84,21 @@ def error_lines(text: str, *, masked: bool = True, hints: bool = True) -> list[E
     return _errors(_without_tasks(cleaned_lines(text, masked=masked)), hints=hints)
 
 
+def _of_shell(text: str, *, masked: bool) -> list[ErrorLine]:
+    """Return the error of a shell that could not run a command, if nothing else was printed."""
+    if "command not found" not in text or text.strip().count("\n") > 1:
+        return []
+    return [one for one in error_lines(text, masked=masked, hints=False) if one.tool == "shell"]
+
+
 def hidden_errors(text: str, *, masked: bool = True) -> list[ErrorLine]:
     """Return the errors in the output of a command that ended with status 0 all the same.
 
     A pipe or a wrapper may hide the real exit status. If the last line says that the command
     failed, diagnostics and messages count, else only errors of known compilers, linters and tests.
     """
+    if found := _of_shell(text, masked=masked):
+        return found
     if ends_with_failure(text):
         found = error_lines(text, masked=masked, hints=False)
         if found and found[0].grade >= MESSAGE:
@@ -200,6 +209,11 @@ def cleaned_lines(text: str, *, masked: bool = True) -> list[str]:
     return [line[:_LONGEST_LINE] for line in lines if line]
 
 
+def cleaned_text(text: str) -> str:
+    """Return an output on one line, so that an error can be searched in it."""
+    return " ".join(escaped(" ".join(cleaned_lines(text))).split())
+
+
 def _examined(text: str) -> str:
     """Return an output without colors; of a long one only the beginning and the end."""
     if len(text) > 2 * _EXAMINED:
@@ -270,12 +284,17 @@ def _error(lines: list[str], place: int, form: LineForm, match: re.Match[str]) -
     elif form.tool == "rustfmt":
         # The next line is code, which is no part of the message.
         text = f"Diff in {path}"
+    elif form.tool == "playwright":
+        # The details of a failed test begin with a rule, its line in the summary does not.
+        text = text.rstrip("─ ")
     elif form.about == "test" and (why := _reason_of_test(form.tool, before, after)):
         # Mocha prints the suite, then the title of the test.
         title = f" {after[0].rstrip(':')}" if form.tool == "mocha" and after[0] != why else ""
         text = _joined(groups["said"] + title, why)
     if not path:
         path = _path_near(before if form.tool == "eslint" else [], after)
+    if not path and form.grade == MESSAGE:
+        path = _frame_before(lines, place)
     near = one_line(escaped(" ".join([*before, lines[place], *after])), _NEAR)
     return ErrorLine(text, near, form.tool, form.about, groups.get("code") or "", path, form.grade)
 
@@ -311,6 +330,20 @@ def _path_near(before: list[str], after: list[str]) -> str:
             return found[0]
     for line in after[:3]:
         if found := _ARROW.match(line):
+            return found[1]
+    return ""
+
+
+def _frame_before(lines: list[str], place: int) -> str:
+    """Return the file of the project in which a Python exception was raised; "" if unknown.
+
+    The last frame of a traceback is often in a library. The frame before it that is not has the
+    call that was wrong.
+    """
+    for line in reversed(lines[max(0, place - _MOST_FRAMES) : place]):
+        if line.startswith("Traceback"):
+            break
+        if (found := _FRAME.match(line)) and not _LIBRARY.search(found[1]):
             return found[1]
     return ""
 
@@ -370,6 +403,9 @@ _FAILURE = lazy_pattern(r"(?:\S+: )?(?:fatal|error|Error|ERROR)(?:\[\w+\])?: |np
 _DIFFERENCE = lazy_pattern(
     r"[+-] (?!(?:actual|expected)\b)|\S.{0,80} [!=]==? \S.{0,80}$|(?:Expected|Received)[\w ]*: "
 )
+_FRAME = lazy_pattern(r'File "([^"<>]+\.\w+)", line \d')
+_LIBRARY = lazy_pattern(r"site-packages|dist-packages|[/\\]lib[/\\]python\d|[/\\]Lib[/\\]")
+_MOST_FRAMES = 80
 _PATH_LINE = lazy_pattern(r"[^\s:]*[/\\.][^\s:]*\.\w{1,8}")
 _ARROW = lazy_pattern(r"(?:-->|╭─\[|,-\[|on) ?([^\s:]+\.\w{1,8})\b")
 _GROUP_NAME = lazy_pattern(r"\(\?P<\w+>")

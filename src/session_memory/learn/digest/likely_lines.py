@@ -14,9 +14,9 @@ from session_memory.core.lazy_patterns import lazy_pattern
 
 _ANY_CASE_PARTS = (
     "error", "fail", "panic", "fatal", "exception", "lint/", "assist/", "suppressions/", "parse/",
-    " format", "): ", "✗ ", "✘ ", "✖ ", "× ", "● ", "reformat", "[warn]", "rspec ", "not ok ",
-    "err_pnpm_", "err!", "no rule ", "! [", "conflict (", "]: ", ":in ", "curl: (", "ssh: ",
-    "scp: ", "permission", "permitted", "not found", "no such", "no matches found",
+    " format", "): ", "✗ ", "✘ ", "✖ ", "× ", "● ", " › ", "reformat", "[warn]", "rspec ",
+    "not ok ", "err_pnpm_", "err!", "no rule ", "! [", "conflict (", "]: ", ":in ", "curl: (",
+    "ssh: ", "scp: ", "permission", "permitted", "not found", "no such", "no matches found",
     "unbound variable", "is a directory", "bad substitution", "cannot", "cherry-pick is now",
     "zsh: ", "diff in ", "went wrong:", "! formatter", "! the imports",
 )  # fmt: skip
@@ -77,6 +77,7 @@ _CHECK_PATTERNS = tuple(
         ("): ", r"\([\w/-]+\): "),
         ("ERROR: ", r"ERROR: \w+ \("),
         (") ", r"\) (?<=\d\) )[A-Z]"),
+        (" › ", r":\d+ › "),
     )
 )
 # The code of a linter's rule, such as "E501". To find texts that may have one, capital letters are

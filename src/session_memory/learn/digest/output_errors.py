@@ -69,7 +69,8 @@ def errors_in_output(text: str, *, failed: bool, masked: bool = True) -> list[Er
         # is none, a filter may have cut off the error.
         return found
     line = telling_line(text, masked=masked)
-    return [ErrorLine(line)] if line and not _FOUND.match(line) else []
+    is_said = any(map(str.isalpha, line)) and not _FOUND.match(line)
+    return [ErrorLine(line)] if is_said else []
 
 
 def seems_failed(text: str) -> bool:

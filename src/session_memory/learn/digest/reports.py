@@ -94,11 +94,13 @@ class Reports:
 
 
 def _reported(text: str) -> list[ErrorLine]:
-    # In a message "1) …" is an item of a list, not a failed test.
+    # In a message "1) …" is an item of a list, not a failed test, and "M280 Pn" is no rule of ruff.
     found = [
         one
         for one in error_lines(text, hints=False)
-        if one.grade in (DIAGNOSTIC, MESSAGE) and one.tool != "mocha"
+        if one.grade in (DIAGNOSTIC, MESSAGE)
+        and one.tool != "mocha"
+        and (one.tool != "ruff" or one.path)
     ]
     if found:
         return found[:MOST_ERRORS_OF_ONE]
@@ -133,7 +135,8 @@ def _both_ends(text: str) -> str:
 
 # These words deny something without saying that anything is wrong: "we no longer need it".
 _HARMLESS = lazy_pattern(
-    r"""(?ix) \b(?: no\ longer\ (?:need\w*|use[ds]?|necessary|relevant|require\w*|want\w*|apply)
+    r"""(?ix) \b(?: (?:is|are|was|were)(?:n['’]t|\ not)\ an?\ (?:error|bug|problem|issue|failure)\b
+      | no\ longer\ (?:need\w*|use[ds]?|necessary|relevant|require\w*|want\w*|apply)
       | (?:do|does|did|is|are|was|were|has|should)(?:n['’]t|\ not)
         \ (?: (?:seem\ to\ |really\ |even\ )?
              (?:make\ sense | matter | need | require | want | mean | have\ to | care)
@@ -145,7 +148,8 @@ _HARMLESS = lazy_pattern(
 # Requests that name a kind of problem and not the problem: "address the failing checks".
 _REQUEST = lazy_pattern(
     r"""(?ix) \W*(?:please\ |and\ |then\ |also\ |now\ )*
-      (?: address | ensure | make\ sure | add | remove | update | spawn | create | implement
+      (?: do(?:n['’]t|\ not)\ (?!know|see|understand|get|think)
+      | address | ensure | make\ sure | add | remove | update | spawn | create | implement
       | rename | move | write | change | review
       | (?:can|could|should|shall)\ (?:we|you|i)\ (?!.*\bfix) )\b""",
 )
@@ -153,7 +157,8 @@ _REQUEST = lazy_pattern(
 _DIFF_LINE = lazy_pattern(r"[+]\s")
 # Sentences such as "if it fails, stop" and "fail loudly" say what to do and are no complaints.
 _RULE = lazy_pattern(
-    r"\W*(?:\d+[.)]\s*)?(?:if|when|whenever|unless|in case|falls|wenn|si|quand|если|fail)\b"
+    r"\W*note\b|\W*(?:\d+[.)]\s*)?(?:(?:important|remember)\W+)?"
+    r"(?:if|when|whenever|unless|in case|falls|wenn|si|quand|если|fail)\b"
     r"|如果|もし",
     re.IGNORECASE,
 )

@@ -52,7 +52,13 @@ def _form(
     return LineForm(tool, about, grade, lazy_pattern(pattern), needs)
 
 
-_ERROR_NAME = lazy_pattern(r"E[A-Z]{4,12}[:,]|ERR!")
+# Names of system errors, of which there are few: "ECIES," is no error.
+_ERRNO = (
+    r"E(?:ACCES|ADDR[A-Z]+|AGAIN|BADF|BUSY|CHILD|CONN[A-Z]+|DEADLK|EXIST|HOSTUNREACH|INTEGRITY|INVAL"
+    r"|IS[A-Z]+|JSONPARSE|LOOP|M[A-Z]+|NAMETOOLONG|NEEDAUTH|NET[A-Z]+|NFILE|NO[A-Z]+|PERM|PIPE|PROTO"
+    r"|RANGE|RESOLVE|ROFS|RRORS?|TARGET|TIMED?OUT|TXTBSY|USAGE|UNSUPPORTED[A-Z]*|XDEV)"
+)
+_ERROR_NAME = lazy_pattern(rf"\b{_ERRNO}[:,]|ERR!")
 _HINT_WORD = lazy_pattern(
     r"command not|no such|permission denied|not recognized|illegal option|unknown option"
     r"|unrecognized|can(?:no|')t|could(?:n't| not)|unable to|failed to|not permitted|refused"
@@ -140,6 +146,13 @@ FORMS: tuple[LineForm, ...] = (
     _form("rspec", "test", DIAGNOSTIC, rf"rspec (?:\./)?{_AT} # (?P<said>.+)"),
     _form("tap", "test", DIAGNOSTIC, r"not ok \d+ (?:- )?(?P<said>(?!.*# (?:TODO|SKIP)).+)"),
     _form("unittest", "test", DIAGNOSTIC, r"(?:FAIL|ERROR): (?P<said>\w+ \(\S+\))"),
+    _form(
+        "playwright",
+        "test",
+        DIAGNOSTIC,
+        r"\d{1,3}\) (?:\[[\w -]+\] › )?(?P<path>\S+?):\d+:\d+ › (?P<said>.+?)(?: ─+)?$",
+        lambda line: " › " in line,
+    ),
     _form("mocha", "test", DIAGNOSTIC, r"\d{1,3}\) (?P<said>[A-Z].+)"),
     # Packages and tools
     _form("pnpm", "", DIAGNOSTIC, r"(?P<code>ERR_PNPM_\w+)\s+(?P<said>.+)"),
@@ -204,7 +217,7 @@ FORMS: tuple[LineForm, ...] = (
         "",
         "",
         MESSAGE,
-        r"(?P<said>.*\b(?:ERR!|E[A-Z]{4,12}\b[:,]).*)",
+        rf"(?P<said>.*\b(?:ERR!|{_ERRNO}[:,]).*)",
         lambda line: _ERROR_NAME.search(line),
     ),
     # Hints
@@ -244,6 +257,8 @@ STATUS_LINE = lazy_pattern(
       | npm\ (?:ERR!|error)\ (?:A\ complete|path|command|Lifecycle|errno|syscall|workspace|location
         |This\ is)
       | npm\ (?:ERR!|error)$
+      | .{0,20}ERR_PNPM_RECURSIVE_\w*FAIL\b(?!.*\bnot\ found)
+      | .{0,20}Process\ completed\ with\ exit\ code
       | npm\ (?:ERR!|error)\ code\ (?:1|ELIFECYCLE)$ | .{0,40}ELIFECYCLE | error\ Command\ failed
       | FAILED:\ \S+(?:\ \S+)?$ | FAIL(?:ED)?$ | (?:ERROR|error:?)\ task\ failed
       | (?:\S+\ )?ERROR\ (?:Run\ with|task\ failed) | \[ERROR\]\ Found\ \d
@@ -272,6 +287,9 @@ NOISE_LINE = lazy_pattern(
       | ok\b | ✓ | √ | ✔ | PASS\b | \d+\ (?:pass|passed|passing|skip|skipped|issues?)\b
       | [^\t]{1,120}\t(?:pass|pending|skipping|success|queued|in_progress)\t
       | error:\ interrupted$ | \(no\ output\) | \(Bash\ completed\ with\ no\ output
+      | (?:Ubuntu|Debian|Fedora|CentOS|Alpine|AlmaLinux|Rocky)\ [\w/ .-]{0,20}\d[\w. ()-]*$
+      | Error\ Context:\  | \d+\ (?:did\ not\ run|flaky)\b | Last\ login:\ 
+      | Welcome\ to\ (?:Ubuntu|Debian|Alpine)
       | 0\ (?:errors?|fail|failed|issues) | \d+\ warnings?
       | (?:Chunk\ ID|Wall\ time|Original\ token|Process\ exited)
       | Output:$ | (?:Error|Signal):\ \(none\)$ | Total\ output\ lines
