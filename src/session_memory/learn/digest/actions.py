@@ -14,9 +14,6 @@ from session_memory.derive.agents import changes_asked
 from session_memory.derive.detecting import command_of
 from session_memory.learn.digest.command_parts import (
     Part,
-    hides_failure,
-    is_inline,
-    is_other_script,
     is_same_check,
     lead_of,
     parts_of,
@@ -26,9 +23,12 @@ from session_memory.learn.digest.command_parts import (
 )
 from session_memory.learn.digest.error_lines import ErrorLine, error_line, error_lines
 from session_memory.learn.digest.experiments import is_experiment
+from session_memory.learn.digest.filtered_output import hides_failure
 from session_memory.learn.digest.harmless import looks_only
+from session_memory.learn.digest.inline_scripts import is_inline, is_other_script
 from session_memory.learn.digest.output_errors import errors_in_output, was_stopped
 from session_memory.learn.digest.running import is_running
+from session_memory.learn.digest.shell_files import place_of
 from session_memory.learn.digest.steps import FinishedCall
 from session_memory.learn.digest.telling import names_in
 from session_memory.learn.digest.texts import Texts
@@ -110,6 +110,14 @@ class Action:
     def parts(self) -> tuple[Part, ...]:
         is_script = _SCRIPT.match(self.command) is not None
         return parts_of(self.command) if self.is_shell and not is_script else ()
+
+    @cached_property
+    def place(self) -> str:
+        """The directory in which a shell call runs its commands; "" if the call does not say it."""
+        place, own = place_of(self.command), self.settings.get("workdir", "")
+        if not place or not own or place.startswith("/"):
+            return place or own
+        return f"{own.rstrip('/')}/{place.removeprefix('./')}"
 
     @cached_property
     def is_check(self) -> bool:

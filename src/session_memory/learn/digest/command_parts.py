@@ -8,10 +8,11 @@ Directories, wrappers, filters and redirections are left out:
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import NamedTuple
 
-from session_memory.derive.detecting import EXAMINED, SimpleCommand, simple_commands
+from session_memory.derive.detecting import EXAMINED, simple_commands
+from session_memory.learn.digest.carried_commands import carried_commands
 
 MOST_PARTS = 20
 _LONGEST_WORD = 60
@@ -33,18 +34,6 @@ _CHECK_WORDS = frozenset(_CHECKING.split())
 _CHECK_WORD = re.compile(rf"(?<![A-Za-z0-9_])(?:{'|'.join(sorted(_CHECK_WORDS))})(?![A-Za-z0-9_])")
 # Characters that a shell removes inside of a word: quotes, backslashes and dollar signs.
 _QUOTING = str.maketrans("", "", "'\"\\$")
-_INLINE = re.compile(
-    r"\b(?:python[\d.]*|node|ruby|perl|php|deno|bash|sh|zsh)\b[^|;&\n]{0,80}?\s(?:-[a-z]*[ce]|-|<<)[\s'\"]"
-)
-_CODE_NAME = re.compile(r"\w{4,}")
-_COMMON_CODE = "import print from open read json python python3 node console"
-_CODE_WORDS = frozenset(_COMMON_CODE.split())
-_SAME_SCRIPT = 0.6
-_HIDING_END = 300
-_HIDING_SIGNS = ("||", ";")
-_HIDING = re.compile(
-    r"""(?:\|\|\s*(?:true|:|exit\ 0|(?:echo|printf)\b[^|;&]*)|;\s*(?:true|:))[\s)}]*$"""
-)
 _PREFIXES_WORDS = """
     time nice nohup command exec env sudo stdbuf
 """
@@ -53,7 +42,10 @@ _PREFIXES = frozenset(_PREFIXES_WORDS.split())
 # The later words are texts or numbers that differ each time.
 _BY_VERB = {"git": 1, "gh": 2, "docker": 1, "kubectl": 1}
 # Subcommands of git with subcommands of their own, and options that make a command another check.
-_TWO_VERBS = frozenset({"stash", "submodule", "worktree", "remote", "bisect", "config", "notes"})
+_TWO_VERBS = frozenset(
+    {"stash", "submodule", "worktree", "remote", "bisect", "config", "notes"}
+    | {"compose", "container", "image", "volume", "network"}
+)
 _SKIPPING = "--no-verify"
 _OTHER_CHECK = frozenset({"--check", _SKIPPING})
 # Options of test runners with a pattern of the tests to run.
@@ -62,6 +54,7 @@ _TEST_FILTERS = frozenset(
 )
 _SHORTEST_NAME = 4
 _SUBCOMMAND = re.compile(r"[a-z][a-z-]+")
+_OF_COMPOSE = frozenset({"-f", "--file", "-p", "--project-name", "--profile", "--env-file"})
 _WITH_VERBS_WORDS = """
     git gh docker kubectl npm pnpm yarn bun npx uv uvx cargo go poetry pip terraform dotnet
     corepack rtk env sudo fnm aws gcloud az helm brew apt apt-get systemctl
@@ -118,7 +111,7 @@ class Part(NamedTuple):
     @property
     def is_fixing(self) -> bool:
         """Whether the command is a linter or formatter that changes files (``eslint --fix``)."""
-        return any(_FIXING.search(word) for word in self.words[1:4]) or self.program == "gofmt"
+        return any(_FIXING.search(word) for word in self.words[1:6]) or self.program == "gofmt"
 
     @property
     def is_installing(self) -> bool:
@@ -155,12 +148,16 @@ def _only_lists(verb: str, rest: tuple[str, ...]) -> bool:
 def parts_of(text: str) -> tuple[Part, ...]:
     """Return the first `MOST_PARTS` commands of a shell text, without those that only show or
     filter."""
-    found = (_part(command) for command in simple_commands(text)[: 2 * MOST_PARTS])
+    found = (
+        _part(words)
+        for command in simple_commands(text)[: 2 * MOST_PARTS]
+        for words in carried_commands(command)
+    )
     return tuple(part for part in found if part is not None)[:MOST_PARTS]
 
 
-def _part(command: SimpleCommand) -> Part | None:
-    words = list(command.words)
+def _part(given: list[str]) -> Part | None:
+    words = list(given)
     while words and (_ASSIGNMENT.match(words[0]) or words[0] in _PREFIXES):
         del words[0]
     if words and words[0] == "timeout":
@@ -173,6 +170,9 @@ def _part(command: SimpleCommand) -> Part | None:
         at = words[:2].index("git") + 1
         while len(words) > at + 1 and words[at] in ("-C", "-c"):
             del words[at : at + 2]
+    if words[:2] == ["docker", "compose"]:
+        while len(words) > 3 and words[2].startswith("-"):
+            del words[2 : 4 if words[2] in _OF_COMPOSE else 3]
     rest = [word for word in words[1:] if len(word) <= _LONGEST_WORD and " " not in word]
     return Part((name, *("python" if _PYTHON.fullmatch(word) else word for word in rest[:12])))
 
@@ -263,10 +263,10 @@ def _without_place(words: list[str]) -> list[str]:
     return [words[0], *words[3:]] if words[:2] == ["git", "-C"] and len(words) > 3 else words
 
 
-def subcommand_of(part: Part) -> str:
-    """Return the word after the program if it looks like a subcommand, not like a file; else ""."""
-    word = next((word for word in part.words[1:] if not word.startswith("-")), "")
-    return word if _SUBCOMMAND.fullmatch(word) else ""
+def subcommands_of(part: Part) -> tuple[str, ...]:
+    """Return the first two words after the program that look like subcommands, not like files."""
+    words = [word for word in part.words[1:] if not word.startswith("-")][:2]
+    return tuple(takewhile(_SUBCOMMAND.fullmatch, words))
 
 
 @lru_cache(maxsize=500)
@@ -301,7 +301,8 @@ def lead_of(part: Part) -> tuple[str, ...]:
         del words[0]
     if len(words) > 2 and words[0] in _WITH_VERBS and words[1] in _STARTING:
         return lead_of(Part(tuple(words[2:])))
-    if words[0] not in _WITH_VERBS:
+    if not words or words[0] not in _WITH_VERBS:
+        # A command may have only options: "--version" after a line break.
         return tuple(words[:1])
     return tuple(words[:2]) if len(words) > 1 else ()
 
@@ -326,36 +327,6 @@ def _without_filters(text: str) -> tuple[tuple[str, ...], ...]:
     )
 
 
-def hides_failure(text: str) -> bool:
-    """Whether a shell text hides a failure of its commands, as ``ls x || echo missing`` does."""
-    end = text[-_HIDING_END:]
-    return any(sign in end for sign in _HIDING_SIGNS) and _HIDING.search(end) is not None
-
-
-def file_names(text: str) -> frozenset[str]:
-    """Return the names of the files in a shell text, without their directories."""
-    return frozenset(
-        name
-        for command in simple_commands(text)
-        for word in command.words[1:]
-        if not word.startswith("-") and "." in (name := word.rstrip("/").rpartition("/")[2])
-    )
-
-
-@lru_cache(maxsize=500)
-def is_inline(text: str) -> bool:
-    """Whether a shell text has a script in it: ``python -c …``, ``node - <<EOF``."""
-    return _INLINE.search(text) is not None
-
-
-def is_other_script(one: str, other: str) -> bool:
-    """Whether two shell texts have scripts in them that have little in common."""
-    if not (is_inline(one) and is_inline(other)):
-        return False
-    first, second = (set(_CODE_NAME.findall(text)) - _CODE_WORDS for text in (one, other))
-    return len(first & second) < _SAME_SCRIPT * max(1, min(len(first), len(second)))
-
-
 def shared_words(one: str, other: str) -> float:
     """Return the share of the shorter shell text's words that the other text has, too.
 
@@ -371,8 +342,9 @@ def _all_words(text: str) -> frozenset[str]:
     found = (
         _name(word) if place == 0 else word
         for command in simple_commands(text)
-        for place, word in enumerate(command.words)
-        if command.words[0] not in ("cd", "echo", "tail", "head")
+        for words in carried_commands(command)
+        for place, word in enumerate(words)
+        if words[0] not in ("cd", "echo", "tail", "head")
     )
     # Words that only start another program say nothing about what two texts have in common.
     return frozenset(found) - _STARTERS - _STARTING - _MANAGERS

@@ -6,6 +6,7 @@ run a script.
 
 from session_memory.core.injected import MARK, is_own_answer, is_own_tool
 from session_memory.derive.detecting import Program, programs
+from session_memory.learn.digest.carried_commands import remote_text
 from session_memory.learn.digest.steps import FinishedCall
 
 _READING = (
@@ -18,7 +19,10 @@ _READERS = frozenset(_READING.split())
 _LOOKING = (
     "cat head tail less more grep egrep fgrep rg ag ls tree find fd wc sort uniq cut tr awk gawk"
     " sed jq yq diff cmp file stat du df pwd cd echo printf true : sleep date which type whoami"
-    " uname id env printenv ps pgrep nl column basename dirname realpath test [ tee"
+    " uname id env printenv ps pgrep nl column basename dirname realpath test [ tee journalctl ss"
+    " netstat lsof uptime free Get-Content Get-ChildItem Get-Item Get-Command Get-Process Test-Path"
+    " Select-String Select-Object Where-Object Sort-Object Format-Table Format-List Measure-Object"
+    " Write-Output Write-Host Out-String"
 )
 _LOOKERS = frozenset(_LOOKING.split())
 _GIT_LOOKING = "status log diff show blame grep ls-files rev-parse describe shortlog"
@@ -26,12 +30,23 @@ _GIT = frozenset(_GIT_LOOKING.split())
 # Programs that mostly change things, and the arguments with which they only print something.
 _ASKING = (
     "npm pnpm yarn bun pip pip3 uv cargo go gem bundle composer brew apt make docker kubectl gh"
-    " poetry terraform mvn gradle dotnet node python python3 fnm nvm mise corepack"
+    " poetry terraform mvn gradle dotnet node python python3 fnm nvm mise corepack systemctl"
 )
 _ASKED = frozenset(_ASKING.split())
 _QUESTIONS = frozenset(
     {"ls", "list", "why", "outdated", "view", "info", "show", "status", "help", "--help"}
-    | {"--version", "-V", "version", "freeze", "ps", "images", "-qp", "--dry-run"}
+    | {
+        "--version",
+        "-V",
+        "version",
+        "freeze",
+        "ps",
+        "images",
+        "-qp",
+        "--dry-run",
+        "logs",
+        "inspect",
+    }
 )
 # Commands of our own program that show what earlier sessions did.
 _OWN_COMMANDS = (
@@ -84,6 +99,9 @@ def _looks(program: Program) -> bool:
         return False
     if program.name == "git":
         return program.arguments[:1] != [] and program.arguments[0] in _GIT
+    if program.name == "ssh":
+        remote = remote_text(program.command)
+        return bool(remote) and command_only_looks(remote)
     if program.name == MARK:
         return not _OWN.isdisjoint(program.arguments[:3])
     if program.name == "tee" and program.arguments:
@@ -94,6 +112,6 @@ def _looks(program: Program) -> bool:
         return True
     if program.name == "make" and "-n" in program.arguments[:3]:
         return True
-    if program.name in _ASKED and not _QUESTIONS.isdisjoint(program.arguments[:3]):
+    if program.name in _ASKED and not _QUESTIONS.isdisjoint(program.arguments[:4]):
         return True
     return program.name in _LOOKERS and not _ACTING.intersection(program.arguments)

@@ -18,17 +18,19 @@ from session_memory.learn.digest.actions import Action
 from session_memory.learn.digest.command_parts import (
     check_identity,
     covers,
-    file_names,
     is_narrower,
-    is_other_script,
     lead_of,
     shared_words,
-    subcommand_of,
+    subcommands_of,
     tries_elsewhere,
 )
-from session_memory.learn.digest.error_lines import ErrorLine
-from session_memory.learn.digest.resolutions import CERTAIN, LIKELY, FailedCall, resolution_of
-from session_memory.learn.digest.runner_lines import MISSING_FILE
+from session_memory.learn.digest.error_lines import ErrorLine, cleaned_text
+from session_memory.learn.digest.failed_calls import FailedCall
+from session_memory.learn.digest.filtered_output import cuts_output, filters_out
+from session_memory.learn.digest.inline_scripts import is_other_script
+from session_memory.learn.digest.resolutions import CERTAIN, LIKELY, POSSIBLE, resolution_of
+from session_memory.learn.digest.runner_lines import MESSAGE, MISSING_FILE
+from session_memory.learn.digest.shell_files import file_names, is_elsewhere, names_file
 from session_memory.learn.digest.texts import Texts
 
 MOST_OPEN = 60
@@ -37,11 +39,16 @@ _SOON = 6
 _CONFLICT = lazy_pattern(r"Merge conflict in (\S+)")
 # The rules of an agent, a person or a service did not allow a call.
 _DENIED = lazy_pattern(
-    r"(?i)permission for this action|haven['’]?t granted|requested permissions? to"
+    r"(?i)permission for this|haven['’]?t granted|requested permissions? to|use was denied"
     r"|requires? (?:your )?approval|denied by (?:the )?(?:user|claude|policy|auto|rule|hook)"
 )
 _IS_NAME = lazy_pattern(r"\w[.-]\w|\w{8}")
+_INPUT = lazy_pattern(r"JSONDecodeError|^jq: (?:parse )?error\b(?!: syntax)|in JSON at|JSON input")
 _ALIKE = 0.6
+# A shorter line may be printed for many reasons.
+_TELLING, _COMPARED = 20, 120
+# Agents write the exit status before an output.
+_HEADER = 80
 _SOME = 0.4
 
 
@@ -91,7 +98,18 @@ class OpenErrors:
                 one.failure, one.number = FailedCall(error, action), action.number
             elif error.tool in tools:
                 # The check ran and found something else, so this error is gone.
-                ended.append(self._end(mark, one, action, texts))
+                end = self._end(mark, one, action, texts)
+                if _is_guess(end.resolution) and cuts_output(action.command):
+                    # The output is not whole, so the error may be in the part that is missing.
+                    self._open[mark] = one
+                else:
+                    ended.append(end)
+            elif self._stopped_elsewhere(one, action):
+                end = self._end(mark, one, action, texts)
+                if _is_guess(end.resolution) and self._changes_since(one) != 1:
+                    self._open[mark] = one
+                else:
+                    ended.append(end)
             elif self._got_further(one.failure, action):
                 end = self._end(mark, one, action, texts)
                 if end.resolution is None:
@@ -107,6 +125,23 @@ class OpenErrors:
                     del self._open[next(iter(self._open))]
                 self._open[mark] = _OpenError(FailedCall(error, action))
         return ended
+
+    @staticmethod
+    def _stopped_elsewhere(one: _OpenError, action: Action) -> bool:
+        """Whether the same command failed again, but not where the program ended before: a script
+        with another exception, a linter that starts now and finds errors."""
+        error = one.failure.error
+        is_end = error.grade >= MESSAGE and error.about in ("", "call")
+        return is_end and action.repeats(one.failure.action)
+
+    def _changes_since(self, one: _OpenError) -> int:
+        """Return the number of files that were edited since the last failure. If there are none,
+        return the number of commands that may have changed something."""
+        since = [each for each in self._recent if each.number > one.number]
+        files = {path for each in since if each.is_edit for path in each.paths}
+        return len(files) or sum(
+            each.is_shell and not each.only_looks and not each.is_check for each in since
+        )
 
     @staticmethod
     def _got_further(failure: FailedCall, action: Action) -> bool:
@@ -129,7 +164,13 @@ class OpenErrors:
             elif action.is_running and one.failure.error.about != "call":
                 # The command may still fail. Only what is wrong with a call shows at once.
                 continue
-            elif not action.hides_failure and self._is_end(one, action):
+            elif _shows_nothing(one.failure, action):
+                continue
+            elif (
+                not action.hides_failure
+                and self._is_end(one, action)
+                and not _still_shows(one.failure.error, action, texts)
+            ):
                 ended.append(self._end(mark, one, action, texts))
         self._recent.append(action)
         return ended
@@ -152,6 +193,8 @@ class OpenErrors:
             return failed.is_shell and action.is_shell and is_alike
         if not one.failure.is_about_call and tries_elsewhere(action.command):
             return False
+        if _is_patch(failed) and _is_patch(action) and not _files(failed) & _files(action):
+            return False
         if not failed.is_shell:
             return _ends_edit(failed, action, action.number - one.number)
         if not action.is_shell:
@@ -162,7 +205,8 @@ class OpenErrors:
             return self._is_solved(conflict[1], one, action)
         if failed.is_test and action.is_test:
             is_edited = any(each.is_edit and each.number > one.number for each in self._recent)
-            return is_edited and covers(action.command, one.failure.error.whole)
+            is_here = not is_elsewhere(failed.place, action.place)
+            return is_edited and is_here and covers(action.command, one.failure.error.whole)
         is_soon = action.number - one.number <= _SOON
         return is_soon and one.failure.is_about_call and _replaces(one.failure, action)
 
@@ -178,6 +222,12 @@ class OpenErrors:
         )
 
     def _checks(self, failure: FailedCall, action: Action) -> bool:
+        if not self._is_same_check(failure, action):
+            return False
+        # The same check of another part of the repository says nothing about this one.
+        return failure.is_about_call or not is_elsewhere(failure.action.place, action.place)
+
+    def _is_same_check(self, failure: FailedCall, action: Action) -> bool:
         error = failure.error
         is_fewer = error.about == "test" and is_narrower(action.command, failure.action.command)
         if is_fewer and not covers(action.command, error.whole):
@@ -195,6 +245,32 @@ class OpenErrors:
             yield mark, one.first, one.failure.action.result.seq
 
 
+def _shows_nothing(failure: FailedCall, action: Action) -> bool:
+    """Whether the error could not show in the output of a call, even if it is still there."""
+    error = failure.error
+    if not action.is_shell:
+        return False
+    if _INPUT.search(error.text):
+        # What the program read was wrong. To run only the command before it shows no cure.
+        program = failure.action.parts[-1].program if failure.action.parts else ""
+        return program not in action.command
+    return not failure.is_about_call and filters_out(action.command, error.whole)
+
+
+def _still_shows(error: ErrorLine, action: Action, texts: Texts) -> bool:
+    """Whether a call that ended with status 0 printed the error all the same: ``make | tail``."""
+    if not action.is_shell or len(error.text) < _TELLING:
+        return False
+    text, start = cleaned_text(texts.output(action.result)), error.text[:_COMPARED]
+    # What a call that only looks prints may be a log with the error. A shell prints its own before.
+    return start in (text[: len(start) + _HEADER] if action.only_looks else text)
+
+
+def _is_guess(how: Resolution | None) -> bool:
+    """Whether nothing shows that a change has to do with the error."""
+    return how is None or how.certainty == POSSIBLE
+
+
 def _after_failure(how: Resolution, action: Action) -> Resolution | None:
     """Check a resolution again if the call after it, ``action``, had other errors.
 
@@ -207,6 +283,15 @@ def _after_failure(how: Resolution, action: Action) -> Resolution | None:
     if how.kind in ("instead", "again") and not has_worked:
         return None
     return replace(how, certainty=LIKELY) if how.certainty == CERTAIN else how
+
+
+def _is_patch(action: Action) -> bool:
+    return action.is_shell and any(part.program == "apply_patch" for part in action.parts)
+
+
+def _files(action: Action) -> set[str]:
+    """Return the names of the files that a call edits."""
+    return {path.replace("\\", "/").rpartition("/")[2] for path in action.paths}
 
 
 def _ends_edit(failed: Action, action: Action, apart: int) -> bool:
@@ -233,11 +318,13 @@ def _is_other_subcommand(failure: FailedCall, action: Action, programs: set[str]
     False if the error names the failed subcommand ("unknown command 'x'"), because the later
     subcommand then corrects it.
     """
-    failed = {subcommand_of(part) for part in failure.action.parts if part.program in programs}
-    later = {subcommand_of(part) for part in action.parts if part.program in programs}
-    if not failed or not later or "" in failed | later or failed & later:
+    failed = {subcommands_of(part) for part in failure.action.parts if part.program in programs}
+    later = {subcommands_of(part) for part in action.parts if part.program in programs}
+    if not failed or not later or () in failed | later:
         return False
-    return not any(name in failure.error.text for name in failed)
+    if any(all(map(str.__eq__, one, other)) for one in failed for other in later):
+        return False
+    return not any(name in failure.error.text for names in failed for name in names)
 
 
 def _replaces(failure: FailedCall, action: Action) -> bool:
@@ -247,10 +334,14 @@ def _replaces(failure: FailedCall, action: Action) -> bool:
     if (missing := MISSING_FILE.search(error)) is not None and failed.only_looks:
         # A name such as "test" or "src" is in many commands that have nothing to do with it.
         name = missing["path"].rstrip("/").rpartition("/")[2]
-        is_elsewhere = action.settings != failed.settings
-        if is_elsewhere and shared_words(failed.command, action.command) >= _ALIKE:
+        if action.only_looks and not action.result.summary.strip():
+            # A search that finds nothing is no answer.
+            return False
+        has_moved = action.settings != failed.settings
+        if has_moved and shared_words(failed.command, action.command) >= _ALIKE:
             return True
-        return _IS_NAME.search(name) is not None and name in action.command
+        is_named = _IS_NAME.search(name) is not None and names_file(action.command, name)
+        return is_named and (action.only_looks or any(part.is_changing for part in action.parts))
     if failed.only_looks and "command not found" not in error:
         # To read another file does not replace a failed read, so both commands must name the same
         # file. If the error does not name this file, the commands must also have many words in

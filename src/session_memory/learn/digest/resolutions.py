@@ -6,7 +6,6 @@ error names and a command that installs what is missing score high; an edit that
 of the error and a changed call score less. A read, a poll and an unrelated command have no score.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -14,11 +13,19 @@ from session_memory.core.lazy_patterns import lazy_pattern
 from session_memory.core.text import escaped, one_line
 from session_memory.learn.digest import Resolution
 from session_memory.learn.digest.actions import Action
-from session_memory.learn.digest.command_parts import Part, shared_words
+from session_memory.learn.digest.command_parts import shared_words
+from session_memory.learn.digest.command_scores import (
+    changes_something,
+    command_score,
+    most_fitting,
+)
 from session_memory.learn.digest.error_lines import CHECKED, ErrorLine
+from session_memory.learn.digest.failed_calls import FailedCall
+from session_memory.learn.digest.inline_scripts import is_inline, is_like_script
 from session_memory.learn.digest.runner_lines import STATUS
-from session_memory.learn.digest.telling import named_in, names_in, said_in, telling_lines
+from session_memory.learn.digest.telling import names_in, said_in, telling_lines
 from session_memory.learn.digest.texts import Texts
+from session_memory.learn.digest.unrelated_edits import is_beside, is_scratch, is_unrelated
 from session_memory.redact import mask, mask_each
 
 SAME_FILE = "the same file"
@@ -27,67 +34,13 @@ MOST_ACTIONS = 3
 MOST_LINES = 12
 LONGEST_LINE = 160
 LONGEST_TEXT = 400
-_CALL = lazy_pattern(
-    r"""(?i)\b(?: unknown | unrecogni[sz]ed | unexpected\ argument | illegal\ option | invalid
-      \ (?:option|value|argument) | not\ found | no\ such | no\ rule | no\ matches
-      | permission | permitted
-      | denied | eperm | eacces | publickey | authenticat\w+ | could\ not\ resolve
-      | couldn't\ connect
-      | enotfound | econnrefused | timed\ out | timeout | connecting | not\ a\ git | pathspec
-      | ambiguous | usage | unsupported | ignored\ by | rejected | already\ exists | syntax\ error
-      | problem\ with\ the\ editor | terminal\ is\ dumb
-      | cannot\ open | cannot\ lock | unable\ to | (?:not\ |un)trusted | dubious\ ownership )\b""",
-    re.VERBOSE,
-)
-# A script that writes a file, in Python, JavaScript, Ruby or Perl.
-_WRITING = lazy_pattern(
-    r"""write_text|writeFile|\.write\(|open\([^)\n]*['"][wa]b?['"]|File\.write|fs\.(?:rm|unlink|rename)"""
-    r"""|shutil\.|os\.(?:remove|rename)|perl -\S*i"""
-)
-_MISSING = lazy_pattern(
-    r"(?i)not found|cannot find|no module named|could not (?:find|resolve)|missing|not installed"
-    r"|is not recognized|not up.to.date|run \W?\w+ (?:install|i|sync)|unresolved|no such|install"
-)
 
 
-_FILE = lazy_pattern(r"[\w-]+(?:\.[\w-]+)*\.\w{1,8}\b")
+_NO_FILE = lazy_pattern(r"(?i)^File does not exist|no such file|ENOENT")
 _WORD = lazy_pattern(r"[a-z_][\w-]+")
 _TEST_NAME = lazy_pattern(r"^test[_-]|[_-](?:test|spec)s?$")
 _SHORTEST_STEM = 5
 _ALIKE = 0.5
-# Messages of a push that was refused because the remote branch has new commits, and the git
-# commands that fetch these commits.
-_BEHIND = lazy_pattern(r"(?i)fetch first|non-fast-forward|stale info|\bbehind\b|divergent")
-_CATCHING_UP = frozenset({"pull", "fetch", "rebase", "merge"})
-_NOTES = ("/plans/", "/memory/", "/memories/", "/.claude/projects/")
-
-
-class FailedCall(NamedTuple):
-    """An error, and the last call that failed with it or with another error of its kind.
-
-    For an error that a person reported, ``action`` is the first call after the report.
-    """
-
-    error: ErrorLine
-    action: Action
-
-    @property
-    def is_about_call(self) -> bool:
-        """Whether the call itself was wrong or not allowed, rather than the files it checked."""
-        error = self.error
-        if error.about in CHECKED:
-            return False
-        return error.about == "call" or bool(_CALL.search(error.text))
-
-    @property
-    def files(self) -> frozenset[str]:
-        """The names of the files in the failed command."""
-        is_known = self.action.is_shell and bool(self.action.errors)
-        return frozenset(_FILE.findall(self.action.command) if is_known else ())
-
-    @property
-    def is_of_edit(self) -> bool:
-        return not self.action.is_shell
 
 
 class _Candidate(NamedTuple):
@@ -106,7 +59,7 @@ def resolution_of(
     """
     if failure.is_of_edit:
         return _of_edit(failure, between, success)
-    names = names_in(f"{failure.error.text} {failure.error.near}")
+    names = _names_of(failure.error)
     found = [one for action in between if (one := _candidate(failure, action, names)) is not None]
     if (changed := _changed_call(failure, success)) is not None:
         found.append(changed)
@@ -114,6 +67,9 @@ def resolution_of(
         return _fallback(failure, between, success, texts)
     best = max(one.score for one in found)
     some = [one for one in found if one.score >= best - 0.5]
+    if some[-1].action is success and some[-1].score < best:
+        # A change that fits better made the difference, and the call was only written anew.
+        del some[-1]
     kind = some[-1].kind
     chosen = [one.action for one in some if one.kind == kind][-MOST_ACTIONS:]
     is_same = success.checks_again(failure.action)
@@ -130,14 +86,16 @@ def resolution_of_report(
     """
     if not after:
         return None
-    names = names_in(f"{error.text} {error.near}")
+    names = _names_of(error)
     failure = FailedCall(error, after[0])
     changes = [one for one in after if not one.finished.failed]
+    # Documents and tests that were written along with a change resolved nothing.
+    changes = [one for one in changes if not one.is_edit or not is_beside(error, one)]
     found = [one for each in changes if (one := _candidate(failure, each, names)) is not None]
     kind = "edit" if any(one.kind == "edit" for one in found) else "command"
     found = [one for one in found if one.kind == kind]
     if not found:
-        edits = [one for one in changes if one.is_edit and not _is_scratch(one)]
+        edits = [one for one in changes if one.is_edit and not is_scratch(one)]
         found = [_Candidate(0, "edit", one) for one in edits[-MOST_ACTIONS:]]
     if not found:
         return None
@@ -147,6 +105,16 @@ def resolution_of_report(
     return _made(kind if found[0].score else "edit", chosen, chosen[-1], certainty, failure, texts)
 
 
+def _names_of(error: ErrorLine) -> frozenset[str]:
+    return names_in(error.text if _is_located(error) else f"{error.text} {error.near}")
+
+
+def _is_located(error: ErrorLine) -> bool:
+    """Whether a compiler or linter named the file. Then the lines near the error are other errors,
+    and what they name has nothing to do with this one."""
+    return bool(error.path) and error.about in ("type", "lint")
+
+
 def _of_edit(failure: FailedCall, between: Sequence[Action], success: Action) -> Resolution | None:
     """Return why a failed edit or read succeeded later, or None if that is unknown.
 
@@ -154,14 +122,24 @@ def _of_edit(failure: FailedCall, between: Sequence[Action], success: Action) ->
     instead of an edit, succeeded (``instead``).
     """
     path = failure.action.call.path
+    if _NO_FILE.search(failure.error.text):
+        # To read a file does not make it. It came back with a change such as "git checkout".
+        made = [one for one in between if any(part.is_changing for part in one.parts)]
+        if not failure.action.is_edit or not made:
+            return None
+        return _plain("command", made[-1], success)
     reads = [one for one in between if path and not one.is_edit and _reads(one, path)]
     if reads:
         uids = (reads[-1].uid,)
         return Resolution("look", SAME_FILE, uids, success.result.event_uid, LIKELY)
     if success.is_shell != failure.action.is_shell:
-        text = _text("instead", [success])
-        return Resolution("instead", text, (success.uid,), success.result.event_uid, LIKELY)
+        return _plain("instead", success, success, LIKELY)
     return None
+
+
+def _plain(kind: str, action: Action, success: Action, certainty: str = POSSIBLE) -> Resolution:
+    text = _text(kind, [action])
+    return Resolution(kind, text, (action.uid,), success.result.event_uid, certainty)
 
 
 def _reads(action: Action, path: str) -> bool:
@@ -172,26 +150,13 @@ def _reads(action: Action, path: str) -> bool:
 
 
 def _candidate(failure: FailedCall, action: Action, names: frozenset[str]) -> _Candidate | None:
-    if action.is_edit and not _is_scratch(action) and not _is_aside(failure, action):
+    if action.is_edit and not is_unrelated(failure, action):
         score = _edit_score(failure, action, names)
         return _Candidate(score, "edit", action) if score else None
     if not action.is_shell or action.only_looks:
         return None
-    score = _command_score(failure, action, names)
+    score = command_score(failure, action, names)
     return _Candidate(score, "command", action) if score else None
-
-
-def _is_scratch(action: Action) -> bool:
-    """Whether an edit changes only a plan or a note of the agent, and not the project."""
-    path = action.call.path or ""
-    return path.endswith(".md") and any(name in path for name in _NOTES)
-
-
-def _is_aside(failure: FailedCall, action: Action) -> bool:
-    """Whether an edit is of a script that the agent wrote for itself, not of what has failed."""
-    path = action.call.path or ""
-    name = path.rpartition("/")[2]
-    return "/scratchpad/" in path and name not in failure.error.whole and name not in failure.files
 
 
 def _edit_score(failure: FailedCall, action: Action, names: frozenset[str]) -> float:
@@ -201,9 +166,9 @@ def _edit_score(failure: FailedCall, action: Action, names: frozenset[str]) -> f
     files = {path.replace("\\", "/").rpartition("/")[2] for path in action.paths}
     named = error.path.replace("\\", "/").rpartition("/")[2]
     score = 0.0
-    if named and named in files:
+    if named and named in files or any(len(file) > 3 and file in error.text for file in files):
         score += 4
-    elif any(len(file) > 3 and file in error.near for file in files):
+    elif not _is_located(error) and any(len(file) > 3 and file in error.near for file in files):
         score += 3
     elif _is_subject(failure, files):
         score += 2
@@ -223,43 +188,11 @@ def _is_subject(failure: FailedCall, files: Iterable[str]) -> bool:
         return True
     if failure.error.about != "test":
         return False
-    words = set(_WORD.findall(failure.error.text.lower()))
+    # A stem is a whole word or a part of a name: "basket" of "test_basket_total".
+    said = failure.error.text.lower()
+    words = {*_WORD.findall(said), *said.replace("_", " ").replace("-", " ").split()}
     stems = (_TEST_NAME.sub("", file.partition(".")[0].lower()) for file in files)
     return any(len(stem) > _SHORTEST_STEM and stem in words for stem in stems)
-
-
-def _command_score(failure: FailedCall, action: Action, names: frozenset[str]) -> float:
-    error, parts = failure.error, action.parts
-    if any(part.is_fixing for part in parts) and error.about in ("lint", "format"):
-        return 5 if error.about == "format" else 3
-    if any(part.is_installing for part in parts) and _MISSING.search(f"{error.text} {error.near}"):
-        return 5
-    if _BEHIND.search(error.text) and any(
-        part.program == "git" and part.words[1:2] and part.words[1] in _CATCHING_UP
-        for part in parts
-    ):
-        return 4
-    shared = named_in(action.command, names)
-    is_changing = any(part.is_changing and not _hands_over(failure, part) for part in parts)
-    is_changing = is_changing or action.is_edit
-    is_changing = is_changing or bool(_WRITING.search(action.command))
-    if is_changing and not action.checks_again(failure.action):
-        return 4 if shared else 3.6 if failure.is_about_call and _is_setting(action) else 0
-    return 0
-
-
-def _hands_over(failure: FailedCall, part: Part) -> bool:
-    """Whether a command only tells git about the work: no file is different after it."""
-    return (
-        failure.error.about in CHECKED
-        and part.words[:1] == ("git",)
-        and part.words[1:2] in (("add",), ("commit",), ("push",), ("tag",), ("branch",))
-    )
-
-
-def _is_setting(action: Action) -> bool:
-    words = [word for part in action.parts for word in part.words[:3]]
-    return any(word in ("config", "remote", "auth", "login", "export", "chmod") for word in words)
 
 
 def _changed_call(failure: FailedCall, success: Action) -> _Candidate | None:
@@ -275,6 +208,11 @@ def _changed_call(failure: FailedCall, success: Action) -> _Candidate | None:
     if any(part.is_fixing for part in success.parts) and failure.error.about in ("lint", "format"):
         return _Candidate(5 if failure.error.about == "format" else 3, "command", success)
     is_content = failure.error.about in CHECKED
+    if is_inline(failure.action.command) and not is_like_script(
+        failure.action.command, success.command
+    ):
+        # A script that does something else shows nothing about this one.
+        return None
     return None if is_content else _Candidate(1.0, "instead", success)
 
 
@@ -290,18 +228,22 @@ def _fallback(
 
     The last edits come first, then a command in between, then ``again`` if the same call succeeded.
     """
+    given = between
     if failure.error.grade == STATUS:
         # Only an exit status is known, so the failures may have had different causes.
         between = ()
-    edits = [one for one in between if one.is_edit and not _is_scratch(one)]
+    edits = [one for one in between if one.is_edit and not is_unrelated(failure, one)]
     if edits and not failure.is_about_call:
         return _made("edit", edits[-MOST_ACTIONS:], success, POSSIBLE, failure, texts)
     others = [one for one in between if one.is_shell and not one.only_looks and not one.is_check]
-    changes = [one for one in others if any(p.is_changing or p.is_installing for p in one.parts)]
-    some = changes[-1:] or (others if len(others) == 1 else [])
+    changes = [one for one in others if changes_something(one)]
+    some = most_fitting(failure, changes) if changes else others if len(others) == 1 else []
     if some and success.checks_again(failure.action):
         return _made("command", some, success, POSSIBLE, failure, texts)
-    if edits or not success.repeats(failure.action):
+    if not success.repeats(failure.action) or any(one.is_edit for one in given):
+        return None
+    if others and not failure.is_about_call:
+        # Some command made the difference, and nothing shows which one.
         return None
     return Resolution("again", "", (success.uid,), success.result.event_uid, POSSIBLE)
 

@@ -12,6 +12,7 @@ from session_memory.derive.detecting import (
     simple_commands,
 )
 from session_memory.learn.digest import Counted
+from session_memory.learn.digest.carried_commands import carried_commands
 from session_memory.store.brief_events import BriefEvent
 
 MOST_OPEN = 10_000
@@ -72,6 +73,8 @@ class FinishedCall:
 
     def answers_no(self, command: str) -> bool:
         """Whether exit status 1 is the answer "no". ``command`` is the whole text of the call."""
+        if self.result.exit_code == _PENDING and self.is_shell and "gh pr checks" in command:
+            return True
         if self.result.exit_code != 1 or not self.is_shell:
             return False
         return says_no(command)
@@ -81,9 +84,14 @@ def says_no(command: str) -> bool:
     """Whether exit status 1 of a shell text is the answer "no", as for ``grep``, and no failure."""
     # The status of a shell text is that of its last command. ``bun run test`` is not ``test``.
     commands = [one.words for one in simple_commands(command) if one.words[:1] not in _ENDS]
+    if len(commands) == 1 and "&&" not in command:
+        # ``ssh host "ps aux | grep worker"`` ends with the status of ``grep``, too.
+        commands = carried_commands(simple_commands(command)[0])
     return bool(commands) and _program_and_verb(commands[-1]) in _QUIET
 
 
+# With this status, ``gh pr checks`` says that checks still run.
+_PENDING = 8
 # Programs that start another program and end with its exit status.
 _STARTER_WORDS = "corepack rtk npx bunx uvx pipx env sudo xvfb-run command time nice nohup exec"
 STARTERS = frozenset(_STARTER_WORDS.split())
