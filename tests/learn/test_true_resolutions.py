@@ -311,6 +311,14 @@ def test_another_inline_script_is_not_the_call_in_other_words(
     assert only(claude, log) is None
 
 
+def test_a_script_in_the_command_is_not_another_try_of_a_script_in_a_file(
+    claude: ClaudeHome, log: ClaudeLog
+) -> None:
+    log.run("python3 fill_shop.py", "Error: the connection timed out", exit_code=1)
+    log.run("python3 -c 'import shop; print(shop.name)'", "basket")
+    assert only(claude, log) is None
+
+
 def test_a_missing_file_came_back_with_a_command(claude: ClaudeHome, log: ClaudeLog) -> None:
     log.answer(call("Edit", file_path=f"{APP}/a.ts", old_string="x", new_string="y"))
     log.result("File does not exist.", is_error=True)
@@ -358,10 +366,14 @@ def test_a_failed_test_of_playwright_is_named() -> None:
     (error,) = error_lines(line)
     assert (error.tool, error.path) == ("playwright", "tests/cart.spec.ts")
     assert error.text.endswith("Cart › adds a basket")
+    (error, *_) = error_lines(f"{line}\n\n    Error: expect(received).toBe(expected)\n")
+    assert error.text == "Cart › adds a basket: Error: expect(received).toBe(expected)"
 
 
 def test_banners_and_bare_numbers_are_no_errors() -> None:
     shown = errors_in_output("Ubuntu 24.04.1 LTS\nLast login: Mon\n", failed=True)
     assert [error.text for error in shown if "Ubuntu" in error.text] == []
     assert errors_in_output("12 34\n", failed=True) == []
+    shown = errors_in_output("x Expected a brace\nCaused by:\n    Syntax Error\n", failed=True)
+    assert [error.text for error in shown if "Syntax" in error.text] == []
     assert error_lines("The curves ECIES, ECDSA and others are kept") == []

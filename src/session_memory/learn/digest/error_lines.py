@@ -284,13 +284,13 @@ def _error(lines: list[str], place: int, form: LineForm, match: re.Match[str]) -
     elif form.tool == "rustfmt":
         # The next line is code, which is no part of the message.
         text = f"Diff in {path}"
-    elif form.tool == "playwright":
-        # The details of a failed test begin with a rule, its line in the summary does not.
-        text = text.rstrip("─ ")
     elif form.about == "test" and (why := _reason_of_test(form.tool, before, after)):
         # Mocha prints the suite, then the title of the test.
         title = f" {after[0].rstrip(':')}" if form.tool == "mocha" and after[0] != why else ""
         text = _joined(groups["said"] + title, why)
+    elif form.tool == "playwright":
+        # The details of a failed test begin with a rule, its line in the summary does not.
+        text = text.rstrip("─ ")
     if not path:
         path = _path_near(before if form.tool == "eslint" else [], after)
     if not path and form.grade == MESSAGE:

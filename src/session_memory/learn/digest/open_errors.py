@@ -27,7 +27,7 @@ from session_memory.learn.digest.command_parts import (
 from session_memory.learn.digest.error_lines import ErrorLine, cleaned_text
 from session_memory.learn.digest.failed_calls import FailedCall
 from session_memory.learn.digest.filtered_output import cuts_output, filters_out
-from session_memory.learn.digest.inline_scripts import is_other_script
+from session_memory.learn.digest.inline_scripts import is_inline, is_other_script
 from session_memory.learn.digest.resolutions import CERTAIN, LIKELY, POSSIBLE, resolution_of
 from session_memory.learn.digest.runner_lines import MESSAGE, MISSING_FILE
 from session_memory.learn.digest.shell_files import file_names, is_elsewhere, names_file
@@ -355,6 +355,9 @@ def _replaces(failure: FailedCall, action: Action) -> bool:
     is_missing = "command not found" in error
     if not is_missing and is_other_script(failed.command, action.command):
         return False
+    if not is_missing and is_inline(failed.command) != is_inline(action.command):
+        # ``python -c "import x"`` does something else than ``python setup.py``.
+        return shared_words(failed.command, action.command) >= _ALIKE
     leads = {lead for part in failed.parts if (lead := lead_of(part))}
     others = [lead for part in action.parts if (lead := lead_of(part))]
     if shared := leads.intersection(others):

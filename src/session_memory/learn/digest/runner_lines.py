@@ -259,6 +259,7 @@ STATUS_LINE = lazy_pattern(
       | npm\ (?:ERR!|error)$
       | .{0,20}ERR_PNPM_RECURSIVE_\w*FAIL\b(?!.*\bnot\ found)
       | .{0,20}Process\ completed\ with\ exit\ code
+      | (?:Caused\ by:\ *)?Syntax\ Error$
       | npm\ (?:ERR!|error)\ code\ (?:1|ELIFECYCLE)$ | .{0,40}ELIFECYCLE | error\ Command\ failed
       | FAILED:\ \S+(?:\ \S+)?$ | FAIL(?:ED)?$ | (?:ERROR|error:?)\ task\ failed
       | (?:\S+\ )?ERROR\ (?:Run\ with|task\ failed) | \[ERROR\]\ Found\ \d
