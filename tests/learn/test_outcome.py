@@ -79,6 +79,9 @@ def ended(claude: ClaudeHome, *steps: str) -> tuple[str, str]:
                 log.answer(words or "Done.")
             case "edit", _:
                 log.edit("/home/mira/code/app/a.py")
+            case "declined question", _:
+                log.answer(call("AskUserQuestion", questions=[{"question": "Left or right?"}]))
+                log.reject("neither")
             case "denied edit", _:
                 log.answer(call("Write", file_path="/home/mira/code/app/a.py", content="a"))
                 log.result(
@@ -249,6 +252,25 @@ def ended(claude: ClaudeHome, *steps: str) -> tuple[str, str]:
         ),
         (["say:hello there", "answer:How can I help you today?"], ("unknown", "asked")),
         (["say:review it", "answer:Two bugs. Should I fix them?"], ("success", "answered")),
+        # A person who refuses a question of the agent has not got an answer yet.
+        (
+            ["edit", "declined question", "answer:Which side do you mean? I can move it."],
+            ("unknown", "asked"),
+        ),
+        (["edit", "declined question", "answer:Then I leave it."], ("success", "unverified")),
+        # A mere ok is no praise for work that goes on.
+        (
+            ["edit", "answer", "say:ok", "answer:Waiting for the two builds to finish."],
+            ("unknown", "nothing"),
+        ),
+        (["edit", "answer", "say:ok", "answer:You are welcome."], ("success", "last_word")),
+        (["edit", "answer:I'll report the figures once the run is over."], ("unknown", "nothing")),
+        # A step of a workflow ends with a choice, also if files were changed.
+        (
+            ["say:all", "edit", "answer:Step 2 is written.\n\nReply with **a / c / y**."],
+            ("unknown", "asked"),
+        ),
+        (["say:make em", "answer:I can't guess the names. Which ones?"], ("unknown", "asked")),
         (["run:ls", "denied edit", "answer:I wrote it."], ("fail", "error")),
         (["run:ls", "denied edit", "edit", "answer"], ("success", "unverified")),
         (["denied edit", "run:cat > a.py", "answer"], ("success", "answered")),

@@ -44,6 +44,14 @@ _ANNOUNCED = re.compile(
       [^\n.!?:]{3,200}[:：]\Z""",
     re.IGNORECASE | re.VERBOSE,
 )
+# The last words only say that others still work, or that a report follows later.
+_WAITING = re.compile(
+    r"\bwaiting (?:for|on)\b[^.\n]{1,120}\b(?:to (?:finish|complete|return|report|respond|end)"
+    r"|before|results?)\b[^.\n]*[.…]*\Z"
+    r"|\bI['’]ll (?:report|update you|let you know|notify you|check back|get back|compile"
+    r"|summari[sz]e)\b[^.\n]{0,80}\b(?:when|once|as soon as)\b[^.\n]*[.…]*\Z",
+    re.IGNORECASE,
+)
 # The call that should commit failed, but the agent says that the commit exists: a hook or another
 # session made it.
 _COMMITTED = re.compile(
@@ -60,7 +68,7 @@ _OFFER = re.compile(
     r"|(?<!was )(?<!wie )\bsoll ich\b|möchtest du, dass ich|¿?quieres que"
     r"|¿?te gustaría|(?:voulez-vous|veux-tu) que je|\bvuoi che\b|\bquer que eu\b"
     r"|хотите, чтобы я|мне (?:начать|сделать)|(?:需要|要|是否)[^?？]{0,6}我|要不要"
-    r"|しましょうか|しますか|할까요|드릴까요",
+    r"|しましょうか|しますか|할까요|드릴까요|\banything else\b",
     re.IGNORECASE,
 )
 # "It is done. What would you like to do next?" asks for another task.
@@ -68,7 +76,29 @@ _DONE = re.compile(r"\b(?:I['’]ve|I have|is|are|all|now)\s(?:\w+\s)?(?:done|co
 _WHAT_NEXT = re.compile(r"\bnext\s?\?[\s\"'*_)`]*\Z", re.IGNORECASE)
 _REQUESTED = re.compile(
     r"(?:\A|[.!\n]\s*)(?:please|bitte|请|s['’]il (?:te|vous) plaît|por favor)\b[^.\n]{0,120}"
-    r"\b(?:provide|share|specify|tell|confirm|paste|clarify|choose|let me know)\b[^\n]{0,160}\Z",
+    r"\b(?:provide|share|specify|tell|confirm|paste|clarify|choose|let me know)\b[^\n]{0,160}\Z"
+    r"|请[^。\n]{0,20}(?:告诉|提供|确认|说明|指定|补充)[^。\n]{0,80}[。：:]?\Z"
+    r"|(?:教えて|指定して|共有して|確認して)ください[。\s]*\Z",
+    re.IGNORECASE,
+)
+# The last sentence tells the person what to say next. "Let me know if …" is an offer.
+_TELL_ME = re.compile(
+    r"(?:\A\W*(?:\d+[.)]\s*)?|\b(?:then|and|also)\s)"
+    r"(?:(?:please\s)?(?:let me know|tell me|send me|give me)\b"
+    r"(?!\s(?:if|whether|should|how it goes|what you think|when(?:ever)? you (?:want|need|like)))"
+    r"|(?:dis|dites)[-‑ ]moi\b|sag mir\b|dime\b|dímelo\b|dimmi\b)",
+    re.IGNORECASE,
+)
+_CONDITION = re.compile(r"\W*(?:\d+[.)]\s*)?(?:if|wenn|falls|si|se|如果)\b", re.IGNORECASE)
+# The answer ends a step of a longer workflow: the person has to choose how it goes on. A summary
+# of an event has no line breaks, so the last sentence counts.
+_CHOOSE = re.compile(
+    r"(?:\A|[.!?:;)]\s)\W*(?:please\s)?(?:(?:reply|respond|answer) with\b|your choice\b"
+    r"|(?:choose|pick|select) (?:one|an option|a number)\b"
+    r"|how (?:should|shall|do|would) (?:we|you|I) (?:(?:want|like) )?(?:me )?(?:to )?proceed\b"
+    r"|réponds par\b|répondez par\b|votre choix\b|choisis(?:sez)?\b|antworte mit\b"
+    r"|responde con\b|elige\b|rispondi con\b|responda com\b|请(?:选择|回复)|選択してください)"
+    r"[^.!?\n]{0,150}[.?:：。\s]*\Z",
     re.IGNORECASE,
 )
 # An answer that begins with such words says that the agent could not do the task. The subject must
@@ -81,6 +111,7 @@ _GAVE_UP = re.compile(
         | (?:am|was|['’]m)\sblocked )\b
       (?!\s(?:find|see|spot|identify|detect|reproduce|think|recommend|verify|confirm|tell|say
         |guarantee|speak|know|be\s(?:sure|certain)|rule\sout|emphasize))
+    | \bI['’]m\s(?:encountering|experiencing|having|running\sinto)\s(?:an?\s|some\s)?technical\b
     | \bich\s(?:kann|konnte)\b[^.\n]{0,60}\bnicht\b
     | \bje\sn(?:e\s|['’])(?:peux|ai\spas\spu|suis\spas\sen)
     | \bno\s(?:puedo|pude|he\spodido)\b | \bnon\s(?:posso|sono\sriuscito)\b
@@ -103,8 +134,13 @@ _UNREAD_CALL = re.compile(
 )
 _BEGINNING = 200
 _LONGEST_QUESTION = 1_000
+# A longer prompt is no question because of a question mark somewhere in it.
+_LONGEST_PROMPT = 1_500
 _QUOTED = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|`[^`\n]*`|「[^」\n]*」|https?://\S+")
 _QUESTION = re.compile(r"[?？][\s\"'*_)`]*\Z")
+# A question and its possible answers in one line, as in the summary of an event.
+_OPTIONS = re.compile(r"(?P<question>.*[?？])\s+(?:[-*•]|1[.)]|\(?a[.)])\s")
+_ITEM = re.compile(r"\s*(?:[-*•‣]|\W?\d{1,2}[.)\]]|[`*(\[]*[A-Za-z][`*]*[.)\]])")
 
 
 def is_not_ours(answer: str) -> bool:
@@ -125,6 +161,14 @@ def ends_with_question(answer: str) -> bool:
     return _QUESTION.search(answer[-_TAIL:].rstrip()) is not None
 
 
+def asks_to_choose(answer: str) -> bool:
+    """Whether the answer's last line asks the person to choose how to go on ("Reply with a or b").
+
+    Agents that follow a workflow end its steps like this, also if they changed files.
+    """
+    return _CHOOSE.search(_last_lines(answer)[-1]) is not None
+
+
 def waits_for_person(answer: str) -> bool:
     """Whether the answer ends with a question or a request that the person has to answer first.
 
@@ -133,12 +177,39 @@ def waits_for_person(answer: str) -> bool:
     """
     if len(answer) > _LONGEST_QUESTION:
         return False
-    last = answer[-_TAIL:].rstrip().rpartition("\n")[2]
-    if _REQUESTED.search(last):
+    lines = _last_lines(answer)
+    if _REQUESTED.search(lines[-1]) or _tells_what_to_say(lines[-1]):
         return True
-    if _DONE.search(answer) and _WHAT_NEXT.search(last):
+    if _DONE.search(answer) and _WHAT_NEXT.search(lines[-1]):
         return False
-    return ends_with_question(answer) and not _OFFER.search(last)
+    if _QUESTION.search(lines[-1]):
+        return not _OFFER.search(lines[-1])
+    question = _question_above(lines)
+    return bool(question) and not _OFFER.search(question)
+
+
+def _last_lines(answer: str) -> list[str]:
+    """Return the last lines of an answer that are not blank; at least one."""
+    lines = [line for line in answer[-_TAIL:].splitlines() if line.strip()]
+    return [line.rstrip() for line in lines] or [""]
+
+
+def _tells_what_to_say(line: str) -> bool:
+    sentence = re.split(r"(?<=[.!。])\s+", line)[-1]
+    return _TELL_ME.search(sentence) is not None and _CONDITION.match(sentence) is None
+
+
+def _question_above(lines: list[str]) -> str:
+    """Return the question above the last line or above a list of possible answers; else ""."""
+    if options := _OPTIONS.match(lines[-1]):
+        return options["question"]
+    above = len(lines) - 1
+    if _ITEM.match(lines[above]):
+        while above > 0 and _ITEM.match(lines[above]):
+            above -= 1
+    else:
+        above -= 1
+    return lines[above] if above >= 0 and _QUESTION.search(lines[above]) else ""
 
 
 def gave_up(answer: str) -> bool:
@@ -160,14 +231,19 @@ def is_unread_call(answer: str) -> bool:
 
 
 def announces_work(answer: str) -> bool:
-    """Whether the answer ends with what the agent does next, such as "Now let me add the tests:".
+    """Whether the answer ends with what comes next: "Now let me add the tests:", or "Waiting for
+    the other agent to finish."
 
     The log breaks off there, because the work that was announced is missing.
     """
-    return _ANNOUNCED.search(answer[-_TAIL:].rstrip()) is not None
+    end = answer[-_TAIL:].rstrip()
+    return _ANNOUNCED.search(end) is not None or _WAITING.search(end) is not None
 
 
 def is_question(prompt: str) -> bool:
     """Whether a prompt asks something: it has a question mark outside of quotes and addresses.
-    An answer in words may be all that such a prompt wants."""
+    An answer in words may be all that such a prompt wants. A long prompt, such as the text of a
+    command, has to end with the question."""
+    if len(prompt) > _LONGEST_PROMPT:
+        return _QUESTION.search(prompt[-_TAIL:]) is not None
     return re.search("[?？]", _QUOTED.sub("", prompt)) is not None

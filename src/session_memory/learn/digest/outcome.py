@@ -13,6 +13,7 @@ from session_memory.core.skills import RESULT, verdict_of
 from session_memory.learn.digest import SessionOutcome, TestRun
 from session_memory.learn.digest.closing import (
     announces_work,
+    asks_to_choose,
     ends_with_question,
     gave_up,
     is_not_ours,
@@ -200,8 +201,14 @@ class Ending:
         return self._ended(open_calls)
 
     def _is_outweighed(self) -> bool:
-        """Whether the last tests failed and the person only said thanks."""
-        return self._is_mere_thanks and self._test is not None and not self._test[0]
+        """Whether the person only said thanks or ok, but the last tests failed, or the agent still
+        has something to do."""
+        if not self._is_mere_thanks:
+            return False
+        answer = self._turn.answer
+        if answer is not None and announces_work(self._texts.ending(answer)):
+            return True
+        return self._test is not None and not self._test[0]
 
     def _ended(self, open_calls: list[BriefEvent]) -> SessionOutcome:
         turn = self._turn
@@ -247,7 +254,7 @@ class Ending:
         if turn.has_changed:
             is_given_up = is_unsolved(words) and not self._delivered
         else:
-            is_given_up = gave_up(self._texts.words(answer))
+            is_given_up = gave_up(self._texts.words(answer)) and not self._waits(words)
         if is_given_up:
             return SessionOutcome("fail", "gave_up", (answer.event_uid,))
         if self._waits(words):
@@ -262,6 +269,8 @@ class Ending:
     def _waits(self, words: str) -> bool:
         """Whether the agent asked back instead of doing what it was asked to do."""
         turn = self._turn
+        if asks_to_choose(words) or (turn.is_refused and is_question(words)):
+            return True
         is_order = bool(turn.request) and not is_question(turn.request)
         return is_order and not turn.has_changed and waits_for_person(words)
 

@@ -18,6 +18,7 @@ class LastTurn:
     - ``interrupt``, ``error``, ``plan``: an interruption, an error or an accepted plan; later work
       in the turn removes it
     - ``handed_over``: the last call that committed, pushed or opened a pull request
+    - ``is_refused``: a person refused the last call, such as a question of the agent
     - ``is_skipped``: the last call of a skill neither passed nor failed
     - ``undelivered``: calls whose commit, push or pull request did not arrive, by kind
     - ``lost_edits``: edits that failed, with neither an edit nor a command after them
@@ -28,7 +29,7 @@ class LastTurn:
         self.answer: BriefEvent | None = None
         self.is_answered = self.has_begun = self.did_something = False
         self.has_changed = self.has_tested = self.is_skipped = self.is_over = False
-        self.is_undone = False
+        self.is_undone = self.is_refused = False
         self.interrupt: str | None = None
         self.error: str | None = None
         self.plan: tuple[str, str] | None = None
@@ -52,6 +53,7 @@ class LastTurn:
 
     def add(self, finished: FinishedCall) -> None:
         is_edit = "edit" in finished.kinds
+        self.is_refused = "human_intervention" in finished.result.marks
         if finished.failed and is_edit:
             self.lost_edits.append(finished.result.event_uid)
         elif is_edit or finished.is_shell:
