@@ -66,6 +66,11 @@ def test_claude_code(text: str, seen: str) -> None:
         ("<codex_delegation>nothing", "<codex_delegation>nothing"),
         ("plain", "plain"),
         (
+            "# Context from my IDE setup:\n- a.py\n\n## My request for Codex:\nfix it",
+            "fix it",
+        ),
+        ("# Context from my IDE setup:\n- a.py", "# Context from my IDE setup:\n- a.py"),
+        (
             "Message Type: NEW_TASK\nTask name: /root/review\nSender: /root\nPayload:\nLook at it.",
             "Look at it.",
         ),

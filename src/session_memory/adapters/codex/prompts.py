@@ -110,6 +110,16 @@ def is_injected_kind(kind: str | None) -> bool:
 def persons_words(text: str) -> str:
     """Return the text that a person typed, without the context that an editor or a hook added."""
     text = without_injected(text)
+    return _request(text) or text
+
+
+def persons_request(text: str) -> str:
+    """Return the request behind the context that an editor put in front of it; "" for any other
+    text."""
+    return _request(text) if text.startswith(_EDITOR) else ""
+
+
+def _request(text: str) -> str:
     if _REQUEST_BEGINS in text and (request := _REQUEST.search(text)):
-        return text[request.end() :].strip() or text
-    return text
+        return text[request.end() :].strip()
+    return ""

@@ -3,6 +3,7 @@
 import json
 import re
 
+from session_memory.adapters.codex.prompts import persons_request
 from session_memory.core.text import between
 
 # The header before the output of a command. A transcript shows its status and time elsewhere.
@@ -25,6 +26,8 @@ def readable(text: str) -> str:
         return _message(start)
     if start.startswith('{"answers":'):
         return _answers(start) or text
+    if request := persons_request(start):
+        return request
     return _PREFACE.sub("", text, count=1)
 
 

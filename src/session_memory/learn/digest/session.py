@@ -26,7 +26,7 @@ from session_memory.learn.digest.outcome import Ending
 from session_memory.learn.digest.people import People, TimeSplitter
 from session_memory.learn.digest.recall import RecallTexts, recall_terms
 from session_memory.learn.digest.steps import CallCounter, FinishedCall, OpenCalls, TokenSums
-from session_memory.learn.digest.texts import Texts
+from session_memory.learn.digest.texts import LONGEST, Texts, has_beginning
 from session_memory.learn.digest.undone import UndoneEdits
 from session_memory.redact import mask, mask_together
 from session_memory.store.brief_events import BriefEvent
@@ -201,6 +201,9 @@ class DigestBuilder:
     def _person(self, event: BriefEvent, kinds: tuple[str, ...]) -> None:
         self.clock.add(event, "person")
         text = self._agent.readable(self._texts.words(event))
+        if len(text) >= LONGEST and not has_beginning(event.summary, text):
+            # What an editor put in front of the prompt is longer than what was read of it.
+            text = event.summary
         is_prompt = "user_msg" in kinds
         if is_prompt:
             self._calls.begin_turn()

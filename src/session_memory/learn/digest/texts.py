@@ -25,6 +25,7 @@ MOST_MESSAGES = 200
 MOST_REASONS = 2_000
 MOST_KEPT = 16
 LONGEST = 2_000
+_FEW = 40
 
 
 class Texts:
@@ -130,6 +131,11 @@ class Texts:
             return ""
         found = self._bodies.at(event.source, event.place, event.length, event.block)
         return without_injected(escaped(found.text))
+
+
+def has_beginning(summary: str, text: str) -> bool:
+    """Whether a text contains the first words of a summary, which has no line ends."""
+    return summary[:_FEW].rstrip("…").strip() in " ".join(text.split())
 
 
 def _replaced(given: Any) -> tuple[str, str] | None:
