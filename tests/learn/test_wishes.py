@@ -4,6 +4,7 @@ import pytest
 
 from session_memory.core.time import MAX_MS, MIN_MS
 from session_memory.learn.digest.wishes import NOT, SHOULD, Wish, wish_words, wishes
+from session_memory.learn.patterns import patterns
 from session_memory.learn.recurring_wishes import SessionWish, is_told_by, recurring_wishes
 from session_memory.store.digests import Digests
 from session_memory.testing.claude import ClaudeHome, call, usage
@@ -56,6 +57,12 @@ def groups(*prompts: str, days: int = 1, paths: tuple[str, ...] = ()) -> list[tu
         ("also should the cart send the prompt", []),
         ("use a type for the total", ["use a type for the total"]),
         ("return early for an empty list", ["return early for an empty list"]),
+        ("# Rules for this work\nrun the linter first", ["run the linter first"]),
+        ("/team:plan-phase 13", []),
+        ("Option A", []),
+        ("oui c'est ok", []),
+        ("c'est lent, ajoute un index", []),
+        ("npm notice To update run the installer", []),
         ('INFO: 127.0.0.1 - "GET /api"\nTypeError at app.ts:12', []),
     ],
 )
@@ -211,3 +218,39 @@ def test_things_that_two_sessions_name_in_katakana_are_their_task() -> None:
 def test_a_word_in_katakana_is_one_word() -> None:
     assert wish_words("リンクを消して") == ("リンク", "消")
     assert groups("リンクを消して", "リンクの色を変えて", "リンク化をやめて") == []
+
+
+def test_two_letters_that_begin_prompts_are_a_choice_in_a_menu() -> None:
+    assert groups("CR", "CR", "CR") == []
+    assert groups("deploy", "deploy", "deploy") == [(3, "deploy")]
+
+
+ROLE = (
+    "Stay in your role until the end. Load the whole file of the role {}. Follow its menu exactly."
+    " Answer in the words of the role."
+)
+RULES = "update the changelog. never push to main"
+DAY = 86_400_000
+
+
+def instructions(claude: ClaudeHome, *prompts: str) -> list[str]:
+    """The instructions found in one session a day, each with a first request and a prompt."""
+    for number, prompt in enumerate(prompts):
+        log = claude.session(f"s{number}")
+        for words in (f"look at queue {number}", prompt):
+            log.prompt(words)
+            log.answer("Done.")
+        claude.clock.tick(DAY)
+    with analyzed(claude.write()) as store:
+        found = [one for one in patterns(store) if one.type == "recurring_instruction"]
+    return sorted(one.detail for one in found)
+
+
+def test_the_text_of_a_template_is_no_instruction(claude: ClaudeHome) -> None:
+    prompts = (ROLE.format(name) for name in ("baker", "baker", "miller", "miller"))
+    assert instructions(claude, *prompts) == []
+
+
+def test_two_equal_wishes_are_typed_and_no_template(claude: ClaudeHome) -> None:
+    found = instructions(claude, RULES, RULES, RULES)
+    assert found == ["never push to main", "update the changelog"]

@@ -19,7 +19,7 @@ from session_memory.learn.digest.wishes import NOT, SHOULD, Wish, is_katakana, w
 MOST_COMPARED = 5_000
 SESSIONS, SESSIONS_IF_TELLING = 3, 2
 LEAST_TOLD, LEAST_TOLD_CJK = 0.4, 0.2
-_SHORT = 3
+_SHORT, _CHOICE = 3, 2
 _NEW_PART = 0.5
 # If more than this share of a group's sessions begin with the wish, it is their task and no wish.
 _MOST_TASKS = 0.6
@@ -141,7 +141,9 @@ def _keys(words: tuple[str, ...], wish: Wish) -> Iterator[tuple[tuple[str, ...],
         if count:
             yield from (((mark, *pair), count == len(pair)) for mark in marks)
     yield from (((mark, word), False) for mark in marks for word in distinctive if len(word) > 4)
-    if len(plain) == 1 and wish.opens and plain[0] not in _FLOW:
+    # Two letters are the name of a choice in a menu.
+    is_choice = len(head) <= _CHOICE and head.isascii()
+    if len(plain) == 1 and wish.opens and plain[0] not in _FLOW and not is_choice:
         # If the clause is only this word, two sessions that begin with it are no accident, unless
         # the word is very short.
         yield (head,), len(head) > _SHORT and " " not in wish.text

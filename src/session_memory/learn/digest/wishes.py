@@ -11,6 +11,8 @@ from functools import lru_cache
 
 import msgspec
 
+from session_memory.learn.digest.verdict_words import is_praise
+
 MOST_WISHES = 60
 _LONGEST_TEXT, _LONGEST_PASTED = 4_000, 1_500
 _LONGEST_SENTENCE, _LONGEST_CLAUSE, _SHORTEST_CLAUSE = 400, 160, 2
@@ -54,7 +56,7 @@ _POLITE = re.compile(
 _STORY = re.compile(
     r"""^(?!.*\b(?:should|must|need|ensure|make\ sure|soll|muss)\b)
     (?: (?:i|i['’]\w+|we|it|there|this|that|they|the|he|she|ich|wir|es
-        |currently|right\ now|derzeit|aktuell|actualmente|actuellement|сейчас)\b
+        |c['’]est|tu\ es|currently|right\ now|derzeit|aktuell|actualmente|actuellement|сейчас)\b
       | (?:\S+\ ){1,8}(?:is|are|was|were|isn['’]?t|aren['’]?t)\b )""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -76,12 +78,15 @@ _CODE_LINE = re.compile(
       | \S*[/\\]\S*[/\\]\S*\s*\Z )""",
     re.VERBOSE,
 )
-# A clause that is only a path or a slash command, or the piece of a question.
-_NO_WISH = re.compile(r"\S*/\S*\Z|(?:also )?(?:any|whether|should)\b", re.IGNORECASE)
-# Lines of logs, tables, checklists and stack traces, and text with markup or long addresses.
+# A clause that is only a path, a slash command, the piece of a question or the choice of an option.
+_NO_WISH = re.compile(
+    r"\S*/\S*\Z|/[a-z][\w-]*:\S|(?:also )?(?:any|whether|should)\b|opti?[oó]n \w\Z", re.IGNORECASE
+)
+# Headings, lines of logs, tables, checklists and stack traces, and text with markup or long
+# addresses.
 _PASTED_START = re.compile(
-    r"""\s*(?: at\ | \d{4}-\d\d | \[ | [-*]\s*\[[\ xX]\] | (?:INFO|ERROR|WARN|DEBUG)\b | File\ "
-      | \$\ | > | \| )""",
+    r"""\s*(?: at\ | \#{1,6}\s | \d{4}-\d\d | \[ | [-*]\s*\[[\ xX]\]
+      | (?:INFO|ERROR|WARN|DEBUG)\b | npm\ (?:notice|warn|error)\b | File\ " | \$\ | > | \| )""",
     re.VERBOSE,
 )
 _MARKUP = re.compile("[{}<>]")
@@ -162,7 +167,7 @@ def wishes(
         text = _LEAD.sub("", _CODE.sub(" ", text[:_LONGEST_TEXT]).strip())
         for place, clause in enumerate(_clauses(text)):
             words = wish_words(clause)
-            if words and len(words) <= _MOST_WORDS:
+            if words and len(words) <= _MOST_WORDS and not is_praise(clause):
                 about = tuple(word for word in dict.fromkeys(words) if word in topics)
                 opens = not place and _opens(text, clause)
                 yield Wish(uid, clause, words, about, opens, uid == first)
