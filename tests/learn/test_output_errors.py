@@ -2,6 +2,7 @@
 
 import pytest
 
+from session_memory.learn.digest.error_lines import telling_line
 from session_memory.learn.digest.output_errors import errors_in_output, was_stopped
 
 
@@ -103,3 +104,35 @@ def test_a_call_that_was_skipped_for_a_message_of_the_person_is_no_error() -> No
 )
 def test_states_diffs_and_empty_outputs_are_no_errors(text: str) -> None:
     assert said(text) == []
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "/opt/homebrew/Library/Homebrew/cmd/shellenv.sh: line 18: /bin/ps: Operation not permitted",
+        "/home/mira/.profile: line 6: compdef: command not found",
+        "/opt/conda/etc/profile.d/conda.sh:48: defining function based on alias `conda'\n"
+        "/opt/conda/etc/profile.d/conda.sh:48: parse error near `()'\n"
+        "(eval):1: defining function based on alias `conda'\n(eval):1: parse error near `()'",
+    ],
+)
+def test_what_the_files_of_a_starting_shell_print_is_no_error_of_the_command(start: str) -> None:
+    assert said(start) == []
+    error = "cat: a.txt: No such file or directory"
+    assert said(f"{start}\n{error}") == [error]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (
+            "On branch main\nYour branch is up to date with 'origin/main'.\n"
+            "nothing to commit, working tree clean",
+            "nothing to commit, working tree clean",
+        ),
+        ("./src/a.tsx\nthe props are wrong", "the props are wrong"),
+        ("./src/a.tsx", "./src/a.tsx"),
+    ],
+)
+def test_a_branch_and_the_name_of_a_file_say_nothing_about_the_error(text: str, line: str) -> None:
+    assert telling_line(text) == line

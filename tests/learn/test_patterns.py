@@ -233,6 +233,7 @@ def test_errors_of_the_same_calls_are_told_once() -> None:
         ("oversized_output", "Read", (), True),
         ("oversized_output", "shell: rg", (), True),
         ("oversized_output", "shell: for", (), True),
+        ("oversized_output", "shell: Get-Content", (), True),
         ("oversized_output", "shell", (), True),
         ("oversized_output", "shell: make", (), False),
         ("permission_denied", "ExitPlanMode", (), True),

@@ -24,7 +24,8 @@ from session_memory.learn.digest.steps import runs_shell
 SHELL = "shell"
 _LOOKING_WORDS = """
     cat head tail less more ls tree find fd grep egrep rg ag sed awk jq yq diff git gh curl wget pwd
-    echo printf nl wc sort env ps for while const python python3 node
+    echo printf nl wc sort env ps for while const python python3 node type dir get-content
+    get-childitem select-string get-item
 """
 # Programs that print what their arguments ask for. A large output says nothing about the program.
 _LOOKING = frozenset(_LOOKING_WORDS.split())
@@ -50,7 +51,7 @@ def is_noise(
         tool, _, program = locus.partition(":")
         # Without a program, only the beginning of a long command is known.
         if kind == "oversized_output" and (
-            program.strip() in _LOOKING or (tool.strip() == SHELL and not program.strip())
+            program.strip().lower() in _LOOKING or (tool.strip() == SHELL and not program.strip())
         ):
             return True
         return not (tool.strip() == SHELL or _is_program(tool.strip()))

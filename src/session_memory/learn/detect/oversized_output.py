@@ -22,11 +22,20 @@ def oversized_output(digest: Digest) -> Iterator[Signal]:
             "oversized_output",
             locus=source,
             magnitude=len(outputs),
-            detail=f"{size:,} characters from {outputs[0].call or source}",
+            detail=f"{size:,} characters from {_call_of(outputs[0]) or source}",
             evidence=tuple(output.event_uid for output in outputs[:5]),
             tokens=size // CHARACTERS_IN_A_TOKEN,
             basis=ESTIMATED,
         )
+
+
+def _call_of(output: LargeOutput) -> str:
+    """Return the call, with the tool's name if the tool is that of an MCP server.
+
+    The arguments of such a tool, such as an id, do not say what was called.
+    """
+    server, _, name = (output.tool or "").rpartition("__")
+    return f"{name} {output.call}".strip() if server.startswith("mcp") else output.call
 
 
 DETECTOR = SessionDetector(

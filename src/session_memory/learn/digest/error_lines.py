@@ -166,6 +166,8 @@ def _telling_line(lines: list[str]) -> str:
     if found := _errors(lines):
         return found[-1 if found[0].grade == MESSAGE else 0].text
     content = [place for place, line in enumerate(lines) if not _is_empty_talk(line)]
+    # A path alone is the heading of what follows.
+    content = [at for at in content if not _PATH_LINE.fullmatch(lines[at])] or content
     return _sample(lines, content[0]) if content else ""
 
 
@@ -199,7 +201,7 @@ def cleaned_lines(text: str, *, masked: bool = True) -> list[str]:
     """
     # Mask before the text is split and cut: a key spans lines, and half a secret is not recognized.
     text = _examined(text)
-    text = _TAG.sub("", redact.mask(text) if masked else text)
+    text = without_startup(_TAG.sub("", redact.mask(text) if masked else text))
     stripped = (line.strip(_BLANKS) for line in text.replace("\r", "\n").split("\n"))
     lines = (
         _MARGIN.sub("", line).lstrip(_BLANKS) if line[0] in _MARGIN_STARTS or "\t" in line else line
@@ -207,6 +209,16 @@ def cleaned_lines(text: str, *, masked: bool = True) -> list[str]:
         if line
     )
     return [line[:_LONGEST_LINE] for line in lines if line]
+
+
+def without_startup(text: str) -> str:
+    """Remove the messages of files that a shell reads when it starts, such as ``~/.profile``.
+
+    They stand before the output of every command, and have nothing to do with the command.
+    """
+    if not any(part in text for part in _STARTUP_PARTS):
+        return text
+    return _STARTUP.sub("", _ALIAS.sub("", text))
 
 
 def cleaned_text(text: str) -> str:
@@ -362,6 +374,15 @@ def _sample(lines: list[str], place: int) -> str:
 
 
 ANSI = lazy_pattern(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+_STARTUP_PARTS = ("shellenv.sh", "profile", "/.bash", "/.z", "based on alias")
+_STARTUP = lazy_pattern(
+    r"(?m)^\S*/(?:shellenv\.sh|profile\.d/[\w.-]+|etc/profile|\.(?:bash_profile|bash_login|profile"
+    r"|bashrc|zshrc|zshenv|zprofile|zlogin))(?:: line \d+|:\d+): .*(?:\n|\Z)"
+)
+# Zsh cannot define a function whose name is an alias, and says so in two lines.
+_ALIAS = lazy_pattern(
+    r"(?m)^(\S+:\d+): defining function based on alias .*\n\1: parse error near `\(\)'(?:\n|\Z)"
+)
 _BLANKS = " \t\u2009\u00a0\ufeff"
 _TAG = lazy_pattern(r"</?(?:tool_use_error|error|stderr|stdout|output|system-reminder)>")
 # What stands before a line: Terraform's bar; the job, step and time in a log of GitHub Actions.

@@ -1,6 +1,7 @@
 """Recognize shell texts that show less than their commands print, or hide that a command failed."""
 
 import re
+import warnings
 
 from session_memory.derive.detecting import simple_commands
 
@@ -49,7 +50,10 @@ def _hides(words: list[str], error: str) -> bool:
         return False
     short = "".join(option for option in options if not option.startswith("--"))
     try:
-        pattern = re.compile(patterns[0].replace("\\|", "|"), re.IGNORECASE if "i" in short else 0)
+        # Python warns of some patterns that grep knows, such as "[[:digit:]]".
+        with warnings.catch_warnings(action="ignore", category=FutureWarning):
+            given = patterns[0].replace("\\|", "|")
+            pattern = re.compile(given, re.IGNORECASE if "i" in short else 0)
     except re.error:
         return False
     is_found = pattern.search(error) is not None

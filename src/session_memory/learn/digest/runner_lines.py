@@ -281,6 +281,7 @@ NOISE_LINE = lazy_pattern(
     r"""(?: \#\ \.?/ | \#\ \S+/\S+$ | \$\  | >\  (?!\S+\ >) | =={1,} | --{2,} | ━+
       | at\ \S+.*[(:]\d | at\ <
       | -->\  | [^✗✘✖×✕]{0,80}\ ✓(?:\ |$) | yarn\ run\ v
+      | On\ branch\ \S+$ | Your\ branch\b | \d+:\d+\s+Warning:\ 
       | Scope:\ all\ \d | Lockfile\ is | Already\ up | Packages:\ [+-] | Progress:\ | Done\ in\ \d
       | \S+\ ━{3,} | failed\ in\ sandbox[^:]{0,60}:$
       | npm\ (?:warn|notice|WARN) | (?i:warning|warn|info|debug|note|help)\b[:\ \]]
