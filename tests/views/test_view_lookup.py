@@ -167,6 +167,25 @@ def test_titles_in_any_script_are_named_newest_first(database) -> None:
         assert ids.titled("été", 2) == ["claude:new-one", "claude:mid-one"]
 
 
+@BOTH
+def test_a_title_in_a_script_without_capital_letters_names_one_session(database) -> None:
+    titles = {"7ac31f58-d904-4b6e": "修复 truncate", "7ac3ffff-0000-4b6e": "année de glace"}
+    with holding(PARENT, OTHER, **titles) as store:
+        assert find_session(store, "修复 truncate") == find_session(store, "修复 TR") == PARENT
+        assert find_session(store, "Année de") == OTHER
+
+
+@BOTH
+def test_a_given_name_or_its_beginning_names_a_session(database) -> None:
+    with holding(PARENT, CHILD, OTHER, **{"7ac31f58-d904-4b6e": "Zebra"}) as store:
+        with store.transaction():
+            store.given_names.set(OTHER, "Zebra crossing", 1)
+            store.given_names.set(CHILD, "Éclair", 1)
+        assert find_session(store, "zebra crossing") == find_session(store, "Zebra c") == OTHER
+        assert find_session(store, "zebra") == PARENT
+        assert find_session(store, "écla") == CHILD
+
+
 def test_a_long_title_is_told_from_one_that_begins_like_it(database) -> None:
     alike = "x" * 3000
     titles = {"7ac31f58-d904-4b6e": f"{alike}a", "7ac3ffff-0000-4b6e": f"{alike}b"}

@@ -1,4 +1,4 @@
-"""Find sessions by parts of their ids and by their titles.
+"""Find sessions by parts of their ids, by their titles, and by the names that people gave them.
 
 Ids are found by their beginnings, through the index of ``uid``, so few other rows are read. Both
 databases compare ids byte by byte.
@@ -40,6 +40,11 @@ _NOT_ASCII = """
     select uid, coalesce(ended_at, 0), title from sessions
     where octet_length(title) <> length(title) and (relation is null or relation <> 'subagent')
     order by ended_at desc nulls last, uid
+"""
+# A name that a person gave is shown in place of the title. A subagent can have one, too.
+_NAMED = """
+    select s.uid, coalesce(s.ended_at, 0), g.name from given_names g
+    join sessions s on s.uid = g.session_uid
 """
 _BELOW = "(select max(uid) from sessions where uid >= {least} and uid < {place})"
 _ABOVE = "(select min(uid) from sessions where uid >= {place} and uid < {most})"
@@ -113,19 +118,22 @@ class SessionIds:
         return found
 
     def titled(self, text: str, most: int) -> list[str]:
-        """The uids of sessions with the title ``text``, without subagents, the newest first.
+        """The uids of sessions with the title or name ``text``, the newest first.
 
-        If there are none, of those whose title begins with ``text``. Upper and lower case count as
-        equal (``str.casefold``). Titles with letters outside of ASCII have no index. They are
-        compared only if ``text`` has such letters too, or if no other title fits.
+        If there are none, of those whose title or name begins with ``text``. A subagent counts only
+        if a person named it. Upper and lower case count as equal (``str.casefold``). Titles with
+        letters outside of ASCII have no index. They are compared only if ``text`` has such letters
+        too, or if nothing else fits.
         """
         title = text.casefold()
-        found = self._titled_in_ascii(title, most)
+        found = [*self._titled_in_ascii(title, most), *self._beginning_with(title, _NAMED)]
         if not (found and title.isascii()):
-            found += self._titled_otherwise(title)
-        exact = [one for one in found if one[2]]
-        newest_first = sorted(exact or found, key=lambda one: (-one[1], one[0]))
-        return [uid for uid, *_ in newest_first[:most]]
+            found += self._beginning_with(title, _NOT_ASCII)
+        # A session can be in two of these lists: the first also has titles in scripts without
+        # capital letters.
+        ended = {uid: end for uid, end, is_exact in found if is_exact}
+        ended = ended or {uid: end for uid, end, _ in found}
+        return sorted(ended, key=lambda uid: (-ended[uid], uid))[:most]
 
     def _titled_in_ascii(self, title: str, most: int) -> list[tuple[str, int, bool]]:
         """The uid, the end, and whether the whole title is the same, for sessions in the index of
@@ -135,8 +143,8 @@ class SessionIds:
         rows = self._db.all(_TITLED, {**given, "begins": f"{like_literal(title)}%"})
         return [(uid, ended, bool(is_exact)) for uid, ended, is_exact in rows]
 
-    def _titled_otherwise(self, title: str) -> Iterator[tuple[str, int, bool]]:
-        """The same for sessions whose titles have letters outside of ASCII."""
-        for uid, ended, other in self._db.each(_NOT_ASCII):
+    def _beginning_with(self, title: str, sql: str) -> Iterator[tuple[str, int, bool]]:
+        """The same for sessions whose text in the third column of ``sql`` begins with ``title``."""
+        for uid, ended, other in self._db.each(sql):
             if (folded := other.casefold()).startswith(title):
                 yield uid, ended, folded == title

@@ -1,4 +1,4 @@
-"""Find the one session that somebody means by an id, the beginning of an id, or a title.
+"""Find the one session that somebody means by an id, the beginning of an id, a title, or a name.
 
 The id of a subagent is ``<parent's id>:<own id>``. Both parts may be shortened. A beginning that
 fits only a session and its subagents means the session. A lookup takes no longer in a large store,

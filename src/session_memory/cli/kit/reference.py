@@ -50,7 +50,7 @@ overrides in texts from logs are shown as visible escapes. Times are local; in J
 **Sessions**: to name a session, give its uid (`claude:5b0c6a1e-…`), its native id, or at least the
 first four characters of either, if only one session begins so. If a session and its subagents begin
 so, the session is meant. Name a subagent as `<beginning of the session's id>:<beginning of its own
-id>`. A session's title, or the beginning of it, names the session as well.
+id>`. A session's title, the name that you gave it, or the beginning of either names it as well.
 
 **Periods** for `--since` and `--until`: `2026-07-01`, `2026-07`, `2026-07-01T10:00`, `30min`,
 `12h`, `7d`, `2w`, `today`, `yesterday`. Days and months are local. A day or month includes all of
