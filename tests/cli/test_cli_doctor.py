@@ -87,6 +87,15 @@ def test_logs_that_will_be_deleted_are_counted_until_they_are_kept(logs, run, ch
     assert "all of them kept whole" in found["claude expiry"][0]["text"]
 
 
+def test_the_log_of_a_forgotten_session_is_not_at_risk(logs, run, checks) -> None:
+    aged(logs, 29.5)
+    run("sync")
+    run("forget", "5b0c", "--yes")
+    _, found = checks()
+    assert found["claude expiry"][0]["text"] == "keeps 30 days; deletes nothing within 7 days"
+    assert "not kept yet" not in run("status").stdout
+
+
 def test_a_log_that_grew_since_is_at_risk_again(logs, run, checks) -> None:
     run("sync")
     (path,) = logs.rglob("5b0c*.jsonl")

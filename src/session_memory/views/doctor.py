@@ -8,7 +8,6 @@ import shutil
 import stat
 import time
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,7 @@ from session_memory.store.address import is_postgres, shown
 from session_memory.store.digests import Digests
 from session_memory.store.migrations import NEWEST, version
 from session_memory.store.sources import UNREAD
-from session_memory.views.expiry import WARNING_DAYS, KnownAt, RootState, root_state
+from session_memory.views.expiry import WARNING_DAYS, CollectedLogs, RootState, root_state
 from session_memory.views.figures import plural, size
 from session_memory.views.outdated import outdated
 from session_memory.views.retention import TURN_ON_RETENTION, limits_sentence, over_limits
@@ -65,12 +64,12 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
 
 def log_roots(config: Config, store: Store | None, host: str) -> list[RootState]:
     """Examine the directories with logs of agents: how many logs there are, which the store has."""
-    known_at: KnownAt = partial(store.sources.known_at, host) if store else lambda paths: {}
+    collected = CollectedLogs(store, host)
     now_s = time.time()
     in_repositories = repository_roots(store, config) if store else ()
     own = (one for one in in_repositories if not is_demo_path(str(one.path)))
     where_logs = [*roots(config), *own]
-    return [root_state(root, config, known_at, now_s) for root in where_logs]
+    return [root_state(root, config, collected, now_s) for root in where_logs]
 
 
 def examine(

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Iterator
-from functools import partial
 
 import msgspec
 
@@ -12,7 +11,7 @@ from session_memory.core.text import escaped
 from session_memory.retain.live_units import all_units
 from session_memory.retain.passes import waiting_for_analysis
 from session_memory.store import Store
-from session_memory.views.expiry import WARNING_DAYS, RootState, root_state
+from session_memory.views.expiry import WARNING_DAYS, CollectedLogs, RootState, root_state
 from session_memory.views.figures import plural, size
 
 TURN_ON_RETENTION = "Turn it on: session-memory config --retention on"
@@ -85,9 +84,9 @@ class Expiry(msgspec.Struct, frozen=True):
 
 def expiry(store: Store, config: Config) -> list[Expiry]:
     """Look at all logs and return what their agents will delete soon."""
-    known_at = partial(store.sources.known_at, escaped(this_host(config)))
+    collected = CollectedLogs(store, escaped(this_host(config)))
     now = time.time()
-    found = (root_state(root, config, known_at, now) for root in roots(config) if root.exists)
+    found = (root_state(root, config, collected, now) for root in roots(config) if root.exists)
     return [_expiry(state) for state in found if state.expiring]
 
 
