@@ -456,6 +456,27 @@ def test_time_is_split_by_who_took_it(claude: ClaudeHome) -> None:
     assert time.idle_ms == 2 * 3_600_000 + 1_000
 
 
+def test_the_wait_for_a_refusal_is_the_time_of_the_person(claude: ClaudeHome) -> None:
+    log = claude.session()
+    log.prompt("work")
+    log.answer(call("Bash", command="rm -rf build"))
+    claude.clock.tick(59_000)
+    log.reject("keep the build directory")
+    time = digest_of_log(claude, log).time
+    assert (time.model_ms, time.tools_ms, time.person_ms) == (1_000, 0, 60_000)
+
+
+def test_the_wait_for_a_notification_is_nobodys_work(claude: ClaudeHome) -> None:
+    log = claude.session()
+    log.prompt("work")
+    log.answer("I wait for the build.")
+    claude.clock.tick(59_000)
+    log.prompt("<task-notification>built</task-notification>")
+    log.answer("It is built.")
+    time = digest_of_log(claude, log).time
+    assert (time.model_ms, time.person_ms, time.idle_ms) == (2_000, 0, 60_000)
+
+
 def test_the_context_grows_and_is_compacted(claude: ClaudeHome) -> None:
     log = claude.session()
     log.prompt("work")

@@ -4,6 +4,7 @@ The time of the session is divided between person, model, tools and idle time.
 """
 
 from collections import deque
+from collections.abc import Collection
 
 from session_memory.learn.digest import Statement, TimeSplit
 from session_memory.learn.digest.texts import Texts
@@ -12,6 +13,7 @@ from session_memory.store.brief_events import BriefEvent
 MOST_STATEMENTS = 60
 LONGEST = 1_000
 IDLE_MS = 30 * 60 * 1000
+_OF_A_PERSON = frozenset({"user_msg", "human_intervention", "decision"})
 
 
 class StatementList:
@@ -53,15 +55,21 @@ class People:
 class TimeSplitter:
     """Divides a session's time between person, model, tools and idle time.
 
-    The time between two events counts for whoever made the second event. A gap of more than half an
-    hour is idle time.
+    The time between two events counts for whoever made the second event, by the rule of ``stats
+    time``: the result of a call that a person answered, allowed or refused counts for the person.
+    A gap of more than half an hour is idle time, and so is one before a notification or the task of
+    a subagent.
     """
 
     def __init__(self) -> None:
         self._last: int | None = None
         self._ms = {"person": 0, "model": 0, "tools": 0, "idle": 0}
 
-    def add(self, event: BriefEvent, who: str) -> None:
+    def add(self, event: BriefEvent, kinds: Collection[str], who: str) -> None:
+        """Count the time before an event of these kinds, which is ``who``'s unless it is a
+        person's."""
+        if not _OF_A_PERSON.isdisjoint(kinds):
+            who = "person"
         now, last = event.at, self._last
         if now is None or (last is not None and now <= last):
             return

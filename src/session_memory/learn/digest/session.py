@@ -126,6 +126,8 @@ class DigestBuilder:
 
     def _bookkeeping(self, event: BriefEvent) -> None:
         kind = event.native_kind or ""
+        if event.role == "user":
+            self.clock.add(event, (), "idle")
         if kind in _COMPACTED:
             self._compactions += 1
         elif event.role == "user" and kind.endswith(("subagent_prompt", "/prompt", "/plan")):
@@ -140,13 +142,13 @@ class DigestBuilder:
     def _call(self, event: BriefEvent, kinds: tuple[str, ...]) -> None:
         self._calls.opened(event, kinds)
         self.tools.call(event)
-        self.clock.add(event, "model")
+        self.clock.add(event, kinds, "model")
         self.errors.answered(event)
         if self._counts(event):
             self.ending.call(event)
 
     def _result(self, event: BriefEvent, kinds: tuple[str, ...]) -> None:
-        self.clock.add(event, "tools")
+        self.clock.add(event, kinds, "tools")
         if (finished := self._calls.closed(event)) is not None:
             self._done(finished)
             self._after_plan = self._is_accepted_plan(finished)
@@ -199,7 +201,7 @@ class DigestBuilder:
         return "human_intervention" not in (finished.result.kind, *finished.result.marks)
 
     def _person(self, event: BriefEvent, kinds: tuple[str, ...]) -> None:
-        self.clock.add(event, "person")
+        self.clock.add(event, kinds, "person")
         text = self._agent.readable(self._texts.words(event))
         if len(text) >= LONGEST and not has_beginning(event.summary, text):
             # What an editor put in front of the prompt is longer than what was read of it.
@@ -225,7 +227,7 @@ class DigestBuilder:
                 self.ending.intervened(event)
 
     def _model(self, event: BriefEvent, kinds: tuple[str, ...]) -> None:
-        self.clock.add(event, "model")
+        self.clock.add(event, kinds, "model")
         is_error = "error" in kinds
         if event.native_kind == ATTEMPT and self._session.flavor == SKILL:
             self.errors.add_attempt(event, self._texts)

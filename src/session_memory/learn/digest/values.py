@@ -215,7 +215,7 @@ class Counted(msgspec.Struct, frozen=True):
 class TimeSplit(msgspec.Struct, frozen=True):
     """How long the person, the model and the tools took, in milliseconds.
 
-    Pauses of more than half an hour are idle time.
+    Pauses of more than half an hour, and waits for something else, are idle time.
     """
 
     person_ms: int = 0
