@@ -62,6 +62,10 @@ def test_the_whole_way_from_the_store_to_the_archive_and_back(machine: Machine) 
     assert file["sessions"] == [UID]
     assert machine.json("archive", "verify")["ok"]
     assert machine.json("verify")["evicted"] == 1
+    for words in (("verify",), ("verify", "--sample", "all")):
+        said = machine.run(*words)
+        assert "1 session evicted: read back from the archive, and not derived again." in said
+        assert "Derive all sessions again" not in said
     assert "session-memory restore" in machine.run("show", UID)
     assert "1 of these is evicted: show reads the archive." in machine.run("sessions")
     refused = json.loads(machine.run("restore-native", UID, "--to", "x", "--json", status=1))
@@ -163,6 +167,10 @@ def test_retention_is_due_a_day_after_the_first_sync_and_daily_from_then_on(
         store.db.execute("update sources set discovered_at = discovered_at - 90000000")
     assert "evicted" in machine.run("sync")
     assert machine.json("verify")["evicted"] == 1
+    for words in (("verify",), ("verify", "--sample", "all")):
+        said = machine.run(*words)
+        assert "1 session evicted: read back from the archive, and not derived again." in said
+        assert "Derive all sessions again" not in said
     machine.run("restore", "--all")
     machine.run("unpin", UID)
     machine.run("analyze")

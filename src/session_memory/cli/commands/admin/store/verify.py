@@ -72,7 +72,7 @@ def command(ctx: click.Context, sample: int | None) -> None:
     if settings.as_json:
         print_json(found.to_dict())
     else:
-        _print(settings, found)
+        _print(settings, found, sample)
     if found.findings:
         ctx.exit(FAILED)
 
@@ -85,7 +85,7 @@ def _sample(value: str) -> int | None:
     return int(value)
 
 
-def _print(settings: Settings, found: "VerifyResult") -> None:
+def _print(settings: Settings, found: "VerifyResult", sample: int | None) -> None:
     from session_memory.cli.lines.agents import remark_skipped
 
     read = f"Read {plural(found.packs, 'pack')} back ({size(found.bytes)})"
@@ -98,17 +98,23 @@ def _print(settings: Settings, found: "VerifyResult") -> None:
     click.echo(f"{read}, derived {derived} again: {verdict}.")
     if partly := [line for line in map(_partly, found.checked.items()) if line]:
         click.echo(f"Not all were checked: {', '.join(partly)}.")
-    if found.sessions < total:
+    if sample is not None and found.sessions < total - found.evicted:
         remark(settings, "Derive all sessions again: session-memory store verify --sample all")
-    archive = found.checked.get("archive")
-    if found.evicted and (archive is None or not archive.checked):
-        count = plural(found.evicted, "session")
-        click.echo(f"{count} evicted. Check them with: session-memory archive verify")
+    if found.evicted:
+        click.echo(_evicted(found))
     remark_skipped(settings, found.skipped)
     for finding in found.findings:
         click.secho(f"  {safe(finding)}", fg="red")
     if not all("; run: " in finding for finding in found.findings):
         remark(settings, StoreDamaged.way_on)
+
+
+def _evicted(found: "VerifyResult") -> str:
+    """Say how much was checked of evicted sessions, which cannot be derived again."""
+    count, archive = plural(found.evicted, "session"), found.checked.get("archive")
+    if archive is None or not archive.checked:
+        return f"{count} evicted. Check them with: session-memory archive verify"
+    return f"{count} evicted: read back from the archive, and not derived again."
 
 
 def _partly(count: "tuple[str, CheckedCount]") -> str:
