@@ -11,6 +11,7 @@ import pytest
 from session_memory.config import default_store, load_config
 from session_memory.core.time import now
 from session_memory.pricing import session_amounts, shown, tree_amounts
+from session_memory.pricing.rates import UsageKind
 from session_memory.store import open_store
 from session_memory.testing.claude import ClaudeHome, Clock, call, usage
 from session_memory.testing.stores import write_empty_store
@@ -200,6 +201,17 @@ def test_price_rows_can_be_looked_up(run, spent) -> None:
     ]
     assert (rows[0]["input"], rows[0]["provider"]) == (5_000_000, "anthropic")
     assert "$6.25" in run("cost", "--prices").stdout
+
+
+def test_prices_are_in_the_same_order_in_every_run(run, spent, monkeypatch) -> None:
+    kinds = [UsageKind("claude", "claude-opus-4-8", speed) for speed in ("standard", None, "slow")]
+
+    def listed(order: list[UsageKind]) -> list[str | None]:
+        # The hash of a text differs from run to run, and with it the order of a set.
+        monkeypatch.setattr("session_memory.views.cost_prices.kinds_in_use", lambda *_: order)
+        return [row["speed"] for row in answer(run, "cost", "--prices")["rows"]]
+
+    assert listed(kinds) == listed(kinds[::-1])
 
 
 def test_a_price_is_listed_once_and_a_search_by_the_thousand(run, home) -> None:

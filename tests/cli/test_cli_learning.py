@@ -132,6 +132,8 @@ def test_patterns_are_ranked_listed_and_shown(run: Run, planted: Path) -> None:
     assert shown and all(
         run("show", name, "--around", event).exit_code == 0 for name, event in shown
     )
+    for pattern in (next(p for p in problems if bool(p["tokens"]) is has) for has in (True, False)):
+        assert ("  cost  " in run("patterns", pattern["id"]).stdout) is (pattern["tokens"] > 0)
     assert run("patterns", worst["id"], "--repo", "webshop").exit_code == 2
     assert "No pattern matches, of 30 analyzed" in run("patterns", "--since", "1d").stderr
     assert run("patterns", "--limit", "3").stdout.count("\n") == 4

@@ -6,7 +6,7 @@ import msgspec
 
 from session_memory.pricing.amounts import charges
 from session_memory.pricing.own_prices import own_prices
-from session_memory.pricing.rates import Rate, rates_of
+from session_memory.pricing.rates import Rate, UsageKind, rates_of
 from session_memory.pricing.table import price_table
 from session_memory.store import Store
 from session_memory.views.cost import CostFilter, usage_filter
@@ -26,9 +26,17 @@ class PriceRows(msgspec.Struct, frozen=True):
 def price_rows(store: Store, filters: CostFilter) -> PriceRows:
     """Return every rate of the models whose usage ``filters`` selects, even an unused rate."""
     with store.db.snapshot():
-        used = {charge.rate.kind for charge in charges(store, (), usage_filter(store, filters))}
-    order = sorted(used, key=lambda kind: (kind.model, kind.flavor, kind.label, kind.tier or ""))
+        used = kinds_in_use(store, filters)
+    order = sorted(used, key=_place)
     return PriceRows(rates_of(price_table(), own_prices(store), order), prices_used(store))
+
+
+def kinds_in_use(store: Store, filters: CostFilter) -> set[UsageKind]:
+    return {charge.rate.kind for charge in charges(store, (), usage_filter(store, filters))}
+
+
+def _place(kind: UsageKind) -> tuple[str, ...]:
+    return kind.model, kind.flavor, kind.label, kind.tier or "", kind.speed or ""
 
 
 def _price_row(rate: Rate) -> dict[str, Any]:

@@ -184,8 +184,9 @@ def _page(pattern: "Pattern", names: dict[str, str]) -> Iterator[str]:
     seen = f"{plural(pattern.sessions, 'session')}, {pattern.times}"
     yield f"  seen      {seen}, {local(pattern.first_seen)} to {local(pattern.last_seen)}"
     yield f"  where     {', '.join(pattern.repos) or '-'} ({', '.join(pattern.flavors)})"
-    money = shown(Amount(pattern.microdollars))
-    yield f"  cost      {count(pattern.tokens)} tokens {pattern.basis}, about {money}"
+    if pattern.tokens:
+        money = shown(Amount(pattern.microdollars))
+        yield f"  cost      {count(pattern.tokens)} tokens {pattern.basis}, about {money}"
     for fix in pattern.resolutions:
         yield f"  helped    {how(fix, pattern.only_repo)} ({plural(fix.sessions, 'session')})"
     yield f"  advice    {advice(pattern)}"
