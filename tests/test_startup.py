@@ -131,6 +131,13 @@ def test_a_process_with_another_thread_waits_for_it(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout.endswith("work done\n")) == (0, True)
 
 
+def test_an_interruption_while_modules_are_imported_is_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "click.py").write_text("raise KeyboardInterrupt\n")
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r})"
+    done = started(tmp_path, code, "sessions")
+    assert (done.returncode, done.stderr) == (130, "error: interrupted\n")
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a full device")
 def test_output_that_cannot_be_written_is_not_a_success(tmp_path: Path) -> None:
     with Path("/dev/full").open("w") as full:

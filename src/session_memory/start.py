@@ -22,6 +22,10 @@ def main() -> None:
         if end.code is not None and not isinstance(end.code, int):
             raise
         _end(end.code or 0)
+    except KeyboardInterrupt:
+        # Ctrl-C came before the command line was imported, which reports it from then on.
+        print("error: interrupted", file=sys.stderr)
+        _end(130)
 
 
 def _run() -> None:

@@ -1,5 +1,6 @@
 """Failures: one shape for people, one for programs, and an exit status that tells them apart."""
 
+import errno
 import json
 import os
 import signal
@@ -134,6 +135,11 @@ def test_every_error_of_ours_keeps_its_kind_and_hint() -> None:
 def test_an_error_of_the_system_names_its_file() -> None:
     failure = explained(PermissionError(13, "Permission denied", "/x/y"))
     assert (failure.kind, failure.message) == ("os_error", "/x/y: Permission denied")
+
+
+def test_a_full_disk_asks_for_space() -> None:
+    failure = explained(OSError(errno.ENOSPC, "No space left on device"))
+    assert failure.hint == "Free some space and run the command again."
 
 
 def test_a_reader_that_leaves_early_is_no_failure(demo, start) -> None:

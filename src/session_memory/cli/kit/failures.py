@@ -1,5 +1,6 @@
 """Failures as messages: ``error:`` and ``hint:`` lines, or one JSON object."""
 
+import errno
 import os
 import sys
 from collections.abc import Callable
@@ -115,9 +116,10 @@ def _usage(error: click.UsageError) -> Failure:
 def _os_error(error: OSError) -> Failure:
     place = f"{error.filename}: " if error.filename else ""
     message = f"{place}{error.strerror or error}"
-    return Failure(
-        "os_error", message, "Check that the path exists and that you may use it.", FAILED
-    )
+    hint = "Check that the path exists and that you may use it."
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        hint = "Free some space and run the command again."
+    return Failure("os_error", message, hint, FAILED)
 
 
 def report(failure: Failure, *, as_json: bool, plain: bool) -> None:
