@@ -138,6 +138,18 @@ def test_an_interruption_while_modules_are_imported_is_no_traceback(tmp_path: Pa
     assert (done.returncode, done.stderr) == (130, "error: interrupted\n")
 
 
+@pytest.mark.parametrize("closed", ["0<&-", "1>&-", "2>&-"])
+def test_a_standard_stream_that_is_closed_is_no_failure(closed: str, tmp_path: Path) -> None:
+    command = f'exec "$0" -m session_memory --store {tmp_path / "demo.db"} demo {closed}'
+    done = subprocess.run(
+        ["/bin/sh", "-c", command, sys.executable],
+        env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"},
+        cwd=tmp_path,
+        timeout=60,
+    )
+    assert done.returncode == 0
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a full device")
 def test_output_that_cannot_be_written_is_not_a_success(tmp_path: Path) -> None:
     with Path("/dev/full").open("w") as full:

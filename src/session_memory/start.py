@@ -7,6 +7,7 @@ of the MCP server.
 """
 
 import gc
+import os
 import sys
 
 # Loading a command makes some ten thousand objects that stay. By default the collector would look
@@ -16,6 +17,7 @@ COLLECT_AFTER = 50_000
 
 def main() -> None:
     gc.set_threshold(COLLECT_AFTER, *gc.get_threshold()[1:])
+    _open_closed_streams()
     try:
         _run()
     except SystemExit as end:
@@ -26,6 +28,17 @@ def main() -> None:
         # Ctrl-C came before the command line was imported, which reports it from then on.
         print("error: interrupted", file=sys.stderr)
         _end(130)
+
+
+def _open_closed_streams() -> None:
+    """Put the null device in the place of standard streams that the caller closed.
+
+    Python has None for them, which cannot be written to. Besides, no file that is opened later,
+    such as the store, gets the number of a standard stream.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123
 
 
 def _run() -> None:
@@ -54,7 +67,6 @@ def _end(status: int) -> None:
     A process with more threads, or whose output nobody takes, ends as usual.
     """
     import atexit
-    import os
 
     threads = sys.modules.get("threading")
     if (threads is not None and threads.active_count() > 1) or sys.flags.inspect:

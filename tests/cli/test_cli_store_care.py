@@ -56,6 +56,7 @@ def test_rebuild_keeps_the_fingerprint(demo, run, fingerprint) -> None:
     result = run("rebuild")
     assert result.exit_code == 0
     assert "Derived 8 sessions with 146 events again from 10 sources." in result.stdout
+    assert "Next: session-memory analyze" in result.stderr
     assert fingerprint() == before
     assert json.loads(run("rebuild", "--json").stdout) == {
         "sources": 10,

@@ -209,6 +209,7 @@ def test_forget_shows_titles_and_asks_and_without_a_yes_nothing_is_deleted(
     answer = machine.run("forget", UID, typed="n\n", status=2)
     assert "Would be forgotten: 1 session." in answer and "please xylophone-quartet" in answer
     assert "error: nothing was changed; answer yes, or give --yes" in answer
+    assert "[y/N]: \nerror: nothing was changed" in machine.run("forget", UID, status=2)
     assert "give --yes or --dry-run" in machine.run("forget", UID, "--json", status=2)
     assert len(machine.json("sessions")["sessions"]) == 1
 

@@ -17,6 +17,10 @@ def confirm(settings: Settings, question: str, *, yes: bool) -> None:
     if settings.as_json:
         raise click.UsageError("with --json, give --yes or --dry-run")
     try:
-        click.confirm(safe(question), abort=True)
+        agreed = click.confirm(safe(question))
     except click.Abort:
-        raise click.UsageError("nothing was changed; answer yes, or give --yes") from None
+        agreed = False
+        # Nobody ended the line of the question.
+        click.echo()
+    if not agreed:
+        raise click.UsageError("nothing was changed; answer yes, or give --yes")

@@ -13,7 +13,7 @@ import click
 
 from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.failures import PROBLEMS
-from session_memory.cli.kit.output import print_json
+from session_memory.cli.kit.output import print_json, remark
 from session_memory.cli.kit.settings import Settings
 from session_memory.views.figures import plural
 
@@ -38,6 +38,7 @@ def command(ctx: click.Context) -> None:
     from session_memory.cli.lines.retention import remark_evicted
     from session_memory.core.time import now_ms
     from session_memory.derive.rebuilding import rebuild
+    from session_memory.store.digests import Digests
 
     settings: Settings = ctx.obj
     config = settings.configuration()
@@ -58,11 +59,14 @@ def command(ctx: click.Context) -> None:
             "events": store.events.count(),
         }
         evicted = store.retention.count_evicted()
+        waiting = Digests(store.db).count_waiting()
     if settings.as_json:
         print_json({**figures, "skipped": done.skipped})
     else:
         here = plural(figures["sessions"] - evicted, "session")
         made = f"{here} with {plural(figures['events'], 'event')}"
         click.echo(f"Derived {made} again from {plural(done.sources, 'source')}.")
+        if waiting:
+            remark(settings, "Next: session-memory analyze")
     if done.skipped:
         ctx.exit(PROBLEMS)
