@@ -51,6 +51,18 @@ def test_a_damaged_store_is_status_1_and_says_what(demo, run, monkeypatch) -> No
     assert "its hash does not match" in result.stdout
 
 
+def test_a_name_and_a_task_that_a_person_gave_are_no_damage(demo, run) -> None:
+    run("analyze")
+    run("name", "91d4f0a7", "My own name")
+    run("task", "91d4f0a7", "#12")
+    for _ in range(2):
+        result = run("verify", "--sample", "all")
+        assert (result.exit_code, "differ" in result.stdout) == (0, False), result.stdout
+        # The name is a part of the digest, which is made again.
+        run("analyze")
+    assert "91d4f0a7" in run("how", "my own name").stdout
+
+
 def test_rebuild_keeps_the_fingerprint(demo, run, fingerprint) -> None:
     before = fingerprint()
     result = run("rebuild")

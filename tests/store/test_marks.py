@@ -28,6 +28,7 @@ WITHOUT_A_MARK = {
     "event_writing.py:undo": SAVED,
     "event_writing.py:set_branches": SAVED,
     "event_writing.py:drop": "its callers save, freeze or delete the session",
+    "given_names.py:set": "no figure depends on names or on the column revision",
     "sessions.py:drop_derived": "its callers save or delete the session",
     "sessions.py:mark_stale": "no figure depends on the column stale",
     "turns.py:set_own": "its caller saves the session for which the usage counts",

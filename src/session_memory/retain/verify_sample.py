@@ -188,5 +188,10 @@ def _comparable(store: Store, uid: str) -> Iterator[object]:
     for part in session_parts(store, uid):
         if part[0] == "session":
             # These come from discovery and configuration, not from the stored logs.
-            part = ["session", {k: v for k, v in part[1].items() if k not in ("host", "domain")}]
+            values = {k: v for k, v in part[1].items() if k not in ("host", "domain")}
+            row = store.sessions.row(uid)
+            if row is not None:
+                # A person may have given the session another title and task than its logs name.
+                values |= {"title": row.title, "task_ref": row.task_ref}
+            part = ["session", values]
         yield part

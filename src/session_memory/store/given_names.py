@@ -13,6 +13,9 @@ _SET = "insert into given_names (session_uid, name, set_at) values (:uid, :name,
 _OF = "select session_uid, name from given_names where session_uid in ({keys})"
 _EVERY = "select session_uid, name from given_names order by session_uid"
 _SESSION = "select id, title from sessions where uid = :uid"
+# The digest of a session and its terms for `how` and `similar` contain its name, so the session
+# has to be analyzed again. The digest of an evicted session cannot be made again.
+_CHANGED = "update sessions set revision = revision + 1 where id = :id and evicted_at is null"
 
 
 class GivenNames:
@@ -21,13 +24,17 @@ class GivenNames:
         self._index = index
 
     def set(self, uid: str, name: str | None, now: int) -> None:
-        """Name a session of the store, for lists and for the search. None removes the name."""
+        """Name a session of the store, for lists and for the search. None removes the name.
+
+        The session then waits for analysis.
+        """
         self._db.execute(_UNSET, {"uid": uid})
         found = self._db.one(_SESSION, {"uid": uid})
         if found is None:
             return
         if name is not None:
             self._db.execute(_SET, {"uid": uid, "name": escaped(name), "now": now})
+        self._db.execute(_CHANGED, {"id": found[0]})
         self._index.set_title(found[0], found[1] if name is None else escaped(name))
 
     def of(self, uids: Iterable[str]) -> dict[str, str]:
