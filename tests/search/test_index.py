@@ -19,6 +19,7 @@ import pytest
 from effort import times
 from hostile.logs import append, corpus, log, put, rounds, user, uuid
 
+from session_memory.collect.sync import Sync
 from session_memory.config import Config
 from session_memory.core.errors import IndexTaken
 from session_memory.core.time import now_ms
@@ -507,4 +508,25 @@ def test_after_a_first_load_words_are_found_quickly_whatever_happened_in_it(
         assert store.index.is_complete is not dies
         collect(store, demo_home())
         assert store.index.is_complete and store.db.value(HAS_WORD_INDEX)
+        check_index(store)
+
+
+@pytest.mark.only("postgresql")
+@pytest.mark.every(1)
+def test_a_store_that_was_copied_into_one_that_begins_a_load_is_searched(
+    demo: Store, stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A copy brings no words. The end of the load must not say that the index has them."""
+    log(tmp_path, uuid("own"), rounds(uuid("own"), 1))
+    place, read = stores.place("both"), Sync._read_tasks
+
+    def read_tasks(self: Sync, size: int, jobs: int | None) -> None:
+        with open_store(place, durability="normal") as target:
+            copy_everything(demo, target)
+        read(self, size, jobs)
+
+    monkeypatch.setattr(Sync, "_read_tasks", read_tasks)
+    with open_store(place, durability="normal") as store:
+        collect(store, tmp_path)
+        assert store.sessions.count() == demo.sessions.count() + 1
         check_index(store)

@@ -13,6 +13,7 @@ from session_memory.core.errors import InvalidRecord
 from session_memory.retain.forget import forget
 from session_memory.retain.portable_file import export_store
 from session_memory.retain.portable_import import import_store
+from session_memory.retain.verification import verify
 from session_memory.search.filters import Filters
 from session_memory.store import Store
 from session_memory.testing.claude import ClaudeHome
@@ -64,6 +65,7 @@ def test_a_name_wins_over_the_log_and_survives_syncs_and_rebuilds(claude: Claude
             assert sessions_titled(store, session.title) == [row.id]
         assert sorted(titled(store, "quarantine")) == [ONE, TWO]
         check_index(store)
+        assert verify(store).findings == []
         name(store, TWO, None)
         assert best_title(store, TWO) == "another title of the log"
         assert titled(store, "quarantine") == [ONE] and titled(store, "another") == [TWO]

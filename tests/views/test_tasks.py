@@ -11,6 +11,7 @@ from session_memory.cli import main
 from session_memory.config import Config
 from session_memory.core.errors import InvalidRecord
 from session_memory.retain.forget import forget
+from session_memory.retain.verification import verify
 from session_memory.store import Store
 from session_memory.testing.claude import ClaudeHome, usage
 from session_memory.testing.collecting import collect, collected, new_store, rebuilt
@@ -97,6 +98,7 @@ def test_what_a_person_says_survives_syncs_and_rebuilds(claude: ClaudeHome) -> N
         found = tasks_of(store)
         assert (found["by-branch"], found["by-prompt"]) == ("SHOP-8", None)
         assert listed(store, "SHOP-*") == {"by-branch"}
+        assert verify(store).findings == []
         with store.transaction():
             store.tasks.set("claude:by-branch", None, 3)
         assert tasks_of(store)["by-branch"] == "#12"

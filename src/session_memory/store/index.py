@@ -6,6 +6,7 @@ and events that were stored later have higher numbers; they are called newer. Th
 have a separate index, by session id.
 """
 
+import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
@@ -107,12 +108,12 @@ class WordIndex:
         If the process is killed within the block, the index stays incomplete, and the next sync
         builds it anew.
         """
-        is_ours = self._words.loads_faster_alone
+        is_ours, load = self._words.loads_faster_alone, f"after load {secrets.token_hex(8)}"
         if is_ours:
             with self._db.transaction():
                 # If several processes load the same store at once, only one of them may do this.
                 if is_ours := self.is_complete:
-                    self.declare(complete=False)
+                    self._save_state(complete=load)
                     self._words.stop_finding()
         try:
             yield
@@ -120,7 +121,10 @@ class WordIndex:
             if is_ours:
                 with self._db.transaction():
                     self._words.begin_finding()
-                    self.declare(complete=True)
+                    # Another process may have copied a store into this one meanwhile. The words of
+                    # that store are not in the index.
+                    if self._state().get("complete") == load:
+                        self.declare(complete=True)
 
     def write_ahead(self) -> None:
         """Write what is collected so far, if a server can do it while this process goes on."""
