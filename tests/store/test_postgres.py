@@ -594,3 +594,34 @@ def test_a_load_takes_ids_in_blocks_and_nobody_gets_one_twice(place: str, store:
             assert large > elsewhere_taken
     with store.db.transaction():
         assert store.db.next_ids("events", 1) > large + IDS_AT_ONCE
+
+
+SOMEBODY_WAITS = """
+    select exists (select 1 from pg_locks where pg_backend_pid() = any(pg_blocking_pids(pid)))
+"""
+
+
+@pytest.mark.parametrize("level", ["repeatable read", "serializable"])
+def test_a_writer_that_waited_sees_what_was_written_meanwhile(
+    place: str, store: Store, level: str
+) -> None:
+    """Whatever isolation level the server has as its default."""
+    store.db.execute("create table notes (note text)")
+    escaped = level.replace(" ", "\\ ")
+    setting = quote(f" -cdefault_transaction_isolation={escaped}")
+    seen: list[object] = []
+
+    def wait_and_look() -> None:
+        with open_store(place + setting) as other:
+            assert other.db.value("show default_transaction_isolation") == level
+            with other.db.transaction():
+                seen.append(other.db.value("select note from notes"))
+
+    waiting = threading.Thread(target=wait_and_look)
+    with store.db.transaction():
+        waiting.start()
+        while waiting.is_alive() and not store.db.value(SOMEBODY_WAITS):
+            time.sleep(0.01)
+        store.db.execute("insert into notes values ('written meanwhile')")
+    waiting.join()
+    assert seen == ["written meanwhile"]

@@ -50,13 +50,14 @@ SHORT_RESULT = 3
 # The lock key of long operations is the key of write transactions plus this number.
 OPERATION_KEY = 1
 
-# Without this setting, a plan that was made for a nearly empty table would go on scanning the whole
-# table when it has grown.
-_BEGIN = """
-    begin; set local enable_seqscan = off; select pg_advisory_xact_lock({key});
+# The server's default may be a higher isolation level. Then a transaction that waited for the lock
+# would not see what was written meanwhile. Without the setting, a plan that was made for a nearly
+# empty table would go on scanning the whole table when it has grown.
+_BEGIN_SHARED = "begin isolation level read committed; set local enable_seqscan = off"
+_BEGIN = f"""
+    {_BEGIN_SHARED}; select pg_advisory_xact_lock({{key}});
     select nextval(to_regclass('write_count'))
 """
-_BEGIN_SHARED = "begin; set local enable_seqscan = off"
 _BEGIN_READING = "begin isolation level repeatable read, read only"
 _TYPES = {"bigint": "int8", "text": "text", "bytea": "bytea"}
 
