@@ -186,6 +186,13 @@ def test_a_given_name_or_its_beginning_names_a_session(database) -> None:
         assert find_session(store, "écla") == CHILD
 
 
+@BOTH
+def test_a_title_names_its_session_although_another_is_equal_in_ascii(database) -> None:
+    """In lower case, both titles are spelled with "ss"."""
+    with holding("claude:with-ss", "claude:sharp", sharp="Straße", **{"with-ss": "Strasse"}) as one:
+        assert set(SessionIds(one.db).titled("Straße", 2)) == {"claude:with-ss", "claude:sharp"}
+
+
 def test_a_long_title_is_told_from_one_that_begins_like_it(database) -> None:
     alike = "x" * 3000
     titles = {"7ac31f58-d904-4b6e": f"{alike}a", "7ac3ffff-0000-4b6e": f"{alike}b"}

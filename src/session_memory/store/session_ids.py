@@ -127,7 +127,7 @@ class SessionIds:
         """
         title = text.casefold()
         found = [*self._titled_in_ascii(title, most), *self._beginning_with(title, _NAMED)]
-        if not (found and title.isascii()):
+        if not (found and text.isascii()):
             found += self._beginning_with(title, _NOT_ASCII)
         # A session can be in two of these lists: the first also has titles in scripts without
         # capital letters.
