@@ -596,6 +596,19 @@ def test_a_load_takes_ids_in_blocks_and_nobody_gets_one_twice(place: str, store:
         assert store.db.next_ids("events", 1) > large + IDS_AT_ONCE
 
 
+def test_a_savepoint_parts_the_rows_before_it_from_those_after_it(store: Store) -> None:
+    db = store.db
+    db.execute("create table notes (note text)")
+    with db.transaction():
+        db.insert("notes", ("note",), [("before",)])
+        db.execute("savepoint here")
+        assert db.value("select count(*) from notes") == 1
+        db.insert("notes", ("note",), [("after",)])
+        db.execute("rollback to savepoint here")
+        db.execute("release savepoint here")
+    assert db.all("select note from notes") == [("before",)]
+
+
 SOMEBODY_WAITS = """
     select exists (select 1 from pg_locks where pg_backend_pid() = any(pg_blocking_pids(pid)))
 """

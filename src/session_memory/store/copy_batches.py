@@ -73,9 +73,12 @@ class PendingRows(dict[tuple[str, tuple[str, ...]], CopyBatch]):
     """Batches in the order of the first insert into each table, so parents come first."""
 
     def are_needed_by(self, sql: str) -> bool:
-        """Whether a statement could read a table with pending rows."""
+        """Whether a statement could read a table with pending rows, or sets or leaves a savepoint.
+
+        A rollback to a savepoint undoes just the rows that were collected after it.
+        """
         words = _words(sql)
-        return any(table in words for table, _ in self) or "_view" in sql
+        return any(table in words for table, _ in self) or "_view" in sql or "savepoint" in words
 
 
 @lru_cache(maxsize=1024)
