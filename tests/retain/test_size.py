@@ -72,6 +72,30 @@ def test_a_dictionary_is_not_copied_for_the_sake_of_a_small_session(
     assert run_due_retention(keeper.store, keeper.config).outcome.gone  # type: ignore[union-attr]
 
 
+def test_dictionaries_are_read_once_however_many_logs_are_evicted(
+    keeper: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alike = " ".join(str(one * 7919) for one in range(20_000))
+    for number in range(8):
+        talk(keeper.claude.session(f"alike-{number}"), f"{alike} {number}")
+    keeper.collect()
+    analyzed(keeper.store)
+    with_one = "select count(*) from packs where dictionary_id is not null"
+    assert keeper.store.db.value(with_one) > 4
+    reads, really = [], keeper.store.retention.dictionaries
+
+    def dictionaries() -> list[tuple[int, str, bytes]]:
+        reads.append(1)
+        return really()
+
+    monkeypatch.setattr(keeper.store.retention, "dictionaries", dictionaries)
+    keeper.retain()
+    assert keeper.store.retention.count_evicted() == 8
+    assert len(reads) == 2  # Once for their names, once for their bytes.
+    keeper.restore()
+    assert len(reads) == 2
+
+
 @pytest.mark.parametrize(
     ("sessions", "words", "goes"),
     [(1, 2, False), (1, 20, False), (5, 10, False), (20, 10, True), (40, 5, False), (2, 60, True)],

@@ -139,7 +139,8 @@ def _archived(
     store: Store, archive: Archive | None, units: list[Unit], now: int
 ) -> dict[int, SafeCopy]:
     """Write the sources of the units to the archive, unless a verified file holds them already."""
-    held = {source: _described(store, source) for unit in units for source in unit.sources}
+    names: dict[int, str] = {}
+    held = {source: _described(store, source, names) for unit in units for source in unit.sources}
     if archive is None:
         return {source: SafeCopy(None, one.digest, one.places) for source, one in held.items()}
     with archive.writing():
@@ -166,15 +167,21 @@ def _in_earlier_files(archive: Archive, held: dict[int, ArchivedSource]) -> dict
     return copies
 
 
-def _described(store: Store, source_id: int) -> ArchivedSource:
-    """Describe a source and its packs for the archive. Raises if a pack is damaged."""
+def _described(store: Store, source_id: int, names: dict[int, str]) -> ArchivedSource:
+    """Describe a source and its packs for the archive. Raises if a pack is damaged.
+
+    ``names`` is filled with the hash of each dictionary by its id, when a pack has a dictionary.
+    """
     digest, packs = sha256(), []
     row = store.sources.get(source_id)
     for pack in stored_packs(store, row):
         digest.update(_unpacked(store, row, pack))
-        name = None
-        if pack.dictionary_id is not None:
-            name = sha256(_dictionary(store, pack.dictionary_id)[1]).hexdigest()
+        if pack.dictionary_id is not None and not names:
+            names |= {
+                number: sha256(body).hexdigest()
+                for number, _, body in store.retention.dictionaries()
+            }
+        name = None if pack.dictionary_id is None else names[pack.dictionary_id]
         size = len(pack.body)
         packs.append(ArchivedPack(pack.start, pack.length, pack.hash.hex(), size, name))
     rows = [store.sessions.row_by_id(one) for one in store.sessions.of_source(source_id)]
@@ -184,11 +191,6 @@ def _described(store: Store, source_id: int) -> ArchivedSource:
 
 def _unpacked(store: Store, row: SourceRow, pack: Pack) -> bytes:
     return zstd.decompress(pack.body) if is_table(row) else store.raw.unpacked(row.id, pack)
-
-
-def _dictionary(store: Store, number: int) -> tuple[str, bytes]:
-    known = {one: (flavor, body) for one, flavor, body in store.retention.dictionaries()}
-    return known[number]
 
 
 def _contents(store: Store, held: dict[int, ArchivedSource]) -> ArchiveContents:

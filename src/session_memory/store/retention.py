@@ -123,6 +123,9 @@ _DICTIONARIES_OF = """
     select distinct d.id, length(d.body) from packs p join dictionaries d on d.id = p.dictionary_id
     where p.source_id in ({keys})
 """
+_SAME_DICTIONARY = """
+    select id from dictionaries where flavor = :flavor and body = :body order by id limit 1
+"""
 _DICTIONARIES = "select id, flavor, body from dictionaries order by id"
 
 
@@ -259,9 +262,9 @@ class Retention:
 
     def dictionary(self, flavor: str, body: bytes) -> int:
         """The id of a dictionary from an archive, inserted if it is not in the store yet."""
-        for number, of, known in self.dictionaries():
-            if of == flavor and known == body:
-                return number
+        number = self._db.value(_SAME_DICTIONARY, {"flavor": flavor, "body": body})
+        if number is not None:
+            return int(number)
         return self._db.insert_one("dictionaries", ("flavor", "body"), (flavor, body))
 
     # ------------------------------------------------------------ pins
