@@ -1,7 +1,6 @@
 """Recognize shell texts that show less than their commands print, or hide that a command failed."""
 
 import re
-import warnings
 
 from session_memory.derive.detecting import simple_commands
 
@@ -9,6 +8,8 @@ _CUTTING = (["head"], ["tail"], ["grep"], ["rg"], ["egrep"])
 _SEARCHING = (["grep"], ["egrep"], ["rg"])
 # Words that a filter for all errors looks for.
 _FAILING = "error Error ERROR fail Fail FAIL failed FAILED not ok ✗ ✘ × ● ✕ ❌ warning Exception"
+_OR = re.compile(r"\\?\|")
+_SPECIAL = re.compile(r"[][\\*+?(){}]")
 _HIDING_END = 300
 _HIDING_SIGNS = ("||", ";")
 _HIDING = re.compile(
@@ -49,12 +50,21 @@ def _hides(words: list[str], error: str) -> bool:
         # A search in files prints nothing of what another command printed.
         return False
     short = "".join(option for option in options if not option.startswith("--"))
-    try:
-        # Python warns of some patterns that grep knows, such as "[[:digit:]]".
-        with warnings.catch_warnings(action="ignore", category=FutureWarning):
-            given = patterns[0].replace("\\|", "|")
-            pattern = re.compile(given, re.IGNORECASE if "i" in short else 0)
-    except re.error:
+    wanted = _literals(patterns[0])
+    if not wanted:
         return False
-    is_found = pattern.search(error) is not None
-    return is_found if "v" in short else not is_found and pattern.search(_FAILING) is None
+    if "i" in short:
+        wanted, error, failing = [one.lower() for one in wanted], error.lower(), _FAILING.lower()
+    else:
+        failing = _FAILING
+    is_found = any(one in error for one in wanted)
+    return is_found if "v" in short else not is_found and not any(one in failing for one in wanted)
+
+
+def _literals(pattern: str) -> list[str]:
+    """Return the texts that a pattern such as ``cart|order`` looks for; none if it is not so plain.
+
+    A pattern in a log is never run as a regular expression: a hostile one would run for ever.
+    """
+    parts = [part.strip("^$") for part in _OR.split(pattern)]
+    return [] if any(not part or _SPECIAL.search(part) for part in parts) else parts
