@@ -386,3 +386,9 @@ def test_a_pattern_of_a_log_is_not_run() -> None:
     assert filters_out("tsc | grep cart", "src/order.ts(3,1): TS2322: Type 'string' is wrong")
     assert filters_out("tsc | grep -v 'TS2322\\|TS2345'", "TS2345: Argument is wrong")
     assert not filters_out("tsc | grep -i ERROR", "error TS2345: Argument is wrong")
+
+
+@pytest.mark.parametrize("text", ["ssh " * 5000, "ssh h " * 5000, 'ssh h "' * 5000])
+def test_calls_in_calls_without_end_are_read(text: str) -> None:
+    assert len(parts_of(text)) <= 40
+    assert not command_only_looks(text)

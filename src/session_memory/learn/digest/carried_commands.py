@@ -13,11 +13,15 @@ _VALUED = {"ssh": frozenset(_SSH_OPTIONS.split()), "exec": frozenset(_EXEC_OPTIO
 _POWERSHELLS = frozenset({"powershell", "pwsh"})
 _CONTAINERS = frozenset({"docker", "podman", "docker-compose", "kubectl", "nerdctl"})
 _SHELLS = frozenset({"sh", "bash", "zsh", "ash"})
+MOST_NESTED = 3
 
 
-def carried_commands(command: SimpleCommand) -> list[list[str]]:
+def carried_commands(command: SimpleCommand, deepest: int = MOST_NESTED) -> list[list[str]]:
     """Return the words of the commands that a command runs in another place or shell, with ``ssh``,
-    ``docker exec`` or ``powershell``. Other commands return their own words."""
+    ``docker exec`` or ``powershell``. Other commands return their own words.
+
+    What is nested deeper than ``deepest`` calls of ``ssh`` is not looked at.
+    """
     words = command.words
     if words and words[0].lower().removesuffix(".exe") in _POWERSHELLS:
         text = " ".join(_after_options(words[1:]))
@@ -30,9 +34,9 @@ def carried_commands(command: SimpleCommand) -> list[list[str]]:
         rest = rest[2:3]
     if not rest:
         return [words]
-    if len(rest) == 1 or kind == "ssh":
+    if deepest and (len(rest) == 1 or kind == "ssh"):
         inner = simple_commands(" ".join(rest))
-        return [found for one in inner for found in carried_commands(one)] or [words]
+        return [found for one in inner for found in carried_commands(one, deepest - 1)] or [words]
     return [rest]
 
 

@@ -100,8 +100,9 @@ def _looks(program: Program) -> bool:
     if program.name == "git":
         return program.arguments[:1] != [] and program.arguments[0] in _GIT
     if program.name == "ssh":
+        # A command that another machine would send on to a third one is not looked at.
         remote = remote_text(program.command)
-        return bool(remote) and command_only_looks(remote)
+        return bool(remote) and "ssh" not in remote and command_only_looks(remote)
     if program.name == MARK:
         return not _OWN.isdisjoint(program.arguments[:3])
     if program.name == "tee" and program.arguments:
