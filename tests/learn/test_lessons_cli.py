@@ -317,3 +317,22 @@ def test_what_three_sessions_agree_on_is_suggested_until_somebody_decides(world:
     assert world.pattern in world.run("lessons", "suggest").stdout
     world.run("lessons", "reject", world.pattern)
     assert world.json("lessons", "suggest")["lessons"] == []
+
+
+def test_a_retrospective_says_what_was_decided(world: World) -> None:
+    def found() -> dict[str, Any]:
+        (repo,) = world.json("retro", "--since", "2020-01-01")["repos"]
+        (one,) = (one for one in repo["suggestions"] if one["pattern_id"] == world.pattern)
+        return dict(one)
+
+    accept = f"session-memory lessons accept {world.pattern}"
+    assert found()["decided"] == ""
+    assert accept in world.run("retro", "--since", "2020-01-01").stdout
+    world.run("lessons", "reject", world.pattern, "--why", "one machine only")
+    assert found()["decided"] == "rejected"
+    for style in ("text", "markdown"):
+        shown = world.run("retro", "--since", "2020-01-01", "--format", style).stdout
+        assert accept not in shown and f"session-memory lessons show {world.lesson}" in shown
+        assert "(rejected)" in shown
+    world.run("lessons", "accept", world.pattern)
+    assert found()["decided"] == "accepted"

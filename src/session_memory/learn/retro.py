@@ -70,7 +70,8 @@ class Suggestion(msgspec.Struct, frozen=True, kw_only=True):
     """Advice for one pattern. ``why`` has its title and how often it occurred.
 
     ``look`` are commands that show the evidence. ``is_lesson``: sessions agree on ``text``, so it
-    can be accepted as a lesson without a change.
+    can be accepted as a lesson without a change. ``decided`` is the status of the lesson that was
+    made from the pattern, such as ``accepted`` or ``rejected``; "" if nobody decided.
     """
 
     text: str
@@ -81,6 +82,7 @@ class Suggestion(msgspec.Struct, frozen=True, kw_only=True):
     basis: str
     look: tuple[str, ...]
     is_lesson: bool = False
+    decided: str = ""
 
 
 class RepoRetro(msgspec.Struct, frozen=True, kw_only=True):

@@ -91,12 +91,19 @@ class LearnedMethods(OpenMemory):
                 error = UnknownSession(uid)
                 error.hint = f"It was not analyzed yet: session-memory analyze {uid}"
                 raise error
-            return without_secrets(found)
+            return without_secrets(self._with_decisions(found))
         end = now_ms() if end is None else end
         start = end - RETRO_MS if start is None else start
-        return without_secrets(
-            retro(self.store, since=start, until=end, repo=of_repo, unread=waiting)
-        )
+        found = retro(self.store, since=start, until=end, repo=of_repo, unread=waiting)
+        return without_secrets(self._with_decisions(found))
+
+    def _with_decisions(self, found: "Retro") -> "Retro":
+        from session_memory.views.lessons import has_place, lessons_of
+        from session_memory.views.retro import with_decisions
+
+        if not has_place(self.store, self.config):
+            return found
+        return with_decisions(found, lessons_of(self.store, self.config))
 
     def lessons(
         self, *, status: str | None = None, directory: str | Path | None = None

@@ -42,6 +42,11 @@ def lessons_of(store: Store, config: Config, directory: Path | None = None) -> L
     return Lessons(_place(store, "lessons") if directory is None else directory.absolute())
 
 
+def has_place(store: Store, config: Config) -> bool:
+    """Whether there may be lessons. A store in memory has no place for them."""
+    return bool(config.lessons.dir) or beside(store) is not None
+
+
 def applied_of(store: Store) -> AppliedLessons:
     """Return the registry of the files that lessons were written into. It is beside the store."""
     return AppliedLessons(_place(store, "applied"))

@@ -7,9 +7,13 @@ import re
 from collections.abc import Callable, Iterator
 from html import escape
 
+import msgspec
+
 from session_memory.core.text import below_repo, one_line
 from session_memory.core.time import format_time, parse_time
 from session_memory.learn.advice import title
+from session_memory.learn.lesson import lesson_id
+from session_memory.learn.lessons import Lessons
 from session_memory.learn.patterns import Pattern
 from session_memory.learn.retro import RepoRetro, Retro, RetroSession, Suggestion
 from session_memory.learn.retro_skills import SkillRetro
@@ -97,7 +101,7 @@ def _repo_markdown(repo: RepoRetro) -> Iterator[str]:
         yield ""
         for number, (pattern, suggestion) in enumerate(_items(repo), start=1):
             yield f"{number}. {_problem(pattern, repo.repo, marked)}"
-            yield f"   {_advised(below_repo(suggestion.text, repo.repo))}"
+            yield f"   {_advised(below_repo(advised(suggestion), repo.repo))}"
             yield from (f"   {_code(command)}" for command in _commands(suggestion))
         yield ""
 
@@ -108,8 +112,39 @@ def _items(repo: RepoRetro) -> Iterator[tuple[Pattern, Suggestion]]:
 
 def _commands(suggestion: Suggestion) -> Iterator[str]:
     yield from suggestion.look
-    if suggestion.is_lesson:
-        yield f"session-memory lessons accept {suggestion.pattern_id}"
+    if next_command := decision_command(suggestion):
+        yield next_command
+
+
+def decision_command(suggestion: Suggestion) -> str:
+    """Return the command that makes a lesson of a suggestion, or shows the lesson that was made of
+    it; "" if the suggestion is only advice."""
+    if suggestion.decided:
+        return f"session-memory lessons show {lesson_id(suggestion.pattern_id)}"
+    return f"session-memory lessons accept {suggestion.pattern_id}" if suggestion.is_lesson else ""
+
+
+def advised(suggestion: Suggestion) -> str:
+    """Return the text of a suggestion. If a person decided about it, that comes first."""
+    mark = f"({suggestion.decided}) " if suggestion.decided else ""
+    return f"{mark}{suggestion.text}"
+
+
+def with_decisions(retro: Retro, lessons: Lessons) -> Retro:
+    """Note in each suggestion what a person decided about its pattern."""
+    status = {lesson.id: lesson.status for lesson in lessons.read()[0]}
+    if not status:
+        return retro
+
+    def noted(one: Suggestion) -> Suggestion:
+        decided = status.get(lesson_id(one.pattern_id), "")
+        return msgspec.structs.replace(one, decided=decided)
+
+    repos = (
+        msgspec.structs.replace(repo, suggestions=tuple(map(noted, repo.suggestions)))
+        for repo in retro.repos
+    )
+    return msgspec.structs.replace(retro, repos=tuple(repos))
 
 
 def shipped_words(repo: RepoRetro) -> str:
@@ -223,7 +258,7 @@ def _html(retro: Retro) -> Iterator[str]:
 
 def _item(pattern: Pattern, suggestion: Suggestion, repo: str) -> str:
     commands = " ".join(map(_html_code, _commands(suggestion)))
-    text = escape(_CONTROL.sub(" ", below_repo(suggestion.text, repo)))
+    text = escape(_CONTROL.sub(" ", below_repo(advised(suggestion), repo)))
     return f"{_problem(pattern, repo, _escaped)}<br>{text}<br><small>{commands}</small>"
 
 

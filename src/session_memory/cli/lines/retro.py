@@ -13,7 +13,9 @@ from session_memory.pricing import Amount, shown
 from session_memory.render.text import safe
 from session_memory.views.figures import count, plural
 from session_memory.views.retro import (
+    advised,
     cost_words,
+    decision_command,
     figures,
     missing_skills,
     period_name,
@@ -101,9 +103,8 @@ def _problem(
     yield from _item(mark, safe(below_repo(plain(pattern.detail), repo)), columns)
     seen = f"{pattern.times} in {plural(pattern.sessions, 'session')}; {cost_words(pattern)}"
     yield from _item("   ", safe(seen), columns)
-    yield from _item("   ", safe(below_repo(plain(suggestion.text), repo)), columns)
-    accept = f"session-memory lessons accept {pattern.id}" if suggestion.is_lesson else pattern.id
-    for line in (*look, accept):
+    yield from _item("   ", safe(below_repo(plain(advised(suggestion)), repo)), columns)
+    for line in (*look, decision_command(suggestion) or pattern.id):
         yield click.style(f"   {safe(line)}", dim=True)
 
 

@@ -2,8 +2,9 @@
 
 Shows the sessions that ended in the period, by repository: outcomes, cost, commits, and up to seven
 problems, the most expensive first and rare ones last. Each problem has a suggestion and commands
-that show where it occurred. With UID, shows the same for one session and its subagents. Only
-analyzed sessions are included. Secrets are masked.
+that show where it occurred. A problem that was accepted or rejected as a lesson is marked. With
+UID, shows the same for one session and its subagents. Only analyzed sessions are included. Secrets
+are masked.
 """
 
 from datetime import tzinfo
@@ -41,7 +42,8 @@ DAY_MS = 86_400_000
     json_shape='{"since", "until", "repos": [{"repo", "sessions", "subagents", "outcomes",'
     ' "tokens", "microdollars", "unpriced_tokens", "done": […], "problems": [PATTERN, …], "fixed":'
     ' […], "suggestions": [{"text", "why", "pattern_id", "tokens", "microdollars", "basis",'
-    ' "look"}, …]}, …], "skills": […], "unread"}; "unread" counts sessions that are not analyzed'
+    ' "look", "is_lesson", "decided"}, …]}, …], "skills": […], "unread"}; "decided" is "accepted",'
+    ' "rejected" or "": what became of the lesson; "unread" counts sessions that are not analyzed'
     ' yet, "evicted" skill logs that were moved to the archive and cannot be read, if any; then the'
     " exit status is 3.",
 )
