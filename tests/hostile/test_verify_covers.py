@@ -13,7 +13,9 @@ from session_memory.live.store import SessionStore
 from session_memory.memory import Memory as Remembered
 from session_memory.retain.verification import VerifyReport, verify
 from session_memory.retain.verify_sample import sample_of
+from session_memory.store.database import Params, Row
 from session_memory.store.digests import Digests
+from session_memory.store.sqlite import Sqlite
 from session_memory.store.store import Store
 from session_memory.store.zstandard import zstd
 
@@ -143,3 +145,25 @@ def test_a_session_of_an_interrupted_sync_needs_a_sync_and_no_rebuild(filled: Me
             _statement("update sessions set stale = 1 where id = :id")(memory.store)
         (finding,) = memory.verify(None).findings
     assert finding.endswith("a sync was interrupted; run: session-memory sync")
+
+
+def test_a_session_is_hashed_and_compared_without_all_its_events_in_memory(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log(memory.root, uuid("long"), rounds(uuid("long"), 700))
+    memory.sync()
+    sizes: list[int] = []
+    really = Sqlite.all
+
+    def rows(self: Sqlite, sql: str, params: Params | None = None) -> list[Row]:
+        found = really(self, sql, params)
+        if "e.native_kind" in sql:
+            sizes.append(len(found))
+        return found
+
+    monkeypatch.setattr(Sqlite, "all", rows)
+    with memory.opened() as store:
+        assert store.events.count() > 1000
+        assert verify(store).findings == []
+        store.fingerprint()
+    assert 0 < max(sizes) <= 500

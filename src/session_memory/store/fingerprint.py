@@ -171,7 +171,7 @@ def session_parts(store: "Store", uid: str) -> Iterator[Any]:
         return
     values = session.to_dict()
     yield ["session", {name: value for name, value in values.items() if name not in WATERMARKS}]
-    for event in store.events.of(row.id, uid):
+    for event in store.events.each_of(row.id, uid):
         yield ["event", event.to_dict()]
     for seq, event in store.events.inherited(row.id):
         yield ["inherits", uid, seq, event.session_uid, event.event_uid]
