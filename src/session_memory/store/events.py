@@ -34,6 +34,8 @@ _INHERITED = """
     where c.session_id = :session and c.seq is not null and e.session_id <> :session
     order by c.seq
 """
+# A damaged row may have a negative seq, and `store verify` must see it.
+BEFORE_ALL = -(1 << 63)
 _PAGE = f"{_OF_SESSION.replace('order by', 'and e.seq > :after order by')} limit {{most}}"
 _CALLS_PAGE = _PAGE.replace("and e.seq >", "and e.call_id is not null and e.seq >")
 _INHERITED_PAGE = f"""
@@ -117,7 +119,7 @@ class Events(EventWriting, EventLookups):
         So memory stays small, and a slow reader holds no transaction open. ``calls_only``: only
         calls and their results.
         """
-        where = {"session": session_id, "after": -1}
+        where = {"session": session_id, "after": BEFORE_ALL}
         page = (_CALLS_PAGE if calls_only else _PAGE).format(most=int(most))
         while rows := self._db.all(page, where):
             yield from (self._event(uid, row) for row in rows)
@@ -127,7 +129,7 @@ class Events(EventWriting, EventLookups):
         self, session_id: int, most: int = 500
     ) -> Iterator[tuple[int, SessionEvent]]:
         """The same as `inherited`, loaded a page at a time."""
-        where = {"session": session_id, "after": -1}
+        where = {"session": session_id, "after": BEFORE_ALL}
         while rows := self._db.all(_INHERITED_PAGE.format(most=int(most)), where):
             yield from ((row[25], self._event(row[24], row)) for row in rows)
             where["after"] = rows[-1][25]
