@@ -26,7 +26,7 @@ from real_copies import RealLogs
 from report import MB, PAGE, machine_line, replace_part
 
 PICTURES = PAGE.with_suffix("")
-PART = "any size"
+PART, GROWTH_PART = "any size", "growth"
 GOALS_ARE_FOR = 948 * MB
 COPIES = 5
 GROWTH = (10, 30, 100, 300, 1_000, 3_000, 5_000)
@@ -134,19 +134,26 @@ def measure(bench: Bench, most_mb: int, *, peer: bool, write: bool) -> list[str]
     once = every.logs.bytes / MB
     sizes = [every.measured(once * copies, ROWS, peer=peer) for copies in (1, COPIES)]
     lines = [machine_line("python benchmarks/any_size.py"), "", *size_table(sizes)]
-    if most_mb:
-        steps = [size for size in GROWTH if size <= most_mb]
-        rows = tuple(row for row in ROWS if row.name in GROWING)
-        grown = [every.measured(size, rows) for size in steps]
-        lines += ["", *growth_table(grown)]
-        pictures = growth_pictures(grown)
-        lines += ["", *(f"![{name}](performance/{name}.svg)" for name in pictures)]
-        if write:
-            PICTURES.mkdir(exist_ok=True)
-            for name, picture in pictures.items():
-                (PICTURES / f"{name}.svg").write_text(picture)
     if write:
         replace_part(PAGE, PART, lines)
+    return [*lines, "", *_measure_growth(every, most_mb, write=write)] if most_mb else lines
+
+
+def _measure_growth(every: AnySize, most_mb: int, *, write: bool) -> list[str]:
+    """The lines about growth. They are a part of the page of their own, which stays as it is when
+    only the sizes are measured."""
+    steps = [size for size in GROWTH if size <= most_mb]
+    rows = tuple(row for row in ROWS if row.name in GROWING)
+    grown = [every.measured(size, rows) for size in steps]
+    pictures = growth_pictures(grown)
+    command = f"python benchmarks/any_size.py --most-mb {most_mb}"
+    lines = [machine_line(command), "", *growth_table(grown), ""]
+    lines += [f"![{name}](performance/{name}.svg)" for name in pictures]
+    if write:
+        PICTURES.mkdir(exist_ok=True)
+        for name, picture in pictures.items():
+            (PICTURES / f"{name}.svg").write_text(picture)
+        replace_part(PAGE, GROWTH_PART, lines)
     return lines
 
 
