@@ -25,9 +25,9 @@ def connected_to(store: Store, session_ids: Iterable[int]) -> list[int]:
 
 
 def grouped(store: Store, some: Iterable[Sequence[int]]) -> list[list[int]]:
-    """Group the lists of sessions in ``some``: lists with connected sessions are in one group.
+    """Group lists of sessions, so that lists whose sessions are connected are in one group.
 
-    Returns the groups. A list is given by its position in ``some``.
+    Each group has the positions of its lists in ``some``.
     """
     groups: dict[int, list[int]] = {}
     group_of: dict[int, int] = {}

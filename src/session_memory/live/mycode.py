@@ -316,9 +316,10 @@ class MycodeSessionStore(MycodeHome):
         return {"session": _to_meta(row), "messages": [m for m, _ in self._visible(session_id)]}
 
     def _visible(self, session_id: str) -> list[tuple[Message, int]]:
-        """Return each message of the context, and the seq of a rewind that makes it the last one.
+        """Return the messages of the context, each with the seq to which a rewind must go so that
+        the message becomes the last one.
 
-        For a note, this is the seq of the last message that was folded into it.
+        That is its own seq. For a note, it is the seq of the last message that the note replaced.
         """
         context = self._live.load_active_messages(session_id)
         ends = {fold.note_seq: fold.to_seq for fold in self._live.list_compactions(session_id)}

@@ -90,8 +90,9 @@ _TELL_ME = re.compile(
     re.IGNORECASE,
 )
 _CONDITION = re.compile(r"\W*(?:\d+[.)]\s*)?(?:if|wenn|falls|si|se|如果)\b", re.IGNORECASE)
-# The answer ends a step of a longer workflow: the person has to choose how it goes on. A summary
-# of an event has no line breaks, so the last sentence counts.
+# The answer ends a step of a longer workflow, and the person has to choose how it goes on. The
+# summary of an event has no line breaks, so the beginning of a sentence is searched for, not of a
+# line.
 _CHOOSE = re.compile(
     r"(?:\A|[.!?:;)]\s)\W*(?:please\s)?(?:(?:reply|respond|answer) with\b|your choice\b"
     r"|(?:choose|pick|select) (?:one|an option|a number)\b"

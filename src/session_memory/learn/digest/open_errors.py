@@ -335,7 +335,7 @@ def _replaces(failure: FailedCall, action: Action) -> bool:
         # A name such as "test" or "src" is in many commands that have nothing to do with it.
         name = missing["path"].rstrip("/").rpartition("/")[2]
         if action.only_looks and not action.result.summary.strip():
-            # A search that finds nothing is no answer.
+            # A search that found nothing did not do what the failed command should do.
             return False
         has_moved = action.settings != failed.settings
         if has_moved and shared_words(failed.command, action.command) >= _ALIKE:

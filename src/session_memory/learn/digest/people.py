@@ -66,8 +66,8 @@ class TimeSplitter:
         self._ms = {"person": 0, "model": 0, "tools": 0, "idle": 0}
 
     def add(self, event: BriefEvent, kinds: Collection[str], who: str) -> None:
-        """Count the time before an event of these kinds, which is ``who``'s unless it is a
-        person's."""
+        """Add the time since the previous event to the time of ``who``. If a person caused the
+        event, by its ``kinds``, the time is the person's instead."""
         if not _OF_A_PERSON.isdisjoint(kinds):
             who = "person"
         now, last = event.at, self._last
