@@ -19,7 +19,9 @@ from session_memory.testing.claude import ClaudeHome, text, usage
 from session_memory.testing.collecting import collected
 from session_memory.views.outcome_reasons import reason_words
 from session_memory.web.kept_values import KeptValues
+from session_memory.web.markup import answer, with_session_links
 from session_memory.web.quiet_server import is_worth_telling
+from session_memory.web.rows import event_address, session_address
 
 from .conftest import Client
 
@@ -279,3 +281,32 @@ def test_edited_files_are_named_below_their_repository(client_of: Client, demo_s
     assert any(
         not name.startswith("/") and path.endswith(f"/{name}") for path, name in named.items()
     )
+
+
+def test_the_evidence_of_a_retrospective_is_a_link_to_its_event(
+    client_of: Client, claude: ClaudeHome, tmp_path: Path
+) -> None:
+    for number in range(3):
+        log = claude.session(f"s{number}")
+        log.prompt("run it")
+        for _ in range(4):
+            log.run("make all", "make: *** No rule to make target 'all'.  Stop.", exit_code=2)
+    with collected(claude.write(), tmp_path / "memory.db") as store:
+        analyze(store)
+    client = client_of(tmp_path / "memory.db")
+    last = re.search(r'href="(/retro\?days=7&amp;until=[^"]+)"', client.get("/retro").text)
+    assert last is not None
+    page = client.get(html.unescape(last[1])).text
+    shown = r'href="(/s/claude:s\d/e/[^"]+)"><code>session-memory show claude:s\d --around '
+    address = re.search(shown, page)
+    assert address is not None
+    event = client.get(html.unescape(address[1]))
+    assert event.status_code == 200 and "No rule to make target" in event.text
+
+
+def test_an_event_id_that_is_no_plain_word_gets_no_link() -> None:
+    given = (
+        "`session-memory show claude:a --around 'x y'` `session-memory show claude:b --around e:0`"
+    )
+    page = with_session_links(answer(given), session_address, event_address)
+    assert page.count("<a ") == 1 and 'href="/s/claude:b/e/e:0"' in page

@@ -20,7 +20,11 @@ from session_memory.render.text import safe
 from session_memory.render.word_changes import changed_lines
 from session_memory.web.charts import strip
 
-_SHOWN_SESSION = re.compile(r"<code>session-memory show (?P<uid>[^<\s]{1,500})</code>")
+# An id that a shell needs in quotes gets no link.
+_SHOWN_SESSION = re.compile(
+    r"<code>session-memory show (?P<uid>[^<\s]{1,500})"
+    r"(?: --around (?P<event>[\w@%+=:,./-]{1,500}))?</code>"
+)
 
 
 def shown(value: Any) -> Any:
@@ -56,13 +60,18 @@ def answer(text: str, colours: Colours | None = None) -> Markup:
     return Markup(rendered_answer(text, colours))
 
 
-def with_session_links(text: Markup, address: Callable[[str], str]) -> Markup:
-    """Make a link of each ``session-memory show UID`` in a text that `answer` returned."""
+def with_session_links(
+    text: Markup, session: Callable[[str], str], event: Callable[[str, str], str]
+) -> Markup:
+    """Make a link of each ``session-memory show UID`` in a text that `answer` returned.
+
+    ``session`` and ``event`` return the address of a session and of an event (``--around EVENT``).
+    """
 
     def link(found: "re.Match[str]") -> str:
-        return Markup('<a class="link" href="{}">{}</a>').format(
-            address(unescape(found["uid"])), Markup(found[0])
-        )
+        uid = unescape(found["uid"])
+        address = event(uid, found["event"]) if found["event"] else session(uid)
+        return Markup('<a class="link" href="{}">{}</a>').format(address, Markup(found[0]))
 
     return Markup(_SHOWN_SESSION.sub(link, text))
 

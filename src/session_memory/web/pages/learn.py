@@ -197,7 +197,7 @@ def retro(asked: Asked) -> Response:
         days=days,
         choices=DAYS,
         until=end,
-        text=with_session_links(answer(to_markdown(found)), session_address),
+        text=with_session_links(answer(to_markdown(found)), session_address, event_address),
         here_address="",
         last_day=str(last) if last and last != until else "",
     )
